@@ -1,0 +1,66 @@
+# The few functions that every CMakeLists.txt of this tree uses, so that flags live in one place.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(tessera_flags INTERFACE)
+# Designated initialisers leave members to their defaults on purpose; GCC 12 warns of that in -Wextra.
+target_compile_options(tessera_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                       -Wno-missing-field-initializers)
+target_compile_definitions(tessera_flags INTERFACE TESSERA_VERSION="${PROJECT_VERSION}")
+if(TESSERA_WERROR)
+  target_compile_options(tessera_flags INTERFACE -Werror)
+endif()
+if(TESSERA_COVERAGE)
+  target_compile_options(tessera_flags INTERFACE --coverage -O0)
+  target_link_options(tessera_flags INTERFACE --coverage)
+endif()
+
+# Sanitizers hold for everything but the simulated driver, which unsanitized programs must be able to load.
+add_library(tessera_sanitize INTERFACE)
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_sanitize INTERFACE -fsanitize=${TESSERA_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tessera_sanitize INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()
+
+# tessera_library(NAME SOURCES a.cpp b.cpp DEPS other_library ...)
+# A layer links only what stands to its left: base, domain, wire, ports, adapters | app, programs.
+function(tessera_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE tessera_flags tessera_sanitize)
+endfunction()
+
+# tessera_program(NAME SOURCES main.cpp DEPS library ...)
+function(tessera_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} tessera_flags tessera_sanitize)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+# tessera_test(NAME SOURCES a_test.cpp ... DEPS library ... [LABEL unit])
+# One gtest binary per library, one ctest entry per binary: fast to start on two cores.
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+function(tessera_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main Threads::Threads
+                        tessera_flags tessera_sanitize)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
+endfunction()

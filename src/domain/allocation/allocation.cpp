@@ -1,0 +1,51 @@
+#include "domain/allocation/allocation.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace tessera {
+namespace {
+
+struct Amounts {
+    Bytes memory;
+    Percent cores;
+};
+
+struct CardPeak {
+    Amounts running;   // sidecars so far, then with the app containers
+    Amounts init_peak;
+};
+
+Amounts add(Amounts a, const GpuShare& share) {
+    return {a.memory + share.memory, a.cores + share.cores};
+}
+
+Amounts max(Amounts a, Amounts b) {
+    return {std::max(a.memory, b.memory), std::max(a.cores, b.cores)};
+}
+
+}  // namespace
+
+std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers) {
+    std::map<GpuUuid, CardPeak> peaks;
+    for (const ContainerAllocation& container : containers) {
+        for (const GpuShare& share : container.gpus) {
+            CardPeak& peak = peaks[share.uuid];
+            const Amounts with_share = add(peak.running, share);
+            if (container.kind == ContainerKind::init) {
+                peak.init_peak = max(peak.init_peak, with_share);
+            } else {
+                peak.running = with_share;
+            }
+        }
+    }
+    std::vector<Hold> result;
+    result.reserve(peaks.size());
+    for (const auto& [uuid, peak] : peaks) {
+        const Amounts most = max(peak.running, peak.init_peak);
+        result.push_back({uuid, most.memory, most.cores});
+    }
+    return result;
+}
+
+}  // namespace tessera

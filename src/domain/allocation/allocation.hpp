@@ -1,0 +1,58 @@
+// An allocation: which cards each container of a pod was given, and how much of each. It is decided
+// once by the controller, travels as the pod's annotation (wire/allocation_json.hpp), and is what
+// everybody counts.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/quantity.hpp"
+#include "domain/request/gpu_request.hpp"
+
+namespace tessera {
+
+// A share of one card.
+struct GpuShare {
+    GpuUuid uuid;
+    int index = 0;  // the card's index when it was given; uuid is the identity
+    Bytes memory;
+    Percent cores;
+    bool whole = false;  // the whole card, whatever its size
+
+    friend bool operator==(const GpuShare&, const GpuShare&) = default;
+};
+
+struct ContainerAllocation {
+    std::string container;
+    ContainerKind kind = ContainerKind::app;
+    std::vector<GpuShare> gpus;
+
+    friend bool operator==(const ContainerAllocation&, const ContainerAllocation&) = default;
+};
+
+struct Allocation {
+    PodUid pod;
+    NodeName node;
+    DialectId dialect = DialectId::native;
+    std::vector<ContainerAllocation> containers;  // in the order of the PodRequest
+
+    friend bool operator==(const Allocation&, const Allocation&) = default;
+};
+
+// What a pod holds of one card at its peak.
+struct Hold {
+    GpuUuid uuid;
+    Bytes memory;
+    Percent cores;
+
+    friend bool operator==(const Hold&, const Hold&) = default;
+};
+
+// The peak over the pod's life, per card: an init container holds its share together with the sidecars
+// started before it, and gives it back before the app containers start (the rule of Kubernetes for
+// ordinary resources). Ascending by uuid.
+std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers);
+
+}  // namespace tessera

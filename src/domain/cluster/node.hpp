@@ -1,0 +1,75 @@
+// A node as the controller sees it: its cards, and what is held on each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/quantity.hpp"
+#include "domain/request/gpu_request.hpp"
+
+namespace tessera {
+
+// One physical card, as its node's agent reports it (docs/formats/node-gpus.md).
+struct Gpu {
+    GpuUuid uuid;
+    int index = 0;  // the driver's enumeration order
+    int minor = 0;  // /dev/nvidia<minor>; need not equal the index
+    std::string model;
+    Bytes memory;    // physical
+    Bytes reserved;  // kept by the driver itself
+    bool healthy = true;
+    std::string reason;  // why not healthy
+
+    // What shares may hold together.
+    [[nodiscard]] Bytes capacity() const { return memory - reserved; }
+
+    friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+// Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed from
+// its sums, known by index only (research/gpushare.md §1.1).
+enum class InventorySource { agent, legacy };
+
+// What one node says of itself.
+struct NodeInventory {
+    NodeName name;
+    std::string address;  // InternalIP; empty when the node has none
+    InventorySource source = InventorySource::agent;
+    MemoryUnit unit = MemoryUnit::gib;
+    std::vector<Gpu> gpus;      // ascending index
+    std::string fault;          // why the node's report could not be read; empty when it could
+    std::int64_t gpu_mem = 0;   // aliyun.com/gpu-mem in the node's units, for gpushare's tools
+
+    friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
+};
+
+// What is free on one card now. The hot data of placement: kept small and in one vector per node.
+struct Card {
+    Bytes capacity;
+    Bytes held;
+    Percent cores_held;
+    int holders = 0;  // pods with a share here
+    bool healthy = true;
+
+    [[nodiscard]] Bytes free() const { return healthy ? capacity - held : Bytes{}; }
+
+    friend bool operator==(const Card&, const Card&) = default;
+};
+
+// Bytes that one card must have free for `ask` on a node that counts in `unit`.
+inline Bytes bytes_of(const MemoryAsk& ask, MemoryUnit unit, Bytes card_capacity) {
+    switch (ask.kind) {
+        case MemoryAsk::Kind::whole_card:
+            return card_capacity;
+        case MemoryAsk::Kind::bytes:
+            return {ask.amount};
+        case MemoryAsk::Kind::node_units:
+            return {ask.amount * bytes_per_unit(unit).count};
+    }
+    return card_capacity;
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// What a pod's API object says that concerns GPUs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "domain/allocation/allocation.hpp"
+#include "domain/request/dialect.hpp"
+
+namespace tessera {
+
+// The annotations of gpushare's own scheduler: container (in spec order) → card index → node units.
+// Pods that it placed keep their cards when Tessera takes a cluster over.
+struct LegacyAllocation {
+    struct Share {
+        int index = 0;
+        std::int64_t units = 0;
+
+        friend bool operator==(const Share&, const Share&) = default;
+    };
+    std::vector<Share> shares;
+
+    friend bool operator==(const LegacyAllocation&, const LegacyAllocation&) = default;
+};
+
+struct PodFacts {
+    PodUid uid;
+    PodName name;
+    NodeName node;             // empty until bound
+    bool finished = false;     // Succeeded or Failed: its containers are gone for good
+    bool terminating = false;  // has a deletionTimestamp; holds its cards all the same
+    std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
+    std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
+    std::optional<LegacyAllocation> legacy;
+};
+
+}  // namespace tessera

@@ -1,0 +1,256 @@
+#include "domain/cluster/state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+void ClusterState::set_node(NodeInventory inventory) {
+    const NodeName name = inventory.name;
+    auto [at, is_new] = nodes_.try_emplace(name);
+    names_changed_ |= is_new || !at->second.known;
+    if (at->second.known && at->second.inventory == inventory) return;
+    at->second.inventory = std::move(inventory);
+    at->second.known = true;
+    for (const PodUid& uid : at->second.tenants) {
+        const auto legacy = legacy_pods_.find(uid);
+        if (legacy == legacy_pods_.end()) continue;
+        Tenant tenant = *tenants_.at(uid);
+        tenant.allocation = from_legacy(legacy->second, at->second);
+        tenant.holds = holds(tenant.allocation.containers);
+        tenants_[uid] = std::make_shared<const Tenant>(std::move(tenant));
+    }
+    refresh(name);
+}
+
+void ClusterState::remove_node(const NodeName& name) {
+    const auto at = nodes_.find(name);
+    if (at == nodes_.end()) return;
+    names_changed_ = true;
+    // Its pods may still be listed for a while; if the node comes back they hold their cards again.
+    if (at->second.tenants.empty() && at->second.unreadable.empty()) {
+        nodes_.erase(at);
+    } else {
+        at->second.known = false;
+    }
+}
+
+void ClusterState::set_pod(const PodFacts& pod) {
+    if (pod.finished) return remove_pod(pod.uid);
+    if (pod.node.empty()) {
+        // A stale event about a pod whose Binding is under way says nothing new.
+        if (tenants_.contains(pod.uid)) return;
+        auto request = parse_pod_request(pod.containers);
+        if (!request || !request->empty()) {
+            pending_.insert_or_assign(pod.uid, PendingPod{pod.uid, pod.name, std::move(request)});
+        }
+        return;
+    }
+    pending_.erase(pod.uid);
+    NodeState& node = nodes_[pod.node];
+    if (pod.allocation && pod.allocation->has_value()) {
+        const Allocation& allocation = **pod.allocation;
+        if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
+        hold(pod.node, {pod.uid, pod.name, Stage::seen, allocation, holds(allocation.containers)});
+    } else if (pod.allocation && pod.allocation->error().code == Code::unsupported) {
+        node.unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
+        blocked_by_[pod.uid] = pod.node;
+        refresh(pod.node);
+    } else if (!pod.allocation && pod.legacy) {
+        Allocation allocation = from_legacy(pod, node);
+        auto held = holds(allocation.containers);
+        hold(pod.node, {pod.uid, pod.name, Stage::seen, std::move(allocation), std::move(held)});
+        legacy_pods_.insert_or_assign(pod.uid, pod);
+    } else {
+        // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to start it.
+        drop(pod.uid);
+    }
+}
+
+void ClusterState::remove_pod(const PodUid& uid) {
+    pending_.erase(uid);
+    drop(uid);
+    if (const auto blocked = blocked_by_.find(uid); blocked != blocked_by_.end()) {
+        nodes_[blocked->second].unreadable.erase(uid);
+        refresh(blocked->second);
+        blocked_by_.erase(blocked);
+    }
+}
+
+void ClusterState::keep_only_nodes(const std::set<NodeName>& names) {
+    std::vector<NodeName> gone;
+    for (const auto& [name, node] : nodes_) {
+        if (node.known && !names.contains(name)) gone.push_back(name);
+    }
+    for (const NodeName& name : gone) remove_node(name);
+}
+
+void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
+    std::vector<PodUid> gone;
+    for (const auto& [uid, tenant] : tenants_) {
+        if (tenant->stage == Stage::seen && !uids.contains(uid)) gone.push_back(uid);
+    }
+    for (const auto& [uid, pod] : pending_) {
+        if (!uids.contains(uid)) gone.push_back(uid);
+    }
+    for (const auto& [uid, node] : blocked_by_) {
+        if (!uids.contains(uid)) gone.push_back(uid);
+    }
+    for (const PodUid& uid : gone) remove_pod(uid);
+}
+
+Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name,
+                                          const NodeName& node_name, const PodRequest& request,
+                                          const Policy& policy) {
+    if (const auto held = tenants_.find(uid); held != tenants_.end()) {
+        const Tenant& tenant = *held->second;
+        if (tenant.allocation.node != node_name) {
+            return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already", name.str(),
+                                                    tenant.allocation.node.str()));
+        }
+        if (tenant.stage == Stage::reserved) {
+            return fail(Code::conflict,
+                        fmt::format("pod {} is being bound by another request", name.str()));
+        }
+        return Reservation{Reservation::Kind::already, tenant.allocation};
+    }
+    const auto at = nodes_.find(node_name);
+    if (at == nodes_.end() || !at->second.known) {
+        return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
+    }
+    const NodeView now = build(at->second);
+    if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
+    Placer placer(request, policy);
+    const Fit* fit = placer.try_node(now.cards, now.inventory.unit);
+    if (fit == nullptr) {
+        return fail(Code::unavailable, placer.explain(now.cards, now.inventory.unit).reason);
+    }
+    Allocation allocation{
+        uid, node_name, request.front().gpu.dialect,
+        containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
+    auto held = holds(allocation.containers);
+    hold(node_name, {uid, name, Stage::reserved, allocation, std::move(held)});
+    return Reservation{Reservation::Kind::made, std::move(allocation)};
+}
+
+void ClusterState::confirm(const PodUid& uid) {
+    const auto at = tenants_.find(uid);
+    if (at == tenants_.end() || at->second->stage != Stage::reserved) return;
+    Tenant tenant = *at->second;
+    tenant.stage = Stage::bound;
+    hold(tenant.allocation.node, std::move(tenant));
+}
+
+void ClusterState::release(const PodUid& uid) {
+    const auto at = tenants_.find(uid);
+    if (at != tenants_.end() && at->second->stage != Stage::seen) drop(uid);
+}
+
+std::vector<TenantPtr> ClusterState::unconfirmed() const {
+    std::vector<TenantPtr> out;
+    for (const auto& [uid, tenant] : tenants_) {
+        if (tenant->stage == Stage::bound) out.push_back(tenant);
+    }
+    return out;
+}
+
+const PendingPod* ClusterState::pending(const PodUid& uid) const {
+    const auto at = pending_.find(uid);
+    return at == pending_.end() ? nullptr : &at->second;
+}
+
+void ClusterState::hold(const NodeName& node, Tenant tenant) {
+    const auto held = tenants_.find(tenant.uid);
+    if (held != tenants_.end()) {
+        if (*held->second == tenant) return;
+        if (held->second->allocation.node != node) drop(tenant.uid);
+    }
+    pending_.erase(tenant.uid);
+    nodes_[node].tenants.insert(tenant.uid);
+    const PodUid uid = tenant.uid;
+    tenants_[uid] = std::make_shared<const Tenant>(std::move(tenant));
+    refresh(node);
+}
+
+void ClusterState::drop(const PodUid& uid) {
+    const auto at = tenants_.find(uid);
+    if (at == tenants_.end()) return;
+    const NodeName name = at->second->allocation.node;
+    tenants_.erase(at);
+    legacy_pods_.erase(uid);
+    if (const auto node = nodes_.find(name); node != nodes_.end()) {
+        node->second.tenants.erase(uid);
+        if (!node->second.known && node->second.tenants.empty()) nodes_.erase(node);
+    }
+    refresh(name);
+}
+
+void ClusterState::refresh(const NodeName& name) { dirty_.insert(name); }
+
+Allocation ClusterState::from_legacy(const PodFacts& pod, const NodeState& node) const {
+    Allocation allocation{pod.uid, pod.node, DialectId::aliyun, {}};
+    ContainerAllocation given{pod.containers.empty() ? "" : pod.containers.front().name, {}, {}};
+    const Bytes unit = bytes_per_unit(node.inventory.unit);
+    for (const LegacyAllocation::Share& share : pod.legacy->shares) {
+        const auto gpu = std::ranges::find(node.inventory.gpus, share.index, &Gpu::index);
+        if (gpu == node.inventory.gpus.end()) continue;
+        given.gpus.push_back({gpu->uuid, share.index, {share.units * unit.count}, {}, false});
+    }
+    allocation.containers.push_back(std::move(given));
+    return allocation;
+}
+
+NodeView ClusterState::build(const NodeState& node) const {
+    NodeView out{.inventory = node.inventory, .cards = {}, .tenants = {}, .blocked = {}};
+    for (const Gpu& gpu : node.inventory.gpus) {
+        out.cards.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy});
+    }
+    for (const PodUid& uid : node.tenants) {
+        const TenantPtr& tenant = tenants_.at(uid);
+        for (const Hold& hold : tenant->holds) {
+            const auto gpu = std::ranges::find(node.inventory.gpus, hold.uuid, &Gpu::uuid);
+            if (gpu == node.inventory.gpus.end()) continue;
+            Card& card = out.cards[static_cast<std::size_t>(gpu - node.inventory.gpus.begin())];
+            card.held += hold.memory;
+            card.cores_held = card.cores_held + hold.cores;
+            card.holders += 1;
+        }
+        out.tenants.push_back(tenant);
+    }
+    std::ranges::sort(out.tenants, {}, [](const TenantPtr& t) { return std::tie(t->name, t->uid); });
+    if (!node.inventory.fault.empty()) {
+        out.blocked = node.inventory.fault;
+    } else if (!node.unreadable.empty()) {
+        out.blocked = "cannot read what pod " + node.unreadable.begin()->second;
+    }
+    return out;
+}
+
+std::shared_ptr<const ClusterView> ClusterState::view() {
+    if (dirty_.empty() && !names_changed_) return view_;
+    if (names_changed_) {
+        published_nodes_.clear();
+        auto index = std::make_shared<ClusterView::Index>();
+        for (const auto& [name, node] : nodes_) {
+            if (!node.known) continue;
+            published_nodes_.push_back(std::make_shared<const NodeView>(build(node)));
+        }
+        for (std::size_t i = 0; i < published_nodes_.size(); ++i) {
+            (*index)[published_nodes_[i]->inventory.name.str()] = i;
+        }
+        index_ = std::move(index);
+    } else {
+        for (const NodeName& name : dirty_) {
+            const auto at = index_->find(name.str());
+            if (at == index_->end()) continue;
+            published_nodes_[at->second] = std::make_shared<const NodeView>(build(nodes_.at(name)));
+        }
+    }
+    names_changed_ = false;
+    dirty_.clear();
+    view_ = std::make_shared<const ClusterView>(published_nodes_, index_);
+    return view_;
+}
+
+}  // namespace tessera

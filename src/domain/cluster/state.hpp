@@ -1,0 +1,89 @@
+// The controller's mutable state: cards and who holds them. Pure: events in, views out. One owner
+// applies events one after the other; readers use the views.
+//
+// Invariants:
+//  1. A pod holds its cards from `reserve` until it is finished or gone from the API, whatever happens
+//     in between; being asked to terminate frees nothing (its containers may still run).
+//  2. `reserve` never takes a card over its capacity.
+//  3. Everything but reservations can be rebuilt from the API server.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "domain/cluster/pod_facts.hpp"
+#include "domain/cluster/view.hpp"
+#include "domain/placement/place.hpp"
+
+namespace tessera {
+
+// What `reserve` decided.
+struct Reservation {
+    enum class Kind {
+        made,     // new; write the Binding, then confirm() or release()
+        already,  // the pod holds exactly this node already: say yes
+    };
+    Kind kind = Kind::made;
+    Allocation allocation;
+};
+
+class ClusterState {
+  public:
+    void set_node(NodeInventory inventory);
+    void remove_node(const NodeName& name);
+    void set_pod(const PodFacts& pod);
+    void remove_pod(const PodUid& uid);
+    // After a list: nodes and pods that the API no longer has are gone. Reservations that the watch has
+    // not confirmed stay: the list may be older than they are.
+    void keep_only_nodes(const std::set<NodeName>& names);
+    void keep_only_pods(const std::set<PodUid>& uids);
+
+    // Errors: not_found (no such node), conflict (bound elsewhere, or another try is under way),
+    // unavailable (does not fit now), each with the reason.
+    Result<Reservation> reserve(const PodUid& uid, const PodName& name, const NodeName& node,
+                                const PodRequest& request, const Policy& policy);
+    // The Binding was written, or is in doubt and must be counted until the API says otherwise.
+    void confirm(const PodUid& uid);
+    // The Binding was refused: the pod holds nothing. No effect once the watch has shown the pod bound.
+    void release(const PodUid& uid);
+
+    // Pods whose Binding was confirmed and that no watch event has shown since.
+    [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
+    [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;
+    [[nodiscard]] std::size_t pending_count() const { return pending_.size(); }
+
+    // The picture now. Cheap when nothing changed.
+    std::shared_ptr<const ClusterView> view();
+
+  private:
+    struct NodeState {
+        NodeInventory inventory;
+        bool known = false;  // false while only pods have named it
+        std::set<PodUid> tenants;
+        std::map<PodUid, std::string> unreadable;  // pods whose allocation we cannot read
+    };
+
+    void hold(const NodeName& node, Tenant tenant);
+    void drop(const PodUid& uid);
+    void refresh(const NodeName& name);
+    [[nodiscard]] NodeView build(const NodeState& node) const;
+    [[nodiscard]] Allocation from_legacy(const PodFacts& pod, const NodeState& node) const;
+
+    std::map<NodeName, NodeState> nodes_;
+    std::unordered_map<PodUid, TenantPtr> tenants_;
+    std::unordered_map<PodUid, PodFacts> legacy_pods_;  // re-read when their node's cards change
+    std::unordered_map<PodUid, NodeName> blocked_by_;   // unreadable pod → its node
+    std::unordered_map<PodUid, PendingPod> pending_;
+
+    std::set<NodeName> dirty_;
+    bool names_changed_ = true;
+    std::vector<ClusterView::NodePtr> published_nodes_;
+    std::shared_ptr<const ClusterView::Index> index_;
+    std::shared_ptr<const ClusterView> view_ = std::make_shared<ClusterView>();
+};
+
+}  // namespace tessera

@@ -1,0 +1,136 @@
+#include "domain/placement/place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+const Fit* Placer::try_node(std::span<const Card> cards, MemoryUnit unit) {
+    own_.assign(cards.size(), Own{});
+    fit_.cards.clear();
+    fit_.price = 0;
+    for (const ContainerRequest& container : request_) {
+        if (!place_container(container, cards, unit)) return nullptr;
+    }
+    return &fit_;
+}
+
+bool Placer::place_container(const ContainerRequest& container, std::span<const Card> cards,
+                             MemoryUnit unit) {
+    const std::size_t first = fit_.cards.size();
+    const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
+    for (int round = 0; round < container.gpu.gpus; ++round) {
+        int best = -1;
+        std::int64_t best_price = 0;
+        for (std::size_t i = 0; i < cards.size(); ++i) {
+            const Card& card = cards[i];
+            const Own& own = own_[i];
+            const Bytes ask = bytes_of(container.gpu.memory, unit, card.capacity);
+            const Bytes after = std::max(own.peak, own.running + ask);
+            const Percent cores = std::max(own.cores_peak, own.cores_running + container.gpu.cores);
+            if (!card.healthy || after > card.free()) continue;
+            if ((card.cores_held + cores).value > 100) continue;
+            if (whole && card.holders > 0) continue;
+            const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
+            if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end()) continue;
+            const std::int64_t price = policy_.price({card, own.peak, after});
+            if (best < 0 || price < best_price) {
+                best = static_cast<int>(i);
+                best_price = price;
+            }
+        }
+        if (best < 0) return false;
+        fit_.cards.push_back(best);
+        fit_.price += best_price;
+        Own& own = own_[static_cast<std::size_t>(best)];
+        const Bytes ask =
+            bytes_of(container.gpu.memory, unit, cards[static_cast<std::size_t>(best)].capacity);
+        own.peak = std::max(own.peak, own.running + ask);
+        own.cores_peak = std::max(own.cores_peak, own.cores_running + container.gpu.cores);
+        if (container.kind != ContainerKind::init) {
+            own.running += ask;
+            own.cores_running = own.cores_running + container.gpu.cores;
+        }
+    }
+    return true;
+}
+
+namespace {
+
+std::string asked(const GpuRequest& gpu, MemoryUnit unit) {
+    std::string text = gpu.memory.kind == MemoryAsk::Kind::whole_card
+                           ? "a whole card"
+                           : to_string(bytes_of(gpu.memory, unit, {}));
+    if (gpu.cores.value > 0) text += fmt::format(" and {} % of its compute", gpu.cores.value);
+    return gpu.gpus == 1 ? text : fmt::format("{} on each of {} cards", text, gpu.gpus);
+}
+
+// The container that asks most of a card: the one whose need the message quotes.
+const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
+    const auto need = [unit](const ContainerRequest& c) {
+        const Bytes most{std::int64_t{1} << 60};
+        return std::pair(bytes_of(c.gpu.memory, unit, most), c.gpu.gpus);
+    };
+    return std::ranges::max_element(request, {}, need)->gpu;
+}
+
+}  // namespace
+
+Misfit Placer::explain(std::span<const Card> cards, MemoryUnit unit) const {
+    if (cards.empty()) return {true, "no GPU on this node"};
+    const GpuRequest& gpu = hardest(request_, unit);
+    Bytes largest_free;
+    int unhealthy = 0;
+    int large_enough = 0;
+    int free_enough = 0;
+    for (const Card& card : cards) {
+        const Bytes ask = bytes_of(gpu.memory, unit, card.capacity);
+        unhealthy += card.healthy ? 0 : 1;
+        large_enough += ask <= card.capacity ? 1 : 0;
+        free_enough += card.healthy && ask <= card.free() ? 1 : 0;
+        largest_free = std::max(largest_free, card.free());
+    }
+    const std::string sick = unhealthy == 0 ? "" : fmt::format(", {} unhealthy", unhealthy);
+    if (large_enough < gpu.gpus) {
+        return {true, fmt::format("Insufficient GPU Memory in one device: asked {}, and of {} cards {} "
+                                  "are that large",
+                                  asked(gpu, unit), cards.size(), large_enough)};
+    }
+    if (free_enough < gpu.gpus) {
+        return {false, fmt::format("Insufficient GPU Memory in one device: asked {}, largest free share "
+                                   "on a card is {} ({} cards{})",
+                                   asked(gpu, unit), to_string(largest_free), cards.size(), sick)};
+    }
+    if (gpu.cores.value > 0) {
+        return {false, fmt::format("Insufficient GPU compute in one device: asked {} ({} cards{})",
+                                   asked(gpu, unit), cards.size(), sick)};
+    }
+    return {false, fmt::format("Insufficient GPU Memory for the pod's {} containers together: the "
+                               "largest asks {}, largest free share on a card is {} ({} cards{})",
+                               request_.size(), asked(gpu, unit), to_string(largest_free),
+                               cards.size(), sick)};
+}
+
+std::vector<ContainerAllocation> containers_of(const PodRequest& request, const Fit& fit,
+                                               std::span<const Gpu> gpus, MemoryUnit unit) {
+    std::vector<ContainerAllocation> containers;
+    std::size_t next = 0;
+    for (const ContainerRequest& container : request) {
+        ContainerAllocation given{container.container, container.kind, {}};
+        for (int i = 0; i < container.gpu.gpus; ++i) {
+            const Gpu& gpu = gpus[static_cast<std::size_t>(fit.cards[next++])];
+            given.gpus.push_back({
+                .uuid = gpu.uuid,
+                .index = gpu.index,
+                .memory = bytes_of(container.gpu.memory, unit, gpu.capacity()),
+                .cores = container.gpu.cores,
+                .whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card,
+            });
+        }
+        containers.push_back(std::move(given));
+    }
+    return containers;
+}
+
+}  // namespace tessera

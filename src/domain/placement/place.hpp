@@ -1,0 +1,65 @@
+// Where a pod fits on a node. The one decision of this product, used by filter, prioritize and bind
+// alike so that they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
+#include "domain/placement/policy.hpp"
+
+namespace tessera {
+
+// Why a pod does not fit: `never` when nothing that ends or heals on this node could change it.
+struct Misfit {
+    bool never = false;
+    std::string reason;  // numbers included; becomes the scheduler's message for the node
+
+    friend bool operator==(const Misfit&, const Misfit&) = default;
+};
+
+// A pod's cards on one node: for every container of the request, in order, the chosen positions in the
+// node's card list (`gpus` of them each, flattened).
+struct Fit {
+    std::vector<int> cards;
+    std::int64_t price = 0;
+};
+
+// Places the containers greedily in order; each takes the cheapest distinct cards that can hold the
+// pod's peak (allocation.hpp). Reused across nodes by one thread so that nothing is allocated per node.
+class Placer {
+  public:
+    Placer(const PodRequest& request, const Policy& policy) : request_(request), policy_(policy) {}
+
+    // The best fit on these cards, or nothing. The result is valid until the next call.
+    const Fit* try_node(std::span<const Card> cards, MemoryUnit unit);
+
+    // Why the last try_node of this node found nothing. Only for the node's message: slower.
+    [[nodiscard]] Misfit explain(std::span<const Card> cards, MemoryUnit unit) const;
+
+  private:
+    struct Own {  // of the pod being placed, per card
+        Bytes running;
+        Bytes peak;
+        Percent cores_running;
+        Percent cores_peak;
+    };
+
+    bool place_container(const ContainerRequest& container, std::span<const Card> cards,
+                         MemoryUnit unit);
+
+    const PodRequest& request_;
+    const Policy& policy_;
+    std::vector<Own> own_;
+    Fit fit_;
+};
+
+// The cards of `fit` as the allocation's containers. `gpus` and the cards given to try_node are parallel.
+std::vector<ContainerAllocation> containers_of(const PodRequest& request, const Fit& fit,
+                                               std::span<const Gpu> gpus, MemoryUnit unit);
+
+}  // namespace tessera

@@ -1,0 +1,42 @@
+// The placement policy: which of the cards (and nodes) that can take a share should take it. One file
+// per policy; policies() is the table that config and help read.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "domain/cluster/node.hpp"
+
+namespace tessera {
+
+// A card that can take the share, as a policy sees it.
+struct Candidate {
+    const Card& card;
+    Bytes own_before;  // what the pod being placed holds here already
+    Bytes own_after;   // and would hold with the share
+};
+
+// Immutable; may be called by many threads at once.
+class Policy {
+  public:
+    virtual ~Policy() = default;
+
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    // The price of putting the share there, in any unit of the policy's own: the cheapest card wins, the
+    // lowest index among equals, and the node with the lowest sum over a pod's shares.
+    [[nodiscard]] virtual std::int64_t price(const Candidate& candidate) const = 0;
+};
+
+struct PolicyRow {
+    std::string_view name;
+    std::string_view summary;
+    const Policy& (*get)();
+};
+
+std::span<const PolicyRow> policies();
+// not_found, naming the policies that exist.
+Result<const Policy*> find_policy(std::string_view name);
+
+}  // namespace tessera

@@ -1,0 +1,215 @@
+#include "wire/extender_json.hpp"
+
+#include <fmt/format.h>
+
+#include "wire/json.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+namespace od = simdjson::ondemand;
+
+bool same_word(std::string_view a, std::string_view lower_case) {
+    if (a.size() != lower_case.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const char c = a[i] >= 'A' && a[i] <= 'Z' ? static_cast<char>(a[i] + ('a' - 'A')) : a[i];
+        if (c != lower_case[i]) return false;
+    }
+    return true;
+}
+
+tl::unexpected<Error> bad_json(simdjson::error_code error) {
+    return fail(Code::invalid_argument, fmt::format("not JSON: {}", simdjson::error_message(error)));
+}
+
+#define JSON_TRY(expression) \
+    if (const simdjson::error_code error = (expression)) return bad_json(error)
+
+Result<> read_names(od::value value, ExtenderArgs& args) {
+    od::array names;
+    JSON_TRY(value.get_array().get(names));
+    for (auto item : names) {
+        std::string_view name;
+        JSON_TRY(item.get_string().get(name));
+        args.names.emplace_back(name);
+    }
+    return {};
+}
+
+// A NodeList: the name of each item and its raw text, to be echoed without parsing the rest.
+Result<> read_nodes(od::value value, ExtenderArgs& args) {
+    od::object list;
+    JSON_TRY(value.get_object().get(list));
+    od::array items;
+    const auto found = list.find_field_unordered("items").get_array().get(items);
+    if (found == simdjson::INCORRECT_TYPE || found == simdjson::NO_SUCH_FIELD) return {};
+    JSON_TRY(found);
+    for (auto item : items) {
+        od::object node;
+        JSON_TRY(item.get_object().get(node));
+        std::string_view name;
+        JSON_TRY(node["metadata"]["name"].get_string().get(name));
+        std::string owned(name);
+        JSON_TRY(node.reset().error());
+        std::string_view raw;
+        JSON_TRY(node.raw_json().get(raw));
+        args.names.push_back(std::move(owned));
+        args.raws.push_back(raw);
+    }
+    return {};
+}
+
+struct Fields {
+    bool pod = false;
+    bool names = false;
+    bool nodes = false;
+};
+
+Result<> read_field(std::string_view key, od::value value, ExtenderArgs& args, Fields& seen) {
+    bool null = false;
+    JSON_TRY(value.is_null().get(null));
+    if (null) return {};
+    if (same_word(key, "pod")) {
+        od::object pod;
+        JSON_TRY(value.get_object().get(pod));
+        std::string_view raw;
+        JSON_TRY(pod.raw_json().get(raw));
+        TRY(const auto document, JsonDocument::parse(raw));
+        args.pod = read_pod(document.root());
+        seen.pod = true;
+    } else if (same_word(key, "nodenames")) {
+        // Names win where both are given.
+        args.names.clear();
+        args.raws.clear();
+        TRY_VOID(read_names(value, args));
+        seen.names = true;
+    } else if (same_word(key, "nodes") && !seen.names) {
+        TRY_VOID(read_nodes(value, args));
+        seen.nodes = true;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<ExtenderArgs> read_extender_args(std::string& body) {
+    if (body.empty()) return fail(Code::invalid_argument, "EOF");
+    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
+    thread_local od::parser parser(std::size_t{256} << 20);
+    od::document document;
+    JSON_TRY(parser.iterate(simdjson::padded_string_view(body, body.capacity())).get(document));
+    od::object root;
+    JSON_TRY(document.get_object().get(root));
+    ExtenderArgs args;
+    Fields seen;
+    for (auto field : root) {
+        std::string_view key;
+        JSON_TRY(field.unescaped_key().get(key));
+        const std::string owned_key(key);
+        od::value value;
+        JSON_TRY(field.value().get(value));
+        TRY_VOID(read_field(owned_key, value, args, seen));
+    }
+    if (!seen.pod) return fail(Code::invalid_argument, "arg or pod is nil");
+    if (!seen.names && !seen.nodes) return fail(Code::invalid_argument, "cannot get node names");
+    args.full_objects = !seen.names;
+    return args;
+}
+
+#undef JSON_TRY
+
+namespace {
+
+void append_map(std::string& out, const std::map<std::string_view, std::string>& reasons) {
+    out += '{';
+    bool first = true;
+    for (const auto& [node, reason] : reasons) {
+        if (!first) out += ',';
+        first = false;
+        append_json_string(out, node);
+        out += ':';
+        append_json_string(out, reason);
+    }
+    out += '}';
+}
+
+}  // namespace
+
+std::string write_filter_result(const ExtenderArgs& args, const FilterAnswer& answer) {
+    std::string out;
+    out.reserve(256 + answer.fitting.size() * 32);
+    out += R"({"Nodes":)";
+    if (args.full_objects) {
+        out += R"({"metadata":{},"items":[)";
+        for (std::size_t i = 0; i < answer.fitting.size(); ++i) {
+            if (i > 0) out += ',';
+            out += args.raws[answer.fitting[i]];
+        }
+        out += "]}";
+    } else {
+        out += "null";
+    }
+    out += R"(,"NodeNames":[)";
+    for (std::size_t i = 0; i < answer.fitting.size(); ++i) {
+        if (i > 0) out += ',';
+        append_json_string(out, args.names[answer.fitting[i]]);
+    }
+    out += R"(],"FailedNodes":)";
+    append_map(out, answer.failed);
+    out += R"(,"FailedAndUnresolvableNodes":)";
+    if (answer.unresolvable.empty()) {
+        out += "null";
+    } else {
+        append_map(out, answer.unresolvable);
+    }
+    out += R"(,"Error":""})";
+    return out;
+}
+
+std::string write_filter_error(std::string_view text) {
+    return R"({"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,)"
+           R"("Error":)" +
+           json_string(text) + "}";
+}
+
+std::string write_priorities(const ExtenderArgs& args, const std::vector<int>& scores) {
+    std::string out = "[";
+    out.reserve(args.names.size() * 40);
+    for (std::size_t i = 0; i < args.names.size(); ++i) {
+        out += i == 0 ? R"({"Host":)" : R"(,{"Host":)";
+        append_json_string(out, args.names[i]);
+        out += R"(,"Score":)";
+        out += std::to_string(scores[i]);
+        out += '}';
+    }
+    out += ']';
+    return out;
+}
+
+Result<BindArgs> read_bind_args(std::string_view body) {
+    if (body.empty()) return fail(Code::invalid_argument, "EOF");
+    TRY(const auto document, JsonDocument::parse(body));
+    const JsonValue root = document.root();
+    BindArgs args;
+    const auto read = [&](std::string_view name, std::string& into) -> Result<> {
+        into = root.any_case(name).text_or("");
+        if (into.empty()) return fail(Code::invalid_argument, fmt::format("{}: missing", name));
+        return {};
+    };
+    std::string uid;
+    std::string node;
+    TRY_VOID(read("PodName", args.pod.name));
+    TRY_VOID(read("PodNamespace", args.pod.space));
+    TRY_VOID(read("PodUID", uid));
+    TRY_VOID(read("Node", node));
+    args.uid = PodUid(std::move(uid));
+    args.node = NodeName(std::move(node));
+    return args;
+}
+
+std::string write_bind_result(std::string_view error) {
+    return R"({"Error":)" + json_string(error) + "}";
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// The scheduler extender protocol: what kube-scheduler posts and what it expects back. The wire keys are
+// the Go field names (research/gpushare.md §2.2); older schedulers sent lower-case ones, so case does
+// not matter on the way in, and answers have gpushare's key order.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/cluster/pod_facts.hpp"
+
+namespace tessera {
+
+// ExtenderArgs. Views point into the body that was parsed.
+struct ExtenderArgs {
+    PodFacts pod;
+    bool full_objects = false;           // the nodes came as objects: answer with the same ones
+    std::vector<std::string> names;      // in the order of the request
+    std::vector<std::string_view> raws;  // parallel to names when full_objects: the objects' JSON text
+};
+
+// Errors are invalid_argument with gpushare's texts where it has one. `body` must outlive the result
+// and is padded by this function (hence by reference).
+Result<ExtenderArgs> read_extender_args(std::string& body);
+
+struct FilterAnswer {
+    std::vector<std::size_t> fitting;  // positions in ExtenderArgs::names
+    std::map<std::string_view, std::string> failed;        // may fit once something ends
+    std::map<std::string_view, std::string> unresolvable;  // can never fit
+};
+std::string write_filter_result(const ExtenderArgs& args, const FilterAnswer& answer);
+std::string write_filter_error(std::string_view text);
+
+// HostPriorityList. `scores` is parallel to args.names, 0 to 10.
+std::string write_priorities(const ExtenderArgs& args, const std::vector<int>& scores);
+
+struct BindArgs {
+    PodName pod;
+    PodUid uid;
+    NodeName node;
+};
+Result<BindArgs> read_bind_args(std::string_view body);
+// An empty text is success.
+std::string write_bind_result(std::string_view error);
+
+}  // namespace tessera

@@ -1,0 +1,107 @@
+#include "wire/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+JsonValue JsonValue::operator[](std::string_view key) const {
+    simdjson::dom::element found;
+    if (!is_object() || element_->get_object().at_key(key).get(found) != simdjson::SUCCESS) return {};
+    return JsonValue(found);
+}
+
+JsonValue JsonValue::any_case(std::string_view key) const {
+    simdjson::dom::element found;
+    if (!is_object()) return {};
+    if (element_->get_object().at_key_case_insensitive(key).get(found) != simdjson::SUCCESS) return {};
+    return JsonValue(found);
+}
+
+std::optional<std::string_view> JsonValue::text() const {
+    std::string_view value;
+    if (!element_ || element_->get_string().get(value) != simdjson::SUCCESS) return std::nullopt;
+    return value;
+}
+
+std::optional<std::int64_t> JsonValue::integer() const {
+    std::int64_t value = 0;
+    if (!element_ || element_->get_int64().get(value) != simdjson::SUCCESS) return std::nullopt;
+    return value;
+}
+
+std::string JsonValue::text_or(std::string_view fallback) const {
+    return std::string(text().value_or(fallback));
+}
+
+bool JsonValue::true_or_absent_false() const {
+    bool value = false;
+    return element_ && element_->get_bool().get(value) == simdjson::SUCCESS && value;
+}
+
+std::vector<JsonValue> JsonValue::elements() const {
+    std::vector<JsonValue> out;
+    if (!is_array()) return out;
+    for (const simdjson::dom::element element : element_->get_array()) out.emplace_back(element);
+    return out;
+}
+
+std::vector<std::pair<std::string_view, JsonValue>> JsonValue::members() const {
+    std::vector<std::pair<std::string_view, JsonValue>> out;
+    if (!is_object()) return out;
+    for (const simdjson::dom::key_value_pair pair : element_->get_object()) {
+        out.emplace_back(pair.key, JsonValue(pair.value));
+    }
+    return out;
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+    JsonDocument document;
+    document.parser_ = std::make_unique<simdjson::dom::parser>();
+    if (document.parser_->allocate(std::max<std::size_t>(text.size(), 64), kMaxJsonDepth) !=
+        simdjson::SUCCESS) {
+        return fail(Code::unavailable, "no memory for the JSON text");
+    }
+    simdjson::dom::element root;
+    if (const auto error = document.parser_->parse(text.data(), text.size()).get(root)) {
+        return fail(Code::invalid_argument, fmt::format("not JSON: {}", simdjson::error_message(error)));
+    }
+    document.root_ = JsonValue(root);
+    return document;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+    out += '"';
+    for (const char c : text) {
+        switch (c) {
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            default:
+                if (static_cast<unsigned char>(c) < 0x20) {
+                    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+                } else {
+                    out += c;
+                }
+        }
+    }
+    out += '"';
+}
+
+std::string json_string(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,20 @@
+// Every annotation key that Tessera reads or writes.
+#pragma once
+
+#include <string_view>
+
+namespace tessera::key {
+
+inline constexpr std::string_view kGpus = "tessera.dev/gpus";              // Node: docs/formats/node-gpus.md
+inline constexpr std::string_view kAllocation = "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
+inline constexpr std::string_view kEnforcedBy = "tessera.dev/enforced-by"; // Pod: how the share is held
+
+// gpushare's, research/gpushare.md §1.3.
+inline constexpr std::string_view kAliyunIndex = "ALIYUN_COM_GPU_MEM_IDX";
+inline constexpr std::string_view kAliyunDev = "ALIYUN_COM_GPU_MEM_DEV";
+inline constexpr std::string_view kAliyunPod = "ALIYUN_COM_GPU_MEM_POD";
+inline constexpr std::string_view kAliyunAssigned = "ALIYUN_COM_GPU_MEM_ASSIGNED";
+inline constexpr std::string_view kAliyunAssumeTime = "ALIYUN_COM_GPU_MEM_ASSUME_TIME";
+inline constexpr std::string_view kGpushareAllocation = "scheduler.framework.gpushare.allocation";
+
+}  // namespace tessera::key

@@ -1,0 +1,243 @@
+#include "wire/kube_objects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "wire/allocation_json.hpp"
+#include "wire/keys.hpp"
+#include "wire/node_gpus_json.hpp"
+
+namespace tessera {
+namespace {
+
+void read_containers(JsonValue list, bool init, std::vector<ContainerSpec>& out) {
+    for (const JsonValue json : list.elements()) {
+        ContainerSpec container;
+        for (const auto& [name, quantity] : json["resources"]["limits"].members()) {
+            if (!is_gpu_resource(name)) continue;
+            const auto number = quantity.integer();
+            container.limits.emplace_back(name, number ? std::to_string(*number)
+                                                       : quantity.text_or(""));
+        }
+        if (container.limits.empty()) continue;
+        container.name = json["name"].text_or("");
+        if (init) {
+            const bool sidecar = json["restartPolicy"].text_or("") == "Always";
+            container.kind = sidecar ? ContainerKind::sidecar : ContainerKind::init;
+        }
+        out.push_back(std::move(container));
+    }
+}
+
+std::optional<std::int64_t> decimal(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+constexpr std::int64_t kMaxLegacyUnits = std::int64_t{1} << 20;
+
+void add_share(LegacyAllocation& legacy, std::optional<std::int64_t> index,
+               std::optional<std::int64_t> units) {
+    if (!index || !units || *index < 0 || *index > 1024 || *units < 1) return;
+    legacy.shares.push_back({static_cast<int>(*index), std::min(*units, kMaxLegacyUnits)});
+}
+
+// scheduler.framework.gpushare.allocation wins over the single index, as in gpushare's own tools.
+std::optional<LegacyAllocation> read_legacy(JsonValue annotations) {
+    LegacyAllocation legacy;
+    if (const auto text = annotations[key::kGpushareAllocation].text()) {
+        if (auto document = JsonDocument::parse(*text)) {
+            for (const auto& [container, shares] : document->root().members()) {
+                for (const auto& [index, units] : shares.members()) {
+                    add_share(legacy, decimal(index), units.integer());
+                }
+            }
+        }
+    }
+    if (legacy.shares.empty()) {
+        const auto index = annotations[key::kAliyunIndex].text();
+        const auto units = annotations[key::kAliyunPod].text();
+        if (index && units) add_share(legacy, decimal(*index), decimal(*units));
+    }
+    if (legacy.shares.empty()) return std::nullopt;
+    return legacy;
+}
+
+std::int64_t amount(JsonValue amounts, std::string_view resource) {
+    const auto value = parse_whole_quantity(amounts[resource].text_or("0"));
+    return value ? *value : 0;
+}
+
+// Above this many units a card is taken to be counted in MiB: gpushare publishes no unit, and its own
+// inspect tool guesses so (research/gpushare.md §3).
+constexpr std::int64_t kLargestCardInGib = 100;
+
+void read_legacy_node(JsonValue capacity, NodeInventory& node) {
+    const std::int64_t count = std::min<std::int64_t>(amount(capacity, resource::kAliyunCount), 64);
+    if (node.gpu_mem <= 0 || count <= 0) return;
+    const std::int64_t per_card = node.gpu_mem / count;
+    node.source = InventorySource::legacy;
+    node.unit = per_card > kLargestCardInGib ? MemoryUnit::mib : MemoryUnit::gib;
+    for (int i = 0; i < count; ++i) {
+        Gpu gpu;
+        gpu.uuid = GpuUuid(fmt::format("index:{}", i));
+        gpu.index = gpu.minor = i;
+        gpu.memory = {std::min(per_card, kMaxLegacyUnits) * bytes_per_unit(node.unit).count};
+        node.gpus.push_back(std::move(gpu));
+    }
+}
+
+constexpr std::array<std::pair<std::string_view, WatchEvent::Kind>, 5> kEventTypes = {{
+    {"ADDED", WatchEvent::Kind::added},
+    {"MODIFIED", WatchEvent::Kind::modified},
+    {"DELETED", WatchEvent::Kind::deleted},
+    {"BOOKMARK", WatchEvent::Kind::bookmark},
+    {"ERROR", WatchEvent::Kind::error},
+}};
+
+}  // namespace
+
+PodFacts read_pod(JsonValue pod) {
+    const JsonValue metadata = pod["metadata"];
+    const JsonValue spec = pod["spec"];
+    const std::string phase = pod["status"]["phase"].text_or("");
+    PodFacts facts;
+    facts.uid = PodUid(metadata["uid"].text_or(""));
+    facts.name = {metadata["namespace"].text_or("default"), metadata["name"].text_or("")};
+    facts.node = NodeName(spec["nodeName"].text_or(""));
+    facts.finished = phase == "Succeeded" || phase == "Failed";
+    facts.terminating = metadata["deletionTimestamp"].present();
+    read_containers(spec["initContainers"], true, facts.containers);
+    read_containers(spec["containers"], false, facts.containers);
+    const JsonValue annotations = metadata["annotations"];
+    if (const auto text = annotations[key::kAllocation].text()) {
+        facts.allocation = read_allocation(*text);
+    }
+    if (!facts.containers.empty()) facts.legacy = read_legacy(annotations);
+    return facts;
+}
+
+NodeInventory read_node(JsonValue json) {
+    NodeInventory node;
+    node.name = NodeName(json["metadata"]["name"].text_or(""));
+    for (const JsonValue address : json["status"]["addresses"].elements()) {
+        if (address["type"].text_or("") != "InternalIP") continue;
+        node.address = address["address"].text_or("");
+        break;
+    }
+    const JsonValue capacity = json["status"]["capacity"];
+    node.gpu_mem = amount(capacity, resource::kAliyunMem);
+    const auto annotation = json["metadata"]["annotations"][key::kGpus].text();
+    if (!annotation) {
+        read_legacy_node(capacity, node);
+        return node;
+    }
+    auto gpus = read_node_gpus(*annotation);
+    if (!gpus) {
+        node.fault = gpus.error().text;
+        return node;
+    }
+    node.unit = gpus->unit;
+    node.gpus = std::move(gpus->gpus);
+    return node;
+}
+
+Result<WatchEvent> read_watch_event(const JsonDocument& document) {
+    const std::string type = document.root()["type"].text_or("");
+    WatchEvent event;
+    event.object = document.root()["object"];
+    const auto* row = std::ranges::find(kEventTypes, type, [](const auto& r) { return r.first; });
+    if (row == kEventTypes.end()) {
+        return fail(Code::invalid_argument, "watch: unknown event \"" + type + "\"");
+    }
+    event.kind = row->second;
+    event.resource_version = event.object["metadata"]["resourceVersion"].text_or("");
+    if (event.kind == WatchEvent::Kind::error) {
+        const bool too_old = event.object["code"].integer().value_or(0) == 410;
+        event.error = {too_old ? Code::expired : Code::unavailable,
+                       event.object["message"].text_or("the watch failed")};
+    }
+    return event;
+}
+
+Result<ListPage> read_list(const JsonDocument& document) {
+    const JsonValue metadata = document.root()["metadata"];
+    const auto version = metadata["resourceVersion"].text();
+    if (!version) return fail(Code::invalid_argument, "list: no metadata.resourceVersion");
+    return ListPage{document.root()["items"].elements(), std::string(*version),
+                    metadata["continue"].text_or("")};
+}
+
+std::string status_message(std::string_view body) {
+    if (auto document = JsonDocument::parse(body)) {
+        if (const auto message = document->root()["message"].text()) return std::string(*message);
+    }
+    return std::string(body.substr(0, 200));
+}
+
+namespace {
+
+void write_map(JsonWriter& w, std::string_view name, const Annotations& values) {
+    w.object(name, [&] {
+        for (const auto& [key, value] : values) w.member(key, value);
+    });
+}
+
+}  // namespace
+
+std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName& node,
+                          const Annotations& annotations) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "v1");
+        w.member("kind", "Binding");
+        w.object("metadata", [&] {
+            w.member("name", pod.name);
+            w.member("namespace", pod.space);
+            w.member("uid", uid.str());
+            write_map(w, "annotations", annotations);
+        });
+        w.object("target", [&] {
+            w.member("apiVersion", "v1");
+            w.member("kind", "Node");
+            w.member("name", node.str());
+        });
+    });
+    return w.take();
+}
+
+std::string write_annotations_patch(const Annotations& annotations) {
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] {
+            w.object("annotations", [&] {
+                for (const auto& [key, value] : annotations) {
+                    if (value.empty()) {
+                        w.raw_member(key, "null");
+                    } else {
+                        w.member(key, value);
+                    }
+                }
+            });
+        });
+    });
+    return w.take();
+}
+
+std::string write_capacity_patch(const Annotations& amounts) {
+    JsonWriter w;
+    w.object([&] {
+        w.object("status", [&] {
+            write_map(w, "capacity", amounts);
+            write_map(w, "allocatable", amounts);
+        });
+    });
+    return w.take();
+}
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+// The parts of Kubernetes objects that Tessera reads, and the few that it writes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
+#include "domain/cluster/pod_facts.hpp"
+#include "wire/json.hpp"
+
+namespace tessera {
+
+using Annotations = std::map<std::string, std::string, std::less<>>;
+
+// A v1.Pod. Never fails: a pod whose GPU request or allocation makes no sense carries the error.
+PodFacts read_pod(JsonValue pod);
+
+// A v1.Node: from the agent's annotation, else from the sums that gpushare's device plugin publishes
+// (research/gpushare.md §1.1), else a node without cards. An annotation that cannot be read gives a node
+// without cards whose `fault` says why.
+NodeInventory read_node(JsonValue node);
+
+// One event of a watch, or what a list says of itself.
+struct WatchEvent {
+    enum class Kind { added, modified, deleted, bookmark, error };
+    Kind kind = Kind::bookmark;
+    JsonValue object;
+    std::string resource_version;
+    Error error;  // for Kind::error; Code::expired when the position is too old
+};
+Result<WatchEvent> read_watch_event(const JsonDocument& document);
+
+struct ListPage {
+    std::vector<JsonValue> items;
+    std::string resource_version;
+    std::string next;  // the continue token; empty on the last page
+};
+Result<ListPage> read_list(const JsonDocument& document);
+
+// The message of a v1.Status, or the start of `body` when it is none.
+std::string status_message(std::string_view body);
+
+// A v1.Binding whose annotations the API server merges into the pod in the transaction that binds it.
+std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName& node,
+                          const Annotations& annotations);
+
+// A merge patch of annotations; an empty value removes the key.
+std::string write_annotations_patch(const Annotations& annotations);
+// A merge patch of a node's status: resource name → amount, for capacity and allocatable both.
+std::string write_capacity_patch(const Annotations& amounts);
+
+}  // namespace tessera

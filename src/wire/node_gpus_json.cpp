@@ -1,0 +1,92 @@
+#include "wire/node_gpus_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "wire/json.hpp"
+
+namespace tessera {
+namespace {
+
+tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
+    return fail(Code::invalid_argument, fmt::format("tessera.dev/gpus: {}: {}", field, why));
+}
+
+Result<Gpu> read_gpu(JsonValue json) {
+    Gpu gpu;
+    gpu.uuid = GpuUuid(json["uuid"].text_or(""));
+    if (gpu.uuid.empty()) return bad("uuid", "missing");
+    const auto index = json["index"].integer();
+    if (!index || *index < 0 || *index > 1024) return bad("index", "missing or out of range");
+    gpu.index = static_cast<int>(*index);
+    gpu.minor = static_cast<int>(std::clamp<std::int64_t>(json["minor"].integer().value_or(*index), 0,
+                                                          1'000'000));
+    gpu.model = json["model"].text_or("");
+    const auto memory = json["memory"].integer();
+    const std::int64_t reserved = json["reserved"].integer().value_or(0);
+    if (!memory || *memory <= 0 || *memory > std::int64_t{1} << 50) {
+        return bad("memory", "missing or out of range");
+    }
+    if (reserved < 0 || reserved >= *memory) return bad("reserved", "out of range");
+    gpu.memory = {*memory};
+    gpu.reserved = {reserved};
+    gpu.healthy = json["health"].text_or("healthy") == "healthy";
+    gpu.reason = json["reason"].text_or("");
+    return gpu;
+}
+
+}  // namespace
+
+std::string write_node_gpus(const NodeGpus& gpus) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("version", kNodeGpusVersion);
+        w.member("unit", unit_name(gpus.unit));
+        w.member("identity", gpus.identity);
+        w.array("gpus", [&] {
+            for (const Gpu& gpu : gpus.gpus) {
+                w.object([&] {
+                    w.member("uuid", gpu.uuid.str());
+                    w.member("index", gpu.index);
+                    w.member("minor", gpu.minor);
+                    w.member("model", gpu.model);
+                    w.member("memory", gpu.memory.count);
+                    w.member("reserved", gpu.reserved.count);
+                    w.member("health", gpu.healthy ? "healthy" : "unhealthy");
+                    if (!gpu.healthy) w.member("reason", gpu.reason);
+                });
+            }
+        });
+    });
+    return w.take();
+}
+
+Result<NodeGpus> read_node_gpus(std::string_view text) {
+    auto document = JsonDocument::parse(text);
+    if (!document) return fail(document.error().in("tessera.dev/gpus"));
+    const JsonValue root = document->root();
+    const auto version = root["version"].integer();
+    if (!version || *version < 1) return bad("version", "missing");
+    if (*version > kNodeGpusVersion) {
+        return fail(Code::unsupported, fmt::format("tessera.dev/gpus: version {} is newer than {}; "
+                                                   "upgrade the controller before the agents",
+                                                   *version, kNodeGpusVersion));
+    }
+    NodeGpus out;
+    const std::string unit = root["unit"].text_or("GiB");
+    if (unit != "GiB" && unit != "MiB") return bad("unit", "is not GiB or MiB");
+    out.unit = unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib;
+    out.identity = root["identity"].text_or("");
+    std::set<GpuUuid> seen;
+    for (const JsonValue json : root["gpus"].elements()) {
+        TRY(auto gpu, read_gpu(json));
+        if (!seen.insert(gpu.uuid).second) return bad("uuid", gpu.uuid.str() + " stands twice");
+        out.gpus.push_back(std::move(gpu));
+    }
+    std::ranges::sort(out.gpus, {}, &Gpu::index);
+    return out;
+}
+
+}  // namespace tessera
