@@ -48,17 +48,17 @@ void ClusterState::set_pod(const PodFacts& pod) {
         return;
     }
     pending_.erase(pod.uid);
-    NodeState& node = nodes_[pod.node];
     if (pod.allocation && pod.allocation->has_value()) {
         const Allocation& allocation = **pod.allocation;
         if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
         hold(pod.node, {pod.uid, pod.name, Stage::seen, allocation, holds(allocation.containers)});
     } else if (pod.allocation && pod.allocation->error().code == Code::unsupported) {
-        node.unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
+        nodes_[pod.node].unreadable[pod.uid] =
+            pod.name.str() + ": " + pod.allocation->error().text;
         blocked_by_[pod.uid] = pod.node;
         refresh(pod.node);
     } else if (!pod.allocation && pod.legacy) {
-        Allocation allocation = from_legacy(pod, node);
+        Allocation allocation = from_legacy(pod, nodes_[pod.node]);
         auto held = holds(allocation.containers);
         hold(pod.node, {pod.uid, pod.name, Stage::seen, std::move(allocation), std::move(held)});
         legacy_pods_.insert_or_assign(pod.uid, pod);
@@ -113,7 +113,9 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
             return fail(Code::conflict,
                         fmt::format("pod {} is being bound by another request", name.str()));
         }
-        return Reservation{Reservation::Kind::already, tenant.allocation};
+        const bool seen = tenant.stage == Stage::seen;
+        return Reservation{seen ? Reservation::Kind::done : Reservation::Kind::write,
+                           tenant.allocation};
     }
     const auto at = nodes_.find(node_name);
     if (at == nodes_.end() || !at->second.known) {
@@ -131,7 +133,7 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
         containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
     hold(node_name, {uid, name, Stage::reserved, allocation, std::move(held)});
-    return Reservation{Reservation::Kind::made, std::move(allocation)};
+    return Reservation{Reservation::Kind::write, std::move(allocation)};
 }
 
 void ClusterState::confirm(const PodUid& uid) {

@@ -24,10 +24,10 @@ namespace tessera {
 // What `reserve` decided.
 struct Reservation {
     enum class Kind {
-        made,     // new; write the Binding, then confirm() or release()
-        already,  // the pod holds exactly this node already: say yes
+        write,  // write the Binding (again, when an earlier answer was lost), then confirm() or release()
+        done,   // the API server has shown the pod bound like this: say yes
     };
-    Kind kind = Kind::made;
+    Kind kind = Kind::write;
     Allocation allocation;
 };
 

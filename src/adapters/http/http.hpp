@@ -1,0 +1,89 @@
+// HTTP messages, a client and a server. The only header of the tree that stands for cpp-httplib.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace tessera {
+
+struct HttpRequest {
+    std::string method;
+    std::string path;          // with the query, on the client's side
+    std::string body;
+    std::string content_type;  // empty: none
+};
+
+struct HttpResponse {
+    int status = 200;
+    std::string body;
+    std::string content_type = "application/json";
+    std::string location;  // of a redirect
+    std::string allow;     // of a 405
+};
+
+// Where a server is and how to be believed there. PEM texts, not file names.
+struct HttpEndpoint {
+    std::string host;
+    int port = 443;
+    bool tls = true;
+    bool verify = true;            // false only where the user's kubeconfig says so
+    std::string ca_pem;            // empty: the machine's own authorities
+    std::string client_cert_pem;   // both or none
+    std::string client_key_pem;
+    std::function<std::string()> bearer_token;  // called for each request; may be empty
+};
+
+// A client of one server. Keeps idle connections; any thread may call it.
+class HttpClient {
+  public:
+    explicit HttpClient(HttpEndpoint endpoint);
+    ~HttpClient();
+
+    // unavailable when there is no answer within `deadline`.
+    Result<HttpResponse> send(const HttpRequest& request, std::chrono::milliseconds deadline);
+
+    // GETs `path` and hands over the body as it arrives, until it ends, `on_data` returns false, `idle`
+    // passes without a byte, or `stop`. Returns the status; a body with a status other than 200 is
+    // returned as text instead of being handed over.
+    Result<HttpResponse> stream(const std::string& path,
+                                const std::function<bool(std::string_view)>& on_data,
+                                std::chrono::seconds idle, std::stop_token stop);
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+struct HttpServerOptions {
+    std::string address = "127.0.0.1";
+    int port = 0;  // 0: any free one
+    int threads = 8;
+    std::size_t max_body_bytes = std::size_t{96} << 20;
+};
+
+class HttpServer {
+  public:
+    using Handler = std::function<HttpResponse(HttpRequest&)>;
+
+    // `handler` is called by many threads at once.
+    HttpServer(HttpServerOptions options, Handler handler);
+    ~HttpServer();
+
+    // Binds the port: unavailable with the reason when it is taken. Returns the port.
+    Result<int> listen();
+    // Serves until `stop`; answers that are under way are finished.
+    void serve(std::stop_token stop);
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tessera

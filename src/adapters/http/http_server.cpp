@@ -1,0 +1,70 @@
+#include <httplib.h>
+
+#include "adapters/http/http.hpp"
+
+namespace tessera {
+
+class HttpServer::Impl {
+  public:
+    Impl(HttpServerOptions options, Handler handler)
+        : options_(std::move(options)), handler_(std::move(handler)) {
+        server_.new_task_queue = [threads = options_.threads] {
+            return new httplib::ThreadPool(static_cast<std::size_t>(threads));
+        };
+        // kube-scheduler keeps its connections; the library's default closes them after 5 requests.
+        server_.set_keep_alive_max_count(1'000'000);
+        server_.set_keep_alive_timeout(120);
+        server_.set_read_timeout(std::chrono::seconds(10));
+        server_.set_write_timeout(std::chrono::seconds(10));
+        server_.set_tcp_nodelay(true);
+        server_.set_payload_max_length(options_.max_body_bytes);
+        const httplib::Server::Handler answer = [this](const httplib::Request& in,
+                                                       httplib::Response& out) {
+            HttpRequest request{in.method, in.path, in.body, {}};
+            HttpResponse response = handler_(request);
+            out.status = response.status;
+            if (!response.location.empty()) out.set_header("Location", response.location);
+            if (!response.allow.empty()) out.set_header("Allow", response.allow);
+            out.set_content(std::move(response.body), response.content_type);
+        };
+        for (const auto add : {&httplib::Server::Get, &httplib::Server::Put, &httplib::Server::Patch,
+                               &httplib::Server::Delete, &httplib::Server::Options}) {
+            add_route(add, answer);
+        }
+        server_.Post(".*", answer);
+    }
+
+    Result<int> listen() {
+        const int port = options_.port == 0 ? server_.bind_to_any_port(options_.address)
+                         : server_.bind_to_port(options_.address, options_.port) ? options_.port
+                                                                                 : -1;
+        if (port > 0) return port;
+        return fail(Code::unavailable, "cannot listen on " + options_.address + ":" +
+                                           std::to_string(options_.port) +
+                                           ": is another instance using the port?");
+    }
+
+    void serve(const std::stop_token& stop) {
+        const std::stop_callback on_stop(stop, [this] { server_.stop(); });
+        if (!stop.stop_requested()) server_.listen_after_bind();
+    }
+
+  private:
+    template <class Method>
+    void add_route(Method method, const httplib::Server::Handler& answer) {
+        (server_.*method)(".*", answer);
+    }
+
+    HttpServerOptions options_;
+    Handler handler_;
+    httplib::Server server_;
+};
+
+HttpServer::HttpServer(HttpServerOptions options, Handler handler)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+HttpServer::~HttpServer() = default;
+
+Result<int> HttpServer::listen() { return impl_->listen(); }
+void HttpServer::serve(std::stop_token stop) { impl_->serve(stop); }
+
+}  // namespace tessera

@@ -1,0 +1,306 @@
+#include "adapters/kube/kube_client.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "adapters/os/pause.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kDeadline{10'000};
+// The server ends a watch after this time; bookmarks arrive each minute, so silence means a dead line.
+constexpr seconds kWatchTimeout{290};
+constexpr seconds kWatchIdle{90};
+constexpr milliseconds kShortestPause{100};
+constexpr milliseconds kLongestPause{10'000};
+constexpr int kPageSize = 500;
+
+Code code_of(int status) {
+    switch (status) {
+        case 400:
+        case 422:
+            return Code::invalid_argument;
+        case 401:
+        case 403:
+            return Code::permission_denied;
+        case 404:
+            return Code::not_found;
+        case 409:
+            return Code::conflict;
+        case 410:
+            return Code::expired;
+        default:
+            return Code::unavailable;
+    }
+}
+
+Error error_of(const HttpResponse& response, std::string_view path) {
+    std::string text = fmt::format("API server answers {} to {}: {}", response.status,
+                                   path.substr(0, path.find('?')), status_message(response.body));
+    return {code_of(response.status), std::move(text)};
+}
+
+// What `follow` needs to know of one kind of object.
+struct NodeKind {
+    using Changes = NodeChanges;
+    static NodeInventory read(JsonValue json) { return read_node(json); }
+    static NodeName key(const NodeInventory& node) { return node.name; }
+};
+struct PodKind {
+    using Changes = PodChanges;
+    static PodFacts read(JsonValue json) { return read_pod(json); }
+    static PodUid key(const PodFacts& pod) { return pod.uid; }
+};
+
+// Cuts the stream of a watch into events and collects them until they are handed over.
+template <class Kind>
+class EventReader {
+  public:
+    explicit EventReader(std::string& resource_version) : resource_version_(resource_version) {}
+
+    // One piece of the stream. An error ends the watch.
+    Result<> feed(std::string_view data, typename Kind::Changes& changes) {
+        rest_ += data;
+        std::size_t start = 0;
+        for (std::size_t end = 0; (end = rest_.find('\n', start)) != std::string::npos; start = end + 1) {
+            TRY_VOID(line(std::string_view(rest_).substr(start, end - start), changes));
+        }
+        rest_.erase(0, start);
+        return {};
+    }
+
+  private:
+    Result<> line(std::string_view text, typename Kind::Changes& changes) {
+        if (text.empty()) return {};
+        TRY(const auto document, JsonDocument::parse(text));
+        TRY(const auto event, read_watch_event(document));
+        switch (event.kind) {
+            case WatchEvent::Kind::added:
+            case WatchEvent::Kind::modified:
+                changes.present.push_back(Kind::read(event.object));
+                break;
+            case WatchEvent::Kind::deleted: {
+                // One batch may hold "modified" and then "deleted" of one object: the end wins.
+                const auto key = Kind::key(Kind::read(event.object));
+                std::erase_if(changes.present, [&](const auto& o) { return Kind::key(o) == key; });
+                changes.removed.push_back(key);
+                break;
+            }
+            case WatchEvent::Kind::bookmark:
+                break;
+            case WatchEvent::Kind::error:
+                return fail(event.error);
+        }
+        if (!event.resource_version.empty()) resource_version_ = event.resource_version;
+        return {};
+    }
+
+    std::string rest_;
+    std::string& resource_version_;
+};
+
+std::string with_query(const std::string& path, std::string_view query) {
+    return path + (path.find('?') == std::string::npos ? "?" : "&") + std::string(query);
+}
+
+// Watches from `resource_version` on until the line ends; moves it along.
+template <class Kind, class Sink>
+Result<> watch(HttpClient& http, const std::string& path, std::string& resource_version,
+               const Sink& sink, const std::stop_token& stop) {
+    EventReader<Kind> reader(resource_version);
+    Result<> outcome;
+    const auto on_data = [&](std::string_view data) {
+        typename Kind::Changes changes;
+        outcome = reader.feed(data, changes);
+        if (!changes.present.empty() || !changes.removed.empty()) sink(std::move(changes));
+        return outcome.has_value();
+    };
+    const std::string query =
+        fmt::format("watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
+                    kWatchTimeout.count(), resource_version);
+    TRY(const HttpResponse end, http.stream(with_query(path, query), on_data, kWatchIdle, stop));
+    if (end.status != 200 && end.status != 0) return fail(error_of(end, path));
+    return outcome;
+}
+
+}  // namespace
+
+KubeClient::KubeClient(HttpEndpoint endpoint, KubeClientOptions options)
+    : http_(std::move(endpoint)), options_(std::move(options)) {}
+KubeClient::~KubeClient() = default;
+
+Result<std::string> KubeClient::call(const HttpRequest& request) {
+    TRY(HttpResponse response, http_.send(request, kDeadline));
+    if (response.status >= 200 && response.status < 300) return std::move(response.body);
+    return fail(error_of(response, request.path));
+}
+
+Result<JsonDocument> KubeClient::get(const std::string& path) {
+    TRY(const std::string body, call({.method = "GET", .path = path}));
+    return JsonDocument::parse(body);
+}
+
+// Calls `read` for each object of a list; returns the list's resource version.
+template <class Read>
+Result<std::string> KubeClient::each_page(const std::string& path, const Read& read) {
+    std::string next;
+    while (true) {
+        std::string query = fmt::format("limit={}", kPageSize);
+        if (!next.empty()) query += "&continue=" + next;
+        TRY(const auto document, get(with_query(path, query)));
+        TRY(const ListPage page, read_list(document));
+        for (const JsonValue item : page.items) read(item);
+        next = page.next;
+        if (next.empty()) return page.resource_version;
+    }
+}
+
+std::string KubeClient::pods_path() const {
+    const std::string path = "/api/v1/pods";
+    if (options_.only_node.empty()) return path;
+    return path + "?fieldSelector=spec.nodeName%3D" + options_.only_node.str();
+}
+
+namespace {
+
+// Lists and watches `path` for ever. `list` fills changes (with `all`) and returns the position.
+template <class Kind, class List, class Sink>
+void follow(HttpClient& http, const std::string& path, const List& list, const Sink& sink,
+            const KubeApi::Trouble& trouble, const std::stop_token& stop) {
+    milliseconds pause = kShortestPause;
+    std::string resource_version;
+    while (!stop.stop_requested()) {
+        Result<> outcome;
+        if (resource_version.empty()) {
+            typename Kind::Changes changes;
+            auto listed = list(changes);
+            if (listed) {
+                resource_version = *listed;
+                sink(std::move(changes));
+            } else {
+                outcome = fail(listed.error());
+            }
+        }
+        if (outcome) outcome = watch<Kind>(http, path, resource_version, sink, stop);
+        if (outcome) {
+            pause = kShortestPause;
+            continue;
+        }
+        if (stop.stop_requested()) return;
+        trouble(outcome.error());
+        if (outcome.error().code == Code::expired) resource_version.clear();
+        // Up to half more, so that a thousand agents do not come back in step.
+        thread_local std::minstd_rand random(std::random_device{}());
+        pause_for(pause + pause * static_cast<int>(random() % 50) / 100, stop);
+        pause = std::min(pause * 2, kLongestPause);
+    }
+}
+
+}  // namespace
+
+void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+                              std::stop_token stop) {
+    const auto list = [this](NodeChanges& changes) {
+        changes.all.emplace();
+        return each_page("/api/v1/nodes", [&](JsonValue json) {
+            changes.present.push_back(read_node(json));
+            changes.all->insert(changes.present.back().name);
+        });
+    };
+    follow<NodeKind>(http_, "/api/v1/nodes", list, sink, trouble, stop);
+}
+
+void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+                             std::stop_token stop) {
+    const auto list = [this](PodChanges& changes) {
+        changes.all.emplace();
+        return each_page(pods_path(), [&](JsonValue json) {
+            PodFacts pod = read_pod(json);
+            changes.all->insert(pod.uid);
+            const bool ours = !pod.containers.empty() || pod.allocation;
+            if (ours) changes.present.push_back(std::move(pod));
+        });
+    };
+    follow<PodKind>(http_, pods_path(), list, sink, trouble, stop);
+}
+
+Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
+                          const StringMap& annotations) {
+    const auto done =
+        call({.method = "POST",
+              .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding", pod.space, pod.name),
+              .body = write_binding(uid, pod, node, annotations),
+              .content_type = "application/json"});
+    if (!done) return fail(done.error());
+    return {};
+}
+
+Result<PodFacts> KubeClient::get_pod(const PodName& pod) {
+    TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name)));
+    return read_pod(document.root());
+}
+
+Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
+    std::vector<NodeInventory> nodes;
+    TRY_VOID(each_page("/api/v1/nodes", [&](JsonValue json) { nodes.push_back(read_node(json)); }));
+    return nodes;
+}
+
+Result<std::vector<PodFacts>> KubeClient::list_pods() {
+    std::vector<PodFacts> pods;
+    TRY_VOID(each_page(pods_path(), [&](JsonValue json) { pods.push_back(read_pod(json)); }));
+    return pods;
+}
+
+Result<bool> KubeClient::node_shows(const NodeName& node, const StringMap& annotations,
+                                    const StringMap& amounts) {
+    TRY(const auto document, get("/api/v1/nodes/" + node.str()));
+    const JsonValue shown = document.root()["metadata"]["annotations"];
+    for (const auto& [key, value] : annotations) {
+        if (shown[key].text() != value) return false;
+    }
+    for (const auto& [resource, amount] : amounts) {
+        const auto capacity =
+            parse_whole_quantity(document.root()["status"]["capacity"][resource].text_or(""));
+        if (!capacity || std::to_string(*capacity) != amount) return false;
+    }
+    return true;
+}
+
+Result<> KubeClient::annotate_node(const NodeName& node, const StringMap& annotations) {
+    const auto done = call({.method = "PATCH",
+                            .path = "/api/v1/nodes/" + node.str(),
+                            .body = write_annotations_patch(annotations),
+                            .content_type = "application/merge-patch+json"});
+    if (!done) return fail(done.error());
+    return {};
+}
+
+Result<> KubeClient::set_node_resources(const NodeName& node, const StringMap& amounts) {
+    const auto done = call({.method = "PATCH",
+                            .path = "/api/v1/nodes/" + node.str() + "/status",
+                            .body = write_capacity_patch(amounts),
+                            .content_type = "application/merge-patch+json"});
+    if (!done) return fail(done.error());
+    return {};
+}
+
+Result<> KubeClient::record_event(const KubeEvent& event) {
+    const auto done = call({.method = "POST",
+                            .path = fmt::format("/api/v1/namespaces/{}/events", event.pod.space),
+                            .body = write_event(event.pod, event.uid,
+                                                event.type == KubeEvent::Type::warning, event.reason,
+                                                event.message, options_.component),
+                            .content_type = "application/json"});
+    if (!done) return fail(done.error());
+    return {};
+}
+
+}  // namespace tessera

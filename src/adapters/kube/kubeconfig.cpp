@@ -1,0 +1,195 @@
+#include "adapters/kube/kubeconfig.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+namespace tessera {
+namespace {
+
+constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+tl::unexpected<Error> bad(std::string text) { return fail(Code::invalid_argument, std::move(text)); }
+
+Result<std::string> read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return bad(fmt::format("{}: cannot be read; does it exist, and may you read it?", path));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+Result<std::string> decode_base64(const std::string& text, std::string_view field) {
+    std::string out(text.size() / 4 * 3 + 3, '\0');
+    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+    if (size < 0) return bad(fmt::format("kubeconfig: {} is not base64", field));
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+    out.resize(static_cast<std::size_t>(size) - padding);
+    return out;
+}
+
+std::string text_of(const YAML::Node& node, const char* key) {
+    const YAML::Node value = node[key];
+    return value && value.IsScalar() ? value.as<std::string>() : std::string();
+}
+
+// `key`-data inline, or the file that `key` names.
+Result<std::string> pem_of(const YAML::Node& node, const std::string& key,
+                           const std::string& directory) {
+    const std::string data = text_of(node, (key + "-data").c_str());
+    if (!data.empty()) return decode_base64(data, key + "-data");
+    const std::string path = text_of(node, key.c_str());
+    if (path.empty()) return std::string();
+    return read_file((std::filesystem::path(directory) / path).string());
+}
+
+// The entry called `name` of a kubeconfig list, its `field` member.
+Result<YAML::Node> entry(const YAML::Node& root, const char* list, const std::string& name,
+                         const char* field) {
+    for (const YAML::Node& item : root[list]) {
+        if (text_of(item, "name") == name && item[field]) return item[field];
+    }
+    std::string names;
+    for (const YAML::Node& item : root[list]) names += " " + text_of(item, "name");
+    return bad(fmt::format("kubeconfig: no {} called \"{}\"; there is{}", field, name,
+                           names.empty() ? " none" : ":" + names));
+}
+
+Result<> read_server(const std::string& url, HttpEndpoint& endpoint) {
+    std::string rest = url;
+    const bool https = rest.starts_with("https://");
+    if (!https && !rest.starts_with("http://")) {
+        return bad(fmt::format("kubeconfig: server \"{}\" is not an http or https address", url));
+    }
+    endpoint.tls = https;
+    rest.erase(0, https ? 8 : 7);
+    rest.erase(std::min(rest.find('/'), rest.size()));
+    endpoint.port = https ? 443 : 80;
+    const std::size_t colon = rest.rfind(':');
+    const bool has_port = colon != std::string::npos && rest.find(']', colon) == std::string::npos;
+    if (has_port) {
+        endpoint.port = std::atoi(rest.c_str() + colon + 1);
+        rest.erase(colon);
+    }
+    if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+    endpoint.host = rest;
+    if (endpoint.host.empty() || endpoint.port < 1 || endpoint.port > 65535) {
+        return bad(fmt::format("kubeconfig: server \"{}\" has no host or a wrong port", url));
+    }
+    return {};
+}
+
+// A token file is written anew by kubelet every hour or so; read again once a minute.
+std::function<std::string()> token_from_file(std::string path) {
+    struct Cache {
+        std::mutex mutex;
+        std::string token;
+        std::chrono::steady_clock::time_point read_at;
+    };
+    return [path = std::move(path), cache = std::make_shared<Cache>()] {
+        const std::scoped_lock lock(cache->mutex);
+        const auto now = std::chrono::steady_clock::now();
+        if (cache->token.empty() || now - cache->read_at > std::chrono::minutes(1)) {
+            if (auto text = read_file(path)) {
+                cache->token = text->substr(0, text->find_last_not_of(" \r\n") + 1);
+            }
+            cache->read_at = now;
+        }
+        return cache->token;
+    };
+}
+
+Result<> read_user(const YAML::Node& user, const std::string& directory, HttpEndpoint& endpoint) {
+    TRY(endpoint.client_cert_pem, pem_of(user, "client-certificate", directory));
+    TRY(endpoint.client_key_pem, pem_of(user, "client-key", directory));
+    if (endpoint.client_cert_pem.empty() != endpoint.client_key_pem.empty()) {
+        return bad("kubeconfig: client-certificate and client-key belong together; one is missing");
+    }
+    const std::string token = text_of(user, "token");
+    const std::string token_file = text_of(user, "tokenFile");
+    if (!token.empty()) {
+        endpoint.bearer_token = [token] { return token; };
+    } else if (!token_file.empty()) {
+        endpoint.bearer_token = token_from_file((std::filesystem::path(directory) / token_file).string());
+    } else if (user["exec"] || user["auth-provider"]) {
+        return bad(
+            "kubeconfig: the user logs in by a helper program (exec), which Tessera does not run; make a "
+            "token with: kubectl create token SERVICEACCOUNT");
+    }
+    return {};
+}
+
+Result<KubeConnection> in_cluster(const std::string& host) {
+    KubeConnection out;
+    const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
+    out.endpoint.host = host;
+    out.endpoint.port = port != nullptr ? std::atoi(port) : 443;
+    TRY(out.endpoint.ca_pem, read_file(std::string(kServiceAccount) + "/ca.crt"));
+    out.endpoint.bearer_token = token_from_file(std::string(kServiceAccount) + "/token");
+    auto space = read_file(std::string(kServiceAccount) + "/namespace");
+    out.space = space ? *space : "default";
+    return out;
+}
+
+}  // namespace
+
+Result<KubeConnection> read_kubeconfig(const std::string& text, const std::string& context,
+                                       const std::string& directory) {
+    try {
+        const YAML::Node root = YAML::Load(text);
+        if (!root.IsMap()) return bad("kubeconfig: is empty or not a mapping");
+        const std::string name = context.empty() ? text_of(root, "current-context") : context;
+        if (name.empty()) {
+            return bad("kubeconfig: no current-context; choose one with --context, or kubectl config "
+                       "use-context NAME");
+        }
+        TRY(const YAML::Node chosen, entry(root, "contexts", name, "context"));
+        TRY(const YAML::Node cluster, entry(root, "clusters", text_of(chosen, "cluster"), "cluster"));
+        TRY(const YAML::Node user, entry(root, "users", text_of(chosen, "user"), "user"));
+        KubeConnection out;
+        TRY_VOID(read_server(text_of(cluster, "server"), out.endpoint));
+        TRY(out.endpoint.ca_pem, pem_of(cluster, "certificate-authority", directory));
+        out.endpoint.verify = text_of(cluster, "insecure-skip-tls-verify") != "true";
+        TRY_VOID(read_user(user, directory, out.endpoint));
+        out.space = text_of(chosen, "namespace");
+        if (out.space.empty()) out.space = "default";
+        return out;
+    } catch (const YAML::Exception& error) {
+        return bad(fmt::format("kubeconfig: {}", error.what()));
+    }
+}
+
+Result<KubeConnection> connect_info(const KubeConfigOptions& options) {
+    std::string path = options.path;
+    const char* variable = std::getenv("KUBECONFIG");
+    if (path.empty() && variable != nullptr) {
+        path = variable;
+        path.erase(std::min(path.find(':'), path.size()));
+    }
+    if (path.empty()) {
+        const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
+        if (host != nullptr && std::filesystem::exists(std::string(kServiceAccount) + "/token")) {
+            return in_cluster(host);
+        }
+        const char* home = std::getenv("HOME");
+        path = std::string(home != nullptr ? home : "") + "/.kube/config";
+        if (!std::filesystem::exists(path)) {
+            return bad(fmt::format("no kubeconfig: {} does not exist; set KUBECONFIG or give --kubeconfig "
+                                   "FILE",
+                                   path));
+        }
+    }
+    TRY(const std::string text, read_file(path));
+    auto connection =
+        read_kubeconfig(text, options.context, std::filesystem::path(path).parent_path().string());
+    if (!connection) return fail(connection.error().in(path));
+    return connection;
+}
+
+}  // namespace tessera

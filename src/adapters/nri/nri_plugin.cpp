@@ -1,0 +1,217 @@
+#include "adapters/nri/nri_plugin.hpp"
+
+#include <array>
+
+#include "adapters/nri/ttrpc.hpp"
+#include "adapters/os/pause.hpp"
+#include "adapters/os/unix_socket.hpp"
+#include "base/log.hpp"
+#include "nri/nri.pb.h"
+#include "nri/ttrpc.pb.h"
+
+namespace tessera {
+namespace {
+
+namespace nri = ::nri::pkg::api::v1alpha1;
+
+constexpr const char* kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
+constexpr int kCreateContainer = 4;  // NRI's Event enum
+constexpr std::int32_t kEvents = 1 << (kCreateContainer - 1);
+constexpr std::uint32_t kFirstStream = 1;
+constexpr int kUnknown = 2;         // gRPC status codes
+constexpr int kUnimplemented = 12;
+
+RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& container) {
+    RuntimeContainer out;
+    out.id = container.id();
+    out.name = container.name();
+    out.running = container.state() == nri::CONTAINER_RUNNING ||
+                  container.state() == nri::CONTAINER_CREATED;
+    out.env.assign(container.env().begin(), container.env().end());
+    out.pod_uid = PodUid(pod.uid());
+    out.pod = {pod.namespace_(), pod.name()};
+    out.pod_annotations.insert(pod.annotations().begin(), pod.annotations().end());
+    return out;
+}
+
+// One connection, from registration to its end. Of one thread.
+class Session {
+  public:
+    Session(UnixSocket socket, const NriOptions& options, ContainerHandler& handler)
+        : socket_(std::move(socket)), options_(options), handler_(handler) {}
+
+    // Returns the reason of the end.
+    Error serve(const std::stop_token& stop) {
+        nri::RegisterPluginRequest hello;
+        hello.set_plugin_name(options_.name);
+        hello.set_plugin_idx(options_.index);
+        if (auto sent = request("RegisterPlugin", hello); !sent) return sent.error();
+        std::array<char, 65536> buffer{};
+        while (!stop.stop_requested()) {
+            const auto got = socket_.read(buffer, std::chrono::milliseconds(250));
+            if (!got) return got.error();
+            if (*got == 0) continue;
+            auto messages = decoder_.feed({buffer.data(), *got});
+            if (!messages) return messages.error();
+            for (const TtrpcMessage& message : *messages) {
+                if (auto done = take(message); !done) return done.error();
+            }
+        }
+        return {Code::unavailable, "stopping"};
+    }
+
+  private:
+    Result<> take(const TtrpcMessage& message) {
+        if (message.connection == kRuntimeConnection) return take_response(message);
+        if (message.type != kTtrpcRequest) return {};
+        ttrpc::Request request;
+        if (!request.ParseFromString(message.payload)) {
+            return fail(Code::invalid_argument, "NRI: a request that is no protobuf");
+        }
+        std::string payload;
+        const auto answered = answer(request.method(), request.payload(), payload);
+        ttrpc::Response response;
+        if (answered) {
+            response.set_payload(payload);
+        } else {
+            const bool unknown = answered.error().code == Code::unsupported;
+            response.mutable_status()->set_code(unknown ? kUnimplemented : kUnknown);
+            response.mutable_status()->set_message(answered.error().text);
+        }
+        TRY_VOID(socket_.write(encode_ttrpc({kPluginConnection, message.stream, kTtrpcResponse,
+                                             response.SerializeAsString()})));
+        // After the answer: the runtime holds its lock until then.
+        if (!evictions_.evict().empty()) {
+            TRY_VOID(request_evictions());
+        }
+        return {};
+    }
+
+    // The runtime's answers to RegisterPlugin, our first request, and to UpdateContainers: only a refusal
+    // matters, and without the first there is nothing to go on with.
+    static Result<> take_response(const TtrpcMessage& message) {
+        ttrpc::Response response;
+        if (!response.ParseFromString(message.payload)) {
+            return fail(Code::invalid_argument, "NRI: an answer that is no protobuf");
+        }
+        if (response.status().code() == 0) return {};
+        if (message.stream == kFirstStream) {
+            return fail(Code::unavailable, "NRI: the runtime refuses us: " + response.status().message());
+        }
+        log_event(Event::eviction_failed, {{"reason", response.status().message()}});
+        return {};
+    }
+
+    Result<> answer(const std::string& method, const std::string& payload, std::string& out) {
+        if (method == "Configure") return configure(payload, out);
+        if (method == "Synchronize") return synchronize(payload, out);
+        if (method == "CreateContainer") return create(payload, out);
+        if (method == "Shutdown") return {};
+        return fail(Code::unsupported, "NRI: " + method + " was not asked for");
+    }
+
+    Result<> configure(const std::string& payload, std::string& out) {
+        nri::ConfigureRequest request;
+        if (!request.ParseFromString(payload)) return malformed();
+        runtime_ = request.runtime_name() + " " + request.runtime_version();
+        nri::ConfigureResponse response;
+        response.set_events(kEvents);
+        response.SerializeToString(&out);
+        return {};
+    }
+
+    // May come in several parts; the last has `more` unset.
+    Result<> synchronize(const std::string& payload, std::string& out) {
+        nri::SynchronizeRequest request;
+        if (!request.ParseFromString(payload)) return malformed();
+        for (const nri::PodSandbox& pod : request.pods()) pods_[pod.id()] = pod;
+        for (const nri::Container& container : request.containers()) {
+            const auto pod = pods_.find(container.pod_sandbox_id());
+            if (pod != pods_.end()) known_.push_back(to_container(pod->second, container));
+        }
+        nri::SynchronizeResponse response;
+        response.set_more(request.more());
+        response.SerializeToString(&out);
+        if (request.more()) return {};
+        for (const Eviction& eviction : handler_.synchronize(known_)) {
+            nri::ContainerEviction* entry = evictions_.add_evict();
+            entry->set_container_id(eviction.container_id);
+            entry->set_reason(eviction.reason);
+        }
+        pods_.clear();
+        known_.clear();
+        handler_.on_link(true, runtime_);
+        return {};
+    }
+
+    Result<> create(const std::string& payload, std::string& out) {
+        nri::CreateContainerRequest request;
+        if (!request.ParseFromString(payload)) return malformed();
+        TRY(const ContainerEdits edits,
+            handler_.complete(to_container(request.pod(), request.container())));
+        nri::CreateContainerResponse response;
+        for (const auto& [name, value] : edits.env) {
+            nri::KeyValue* variable = response.mutable_adjust()->add_env();
+            variable->set_key(name);
+            variable->set_value(value);
+        }
+        for (const std::string& device : edits.cdi_devices) {
+            response.mutable_adjust()->add_cdi_devices()->set_name(device);
+        }
+        response.SerializeToString(&out);
+        return {};
+    }
+
+    Result<> request_evictions() {
+        TRY_VOID(request("UpdateContainers", evictions_));
+        evictions_.Clear();
+        return {};
+    }
+
+    Result<> request(const std::string& method, const google::protobuf::Message& body) {
+        ttrpc::Request request;
+        request.set_service(kRuntimeService);
+        request.set_method(method);
+        request.set_payload(body.SerializeAsString());
+        const TtrpcMessage message{kRuntimeConnection, next_stream_, kTtrpcRequest,
+                                   request.SerializeAsString()};
+        next_stream_ += 2;  // a client's streams are odd
+        return socket_.write(encode_ttrpc(message));
+    }
+
+    static tl::unexpected<Error> malformed() {
+        return fail(Code::invalid_argument, "NRI: a payload that is no protobuf");
+    }
+
+    UnixSocket socket_;
+    const NriOptions& options_;
+    ContainerHandler& handler_;
+    TtrpcDecoder decoder_;
+    std::uint32_t next_stream_ = kFirstStream;
+    std::string runtime_;
+    std::map<std::string, nri::PodSandbox> pods_;
+    std::vector<RuntimeContainer> known_;
+    nri::UpdateContainersRequest evictions_;
+};
+
+}  // namespace
+
+void NriPlugin::run(ContainerHandler& handler, std::stop_token stop) {
+    std::string last_reason;
+    while (!stop.stop_requested()) {
+        auto socket = UnixSocket::connect(options_.socket);
+        Error reason;
+        if (socket) {
+            reason = Session(*std::move(socket), options_, handler).serve(stop);
+        } else {
+            reason = socket.error();
+        }
+        if (stop.stop_requested()) return;
+        // A connection that was up, or another reason: worth a word; the same failure again is not.
+        if (socket || reason.text != last_reason) handler.on_link(false, reason.text);
+        last_reason = reason.text;
+        pause_for(options_.retry, stop);
+    }
+}
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+#include "app/scheduler/feed.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds kSettlePeriod{5};
+
+void apply(ClusterState& state, const NodeChanges& changes) {
+    for (const NodeInventory& node : changes.present) state.set_node(node);
+    for (const NodeName& name : changes.removed) state.remove_node(name);
+    if (changes.all) state.keep_only_nodes(*changes.all);
+}
+
+void apply(ClusterState& state, const PodChanges& changes) {
+    for (const PodFacts& pod : changes.present) state.set_pod(pod);
+    for (const PodUid& uid : changes.removed) state.remove_pod(uid);
+    if (changes.all) state.keep_only_pods(*changes.all);
+}
+
+void on_trouble(const Error& error) { log_event(Event::api_trouble, {{"reason", error.text}}); }
+
+}  // namespace
+
+// Counted on the keeper's thread, after the list was applied.
+template <class Changes>
+void Feed::take(Changes changes, bool& listed) {
+    const bool first = changes.all.has_value() && !listed;
+    listed |= first;
+    auto shared = std::make_shared<const Changes>(std::move(changes));
+    keeper_.post([progress = progress_, shared, first](ClusterState& state) {
+        apply(state, *shared);
+        if (first && --progress->lists_missing == 0) {
+            progress->synced = true;
+            log_event(Event::cluster_synced);
+        }
+    });
+}
+
+Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler) : keeper_(keeper) {
+    threads_.emplace_back([this, &kube](const std::stop_token& stop) {
+        bool listed = false;
+        kube.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); }, on_trouble,
+                          stop);
+    });
+    threads_.emplace_back([this, &kube](const std::stop_token& stop) {
+        bool listed = false;
+        kube.follow_pods([&](PodChanges changes) { take(std::move(changes), listed); }, on_trouble,
+                         stop);
+    });
+    threads_.emplace_back([&scheduler](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        std::unique_lock lock(mutex);
+        while (!wake.wait_for(lock, stop, kSettlePeriod, [&] { return stop.stop_requested(); })) {
+            if (stop.stop_requested()) return;
+            scheduler.settle_unconfirmed();
+        }
+    });
+}
+
+}  // namespace tessera

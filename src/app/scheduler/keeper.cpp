@@ -1,0 +1,45 @@
+#include "app/scheduler/keeper.hpp"
+
+namespace tessera {
+
+Keeper::Keeper() : view_(std::make_shared<ClusterView>()), thread_([this] { run(); }) {}
+
+Keeper::~Keeper() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void Keeper::post(Change change) {
+    {
+        const std::scoped_lock lock(mutex_);
+        queue_.push_back(std::move(change));
+    }
+    wake_.notify_one();
+}
+
+std::shared_ptr<const ClusterView> Keeper::view() const {
+    const std::scoped_lock lock(view_mutex_);
+    return view_;
+}
+
+void Keeper::run() {
+    while (true) {
+        std::vector<Change> batch;
+        {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+            if (queue_.empty()) return;
+            batch.swap(queue_);
+        }
+        for (Change& change : batch) change(state_);
+        auto published = state_.view();
+        const std::scoped_lock lock(view_mutex_);
+        view_ = std::move(published);
+    }
+}
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// The owner of the cluster's state: one thread applies every change, in order, and publishes a view
+// after each batch. Readers take the last view without waiting for anyone's decision.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "domain/cluster/state.hpp"
+
+namespace tessera {
+
+class Keeper {
+  public:
+    using Change = std::function<void(ClusterState&)>;
+
+    Keeper();
+    ~Keeper();
+    Keeper(const Keeper&) = delete;
+    Keeper& operator=(const Keeper&) = delete;
+
+    // Applied later, in order.
+    void post(Change change);
+
+    // Applied in order, after everything posted before; waits for the answer.
+    template <class Function>
+    auto ask(Function function) -> decltype(function(std::declval<ClusterState&>())) {
+        using Answer = decltype(function(std::declval<ClusterState&>()));
+        std::promise<Answer> promise;
+        auto future = promise.get_future();
+        post([&](ClusterState& state) { promise.set_value(function(state)); });
+        return future.get();
+    }
+
+    [[nodiscard]] std::shared_ptr<const ClusterView> view() const;
+
+  private:
+    void run();
+
+    mutable std::mutex view_mutex_;
+    std::shared_ptr<const ClusterView> view_;  // guarded by view_mutex_
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::vector<Change> queue_;  // guarded by mutex_
+    bool stopping_ = false;      // guarded by mutex_
+
+    ClusterState state_;  // of thread_ alone
+    std::thread thread_;  // last: starts when all else is there
+};
+
+}  // namespace tessera

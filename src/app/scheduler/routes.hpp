@@ -1,0 +1,51 @@
+// The controller's HTTP surface: gpushare's routes and answers (research/gpushare.md §2.1; deviations in
+// docs/compat/gpushare.md), health, and metrics.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "app/scheduler/metrics.hpp"
+#include "app/scheduler/scheduler.hpp"
+
+namespace tessera {
+
+struct RouteRequest {
+    std::string_view method;
+    std::string_view path;  // without the query
+    std::string& body;      // may be padded by the parser
+};
+
+struct RouteAnswer {
+    int status = 200;
+    std::string body;
+    std::string content_type = "application/json";
+    std::string location;
+    std::string allow;
+    bool failed = false;  // counted as an error of the verb, whatever the status
+};
+
+class SchedulerRoutes {
+  public:
+    // All references outlive the routes. `synced` turns true once the view is complete: until then
+    // filter and bind answer that the controller is starting.
+    SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
+                    const std::atomic<bool>& synced);
+
+    RouteAnswer answer(const RouteRequest& request);
+
+  private:
+    RouteAnswer filter(std::string& body);
+    RouteAnswer prioritize(std::string& body);
+    RouteAnswer bind(const std::string& body);
+    RouteAnswer inspect(std::string_view node) const;
+    RouteAnswer get(std::string_view path);
+
+    Scheduler& scheduler_;
+    Keeper& keeper_;
+    SchedulerMetrics& metrics_;
+    const std::atomic<bool>& synced_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,177 @@
+#include "app/scheduler/scheduler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/log.hpp"
+#include "wire/binding_annotations.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+// A Binding whose answer was lost may still be under way in the API server for its request timeout.
+constexpr std::int64_t kDoubtNs = 60 * kNsPerSecond;
+// The watch is normally milliseconds behind; reading earlier would only repeat it.
+constexpr std::int64_t kPatienceNs = 10 * kNsPerSecond;
+
+bool bound_as(const PodFacts& pod, const Allocation& allocation) {
+    return pod.node == allocation.node && pod.allocation && *pod.allocation == allocation;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy,
+                     std::function<std::int64_t()> unix_ns)
+    : kube_(kube), keeper_(keeper), policy_(policy), unix_ns_(std::move(unix_ns)) {}
+
+FilterAnswer Scheduler::filter(const ExtenderArgs& args) const {
+    FilterAnswer answer;
+    answer.fitting.reserve(args.names.size());
+    const auto request = parse_pod_request(args.pod.containers);
+    if (!request) {
+        for (const std::string& name : args.names) {
+            answer.unresolvable.emplace(name, request.error().text);
+        }
+        return answer;
+    }
+    const auto view = keeper_.view();
+    Placer placer(*request, policy_);
+    for (std::size_t i = 0; i < args.names.size(); ++i) {
+        const std::string& name = args.names[i];
+        const NodeView* node = view->find(name);
+        if (request->empty()) {
+            answer.fitting.push_back(i);
+        } else if (node == nullptr) {
+            answer.failed.emplace(name, fmt::format("node \"{}\" not found", name));
+        } else if (!node->blocked.empty()) {
+            answer.failed.emplace(name, node->blocked);
+        } else if (node->cards.empty()) {
+            answer.unresolvable.emplace(
+                name, fmt::format("The node {} is not for GPU share, need skip", name));
+        } else if (placer.try_node(node->cards, node->inventory.unit) != nullptr) {
+            answer.fitting.push_back(i);
+        } else {
+            Misfit misfit = placer.explain(node->cards, node->inventory.unit);
+            auto& list = misfit.never ? answer.unresolvable : answer.failed;
+            list.emplace(name, std::move(misfit.reason));
+        }
+    }
+    return answer;
+}
+
+std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
+    constexpr std::int64_t kNoFit = std::numeric_limits<std::int64_t>::max();
+    std::vector<int> scores(args.names.size(), 0);
+    const auto request = parse_pod_request(args.pod.containers);
+    if (!request || request->empty()) return scores;
+    const auto view = keeper_.view();
+    Placer placer(*request, policy_);
+    std::vector<std::int64_t> prices(args.names.size(), kNoFit);
+    std::int64_t cheapest = kNoFit;
+    std::int64_t dearest = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t i = 0; i < args.names.size(); ++i) {
+        const NodeView* node = view->find(args.names[i]);
+        if (node == nullptr || !node->blocked.empty()) continue;
+        const Fit* fit = placer.try_node(node->cards, node->inventory.unit);
+        if (fit == nullptr) continue;
+        prices[i] = fit->price;
+        cheapest = std::min(cheapest, fit->price);
+        dearest = std::max(dearest, fit->price);
+    }
+    for (std::size_t i = 0; i < prices.size(); ++i) {
+        if (prices[i] == kNoFit) continue;
+        const double span = static_cast<double>(dearest - cheapest);
+        const double above = static_cast<double>(dearest - prices[i]);
+        scores[i] = span == 0 ? 10 : static_cast<int>(10 * above / span);
+    }
+    return scores;
+}
+
+Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
+    const auto pending = keeper_.ask([&](ClusterState& state) {
+        const PendingPod* pod = state.pending(args.uid);
+        return pod == nullptr ? std::optional<Result<PodRequest>>() : pod->request;
+    });
+    if (pending) return *pending;
+    // The watch may be behind the scheduler's own.
+    TRY(const PodFacts pod, kube_.get_pod(args.pod));
+    if (pod.uid != args.uid) {
+        return fail(Code::not_found,
+                    fmt::format("pod {} with uid {} is gone; another has its name", args.pod.str(),
+                                args.uid.str()));
+    }
+    return parse_pod_request(pod.containers);
+}
+
+Result<> Scheduler::bind(const BindArgs& args) {
+    TRY(const PodRequest request, request_of(args));
+    if (request.empty()) return kube_.bind(args.uid, args.pod, args.node, {});
+    TRY(const Reservation reservation, keeper_.ask([&](ClusterState& state) {
+        return state.reserve(args.uid, args.pod, args.node, request, policy_);
+    }));
+    if (reservation.kind == Reservation::Kind::done) return {};
+    return write_binding(args, reservation.allocation);
+}
+
+Result<> Scheduler::write_binding(const BindArgs& args, const Allocation& allocation) {
+    const auto view = keeper_.view();
+    const NodeView* node = view->find(args.node.str());
+    const auto annotations = binding_annotations(
+        allocation, node == nullptr ? NodeInventory{} : node->inventory, unix_ns_());
+    const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
+    if (!written) return settle(args, allocation, written.error());
+    keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
+    log_event(Event::pod_bound, {{"pod", args.pod.str()}, {"node", args.node.str()}});
+    return {};
+}
+
+// After a refusal or a lost answer: what does the API server say that the pod is?
+Result<> Scheduler::settle(const BindArgs& args, const Allocation& allocation, const Error& cause) {
+    const auto release = [&] {
+        keeper_.post([uid = args.uid](ClusterState& state) { state.release(uid); });
+        log_event(Event::bind_refused, {{"pod", args.pod.str()}, {"reason", cause.text}});
+        return fail(cause);
+    };
+    if (cause.code != Code::unavailable && cause.code != Code::conflict) return release();
+    const auto pod = kube_.get_pod(args.pod);
+    if (pod && pod->uid == args.uid && bound_as(*pod, allocation)) {
+        keeper_.post([facts = *pod](ClusterState& state) { state.set_pod(facts); });
+        log_event(Event::bind_settled, {{"pod", args.pod.str()}, {"node", args.node.str()}});
+        return {};
+    }
+    const bool gone = pod ? pod->uid != args.uid : pod.error().code == Code::not_found;
+    if (gone || (pod && !pod->node.empty()) || cause.code == Code::conflict) return release();
+    // Unbound now, or unreadable: the write may still happen. The cards stay reserved until it is sure.
+    keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
+    log_event(Event::bind_in_doubt, {{"pod", args.pod.str()}, {"reason", cause.text}});
+    return fail(cause);
+}
+
+void Scheduler::settle_unconfirmed() {
+    const auto tenants = keeper_.ask([](ClusterState& state) { return state.unconfirmed(); });
+    const std::int64_t now = unix_ns_();
+    std::map<PodUid, std::int64_t> since;
+    for (const TenantPtr& tenant : tenants) {
+        const auto before = unconfirmed_since_ns_.find(tenant->uid);
+        const std::int64_t first = before == unconfirmed_since_ns_.end() ? now : before->second;
+        since.emplace(tenant->uid, first);
+        if (now - first < kPatienceNs) continue;
+        const auto pod = kube_.get_pod(tenant->name);
+        if (!pod && pod.error().code != Code::not_found) continue;
+        if (pod && pod->uid == tenant->uid && pod->node.empty() && now - first < kDoubtNs) continue;
+        keeper_.post([pod, tenant](ClusterState& state) {
+            if (pod && pod->uid == tenant->uid && !pod->node.empty()) {
+                state.set_pod(*pod);
+            } else {
+                state.release(tenant->uid);
+            }
+        });
+        log_event(Event::bind_settled, {{"pod", tenant->name.str()}});
+    }
+    unconfirmed_since_ns_ = std::move(since);
+}
+
+}  // namespace tessera

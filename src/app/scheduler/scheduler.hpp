@@ -1,0 +1,43 @@
+// The scheduler extender's use-cases: which nodes can take a pod, which are best, and giving it its
+// cards. Any thread may call; filter and prioritize read one view, bind goes through the keeper.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "app/scheduler/keeper.hpp"
+#include "ports/kube_api.hpp"
+#include "wire/extender_json.hpp"
+
+namespace tessera {
+
+class Scheduler {
+  public:
+    // `unix_ns` tells the time of a decision. All references outlive the scheduler.
+    Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy,
+              std::function<std::int64_t()> unix_ns);
+
+    // Every node of `args` is in exactly one list of the answer.
+    [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args) const;
+    // Parallel to args.names; 10 is the best of these nodes, 0 the worst or one that does not fit.
+    [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
+    // Reserves, writes the one Binding, settles a lost answer. Safe to repeat.
+    Result<> bind(const BindArgs& args);
+    // Reads the pods whose Binding no watch event has shown for a while; frees what was never bound.
+    // Called every few seconds by one thread.
+    void settle_unconfirmed();
+
+  private:
+    Result<PodRequest> request_of(const BindArgs& args);
+    Result<> write_binding(const BindArgs& args, const Allocation& allocation);
+    Result<> settle(const BindArgs& args, const Allocation& allocation, const Error& cause);
+
+    KubeApi& kube_;
+    Keeper& keeper_;
+    const Policy& policy_;
+    std::function<std::int64_t()> unix_ns_;
+    std::map<PodUid, std::int64_t> unconfirmed_since_ns_;  // of settle_unconfirmed's thread
+};
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+// Handing a share over to its container: the environment that the old systems' users rely on, and which
+// cards it may see. Pure; the agent carries it out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
+
+namespace tessera {
+
+struct Handover {
+    std::vector<std::pair<std::string, std::string>> env;
+    std::vector<Gpu> gpus;  // the cards to inject, in the order of the share
+};
+
+// The variable by which NVIDIA's runtime decides what a container sees.
+inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
+
+// What container `name` of this allocation gets. Errors say what to do, for the pod's event:
+// not_found when the allocation does not know the container, conflict when it is not for this pod and
+// node, unavailable when a card is gone or unhealthy.
+Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
+                           std::string_view container, const NodeInventory& inventory);
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// The Container Device Interface files of this node.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "ports/container_runtime.hpp"
+
+namespace tessera {
+
+class CdiStore {
+  public:
+    virtual ~CdiStore() = default;
+
+    // The qualified name under which the vendor's spec knows the card, by UUID or by index; nothing
+    // when no spec has it (then the vendor's runtime reads the environment variable instead).
+    virtual std::optional<std::string> vendor_device(const std::string& uuid, int index) = 0;
+    // Makes the device tessera.dev/share=`name` with these edits, those of the vendor's devices
+    // included. Replaces an older one whole or not at all.
+    virtual Result<> write_share(const std::string& name, const ContainerEdits& edits) = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// The container runtime's question before it creates a container: what is to be added?
+#pragma once
+
+#include <map>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+
+namespace tessera {
+
+struct RuntimeContainer {
+    std::string id;
+    std::string name;
+    bool running = false;
+    std::vector<std::string> env;  // NAME=value, as image and pod spec give it
+    PodUid pod_uid;
+    PodName pod;
+    std::map<std::string, std::string, std::less<>> pod_annotations;
+};
+
+// What is set on a container on its way to start.
+struct ContainerEdits {
+    std::vector<std::pair<std::string, std::string>> env;  // wins over image and pod spec
+    std::vector<std::string> cdi_devices;                  // vendor/class=name
+
+    friend bool operator==(const ContainerEdits&, const ContainerEdits&) = default;
+};
+
+// A container that must not go on, and why.
+struct Eviction {
+    std::string container_id;
+    std::string reason;
+};
+
+class ContainerHandler {
+  public:
+    virtual ~ContainerHandler() = default;
+
+    // An error keeps the container from being created; its text becomes the pod's event. Called by the
+    // link's thread; must answer within a second.
+    virtual Result<ContainerEdits> complete(const RuntimeContainer& container) = 0;
+    // The containers that were there when the link came up; returns those to end.
+    virtual std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) = 0;
+    // The link came up or went down; `detail` says with whom or why.
+    virtual void on_link(bool connected, const std::string& detail) = 0;
+};
+
+class RuntimeLink {
+  public:
+    virtual ~RuntimeLink() = default;
+
+    // Connects, registers, serves; connects again when the runtime goes away. Blocks until `stop`.
+    virtual void run(ContainerHandler& handler, std::stop_token stop) = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,58 @@
+// Kubelet: the device plugins that it calls, and what it knows of who holds which device.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+
+namespace tessera {
+
+struct PluginDevice {
+    std::string id;  // stable over restarts: kubelet's checkpoint remembers it; at most 63 characters
+    bool healthy = true;
+
+    friend bool operator==(const PluginDevice&, const PluginDevice&) = default;
+};
+
+// Answers kubelet. Called by many threads.
+class DevicePluginHandler {
+  public:
+    virtual ~DevicePluginHandler() = default;
+
+    // Returns CDI device names to hand over; may be none.
+    virtual Result<std::vector<std::string>> allocate(const std::string& resource,
+                                                      const std::vector<std::string>& ids) = 0;
+    // An error keeps the container from starting; kubelet shows the text and tries again.
+    virtual Result<> pre_start(const std::string& resource, const std::vector<std::string>& ids) = 0;
+};
+
+class DevicePluginHost {
+  public:
+    virtual ~DevicePluginHost() = default;
+
+    // The whole list of a resource; a resource is registered with its first list. A list that equals
+    // the last one sends nothing. Any thread. invalid_argument when kubelet would not take the list.
+    virtual Result<> set_devices(const std::string& resource, std::vector<PluginDevice> devices) = 0;
+    // Serves, registers, registers again when kubelet restarts. Blocks until `stop`.
+    virtual void run(DevicePluginHandler& handler, std::stop_token stop) = 0;
+};
+
+// One container's devices of one resource.
+struct DeviceHolder {
+    PodName pod;
+    std::string container;
+    std::string resource;
+    std::vector<std::string> ids;
+};
+
+class PodResources {
+  public:
+    virtual ~PodResources() = default;
+    // Every container that kubelet gave devices to. unavailable when kubelet does not answer.
+    virtual Result<std::vector<DeviceHolder>> list() = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,102 @@
+#include "programs/common/config.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace tessera {
+namespace {
+
+std::string list_of_names(std::span<const ConfigRow> rows) {
+    std::string out;
+    for (const ConfigRow& row : rows) {
+        out += out.empty() ? "" : ", ";
+        out += row.name;
+    }
+    return out;
+}
+
+// Why `value` is not one for the row; empty when it is.
+std::string fault(const ConfigRow& row, const std::string& value) {
+    switch (row.type) {
+        case ConfigType::text:
+            return {};
+        case ConfigType::flag:
+            if (value == "true" || value == "false") return {};
+            return fmt::format("{}: \"{}\" is not true or false", row.name, value);
+        case ConfigType::integer: {
+            std::int64_t number = 0;
+            const auto [end, error] =
+                std::from_chars(value.data(), value.data() + value.size(), number);
+            const bool whole = error == std::errc{} && end == value.data() + value.size();
+            if (whole && number >= row.least && number <= row.most) return {};
+            return fmt::format("{}: \"{}\" is not a whole number from {} to {}", row.name, value,
+                               row.least, row.most);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<ConfigValues> resolve_config(std::span<const ConfigRow> rows, const ConfigValues& flags,
+                                    const ConfigValues& file,
+                                    const std::function<const char*(const char*)>& environment) {
+    ConfigValues values;
+    std::string faults;
+    for (const ConfigRow& row : rows) {
+        std::string value(row.default_value);
+        if (const auto at = file.find(row.name); at != file.end()) value = at->second;
+        if (!row.variable.empty()) {
+            const char* set = environment(std::string(row.variable).c_str());
+            if (set != nullptr && *set != '\0') value = set;
+        }
+        if (const auto at = flags.find(row.name); at != flags.end()) value = at->second;
+        if (const std::string why = fault(row, value); !why.empty()) {
+            faults += (faults.empty() ? "" : "; ") + why;
+        }
+        values.emplace(row.name, std::move(value));
+    }
+    if (!faults.empty()) return fail(Code::invalid_argument, faults);
+    return values;
+}
+
+Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std::string& yaml) {
+    ConfigValues values;
+    std::string faults;
+    try {
+        const YAML::Node root = YAML::Load(yaml);
+        if (root.IsNull()) return values;
+        if (!root.IsMap()) return fail(Code::invalid_argument, "is not a mapping of keys to values");
+        for (const auto& pair : root) {
+            const auto key = pair.first.as<std::string>();
+            const bool known = std::ranges::find(rows, key, &ConfigRow::name) != rows.end();
+            if (!known) {
+                faults += fmt::format("{}{}: unknown key", faults.empty() ? "" : "; ", key);
+            } else if (!pair.second.IsScalar()) {
+                faults += fmt::format("{}{}: needs a single value", faults.empty() ? "" : "; ", key);
+            } else {
+                values[key] = pair.second.as<std::string>();
+            }
+        }
+    } catch (const YAML::Exception& error) {
+        return fail(Code::invalid_argument, error.what());
+    }
+    if (faults.empty()) return values;
+    return fail(Code::invalid_argument, faults + " (known keys: " + list_of_names(rows) + ")");
+}
+
+std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& values) {
+    std::string out;
+    for (const ConfigRow& row : rows) {
+        YAML::Emitter value;
+        if (row.type == ConfigType::text) value << YAML::DoubleQuoted;
+        value << values.find(row.name)->second;
+        out += fmt::format("# {}\n{}: {}\n", row.help, row.name, value.c_str());
+    }
+    return out;
+}
+
+}  // namespace tessera

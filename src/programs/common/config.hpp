@@ -1,0 +1,56 @@
+// Configuration from one table per program (controller.def, agent.def): the struct, the flags, the file's
+// keys, the environment variables, the help and --print-config all come from its rows.
+//
+// A value comes from, in this order: the flag, the environment variable, the --config file, the default.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tessera {
+
+enum class ConfigType { text, integer, flag };
+
+struct ConfigRow {
+    ConfigType type;
+    std::string_view name;           // as in the file; the flag has dashes for underscores
+    std::string_view default_value;
+    std::int64_t least;              // of an integer
+    std::int64_t most;
+    std::string_view variable;       // environment variable; empty: none
+    std::string_view help;
+};
+
+using ConfigValues = std::map<std::string, std::string, std::less<>>;
+
+// Values by name, complete and checked. Every fault is named, not only the first.
+Result<ConfigValues> resolve_config(std::span<const ConfigRow> rows, const ConfigValues& flags,
+                                    const ConfigValues& file,
+                                    const std::function<const char*(const char*)>& environment);
+
+// The file: a flat YAML mapping. Unknown keys are refused, with the nearest known one.
+Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std::string& yaml);
+
+// The resolved values as a file that read_config_file takes.
+std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& values);
+
+}  // namespace tessera
+
+// Typed access for the structs that the .def files make.
+#define CONFIG_MEMBER_text std::string
+#define CONFIG_MEMBER_integer std::int64_t
+#define CONFIG_MEMBER_flag bool
+
+namespace tessera {
+inline void config_assign(std::string& to, const std::string& value) { to = value; }
+inline void config_assign(std::int64_t& to, const std::string& value) { to = std::stoll(value); }
+inline void config_assign(bool& to, const std::string& value) { to = value == "true"; }
+}  // namespace tessera

@@ -1,0 +1,119 @@
+#include "programs/common/run_program.hpp"
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kConfigRefused = 78;  // EX_CONFIG
+
+std::string flag_name(std::string_view name) {
+    std::string out = "--" + std::string(name);
+    std::ranges::replace(out, '_', '-');
+    return out;
+}
+
+std::string help_of(const ConfigRow& row) {
+    std::string help(row.help);
+    if (!row.default_value.empty()) help += " [" + std::string(row.default_value) + "]";
+    if (!row.variable.empty()) help += " (env " + std::string(row.variable) + ")";
+    return help;
+}
+
+Result<ConfigValues> load(const ProgramInfo& info, const ConfigValues& flags,
+                          const std::string& config_path) {
+    ConfigValues file;
+    if (!config_path.empty()) {
+        std::ifstream in(config_path, std::ios::binary);
+        if (!in) return fail(Code::invalid_argument, config_path + ": cannot be read");
+        const std::string text(std::istreambuf_iterator<char>(in), {});
+        auto read = read_config_file(info.rows, text);
+        if (!read) return fail(read.error().in(config_path));
+        file = *std::move(read);
+    }
+    return resolve_config(info.rows, flags, file, [](const char* name) { return std::getenv(name); });
+}
+
+// SIGTERM and SIGINT turn into one stop request. Blocked in every thread; taken by this one.
+class SignalThread {
+  public:
+    SignalThread() {
+        sigemptyset(&set_);
+        sigaddset(&set_, SIGTERM);
+        sigaddset(&set_, SIGINT);
+        sigaddset(&set_, SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        std::signal(SIGPIPE, SIG_IGN);
+        thread_ = std::thread([this] {
+            int signal = 0;
+            while (sigwait(&set_, &signal) != 0) {
+            }
+            if (signal != SIGUSR1) log_event(Event::stopping, {{"signal", signal}});
+            source_.request_stop();
+        });
+    }
+    ~SignalThread() {
+        pthread_kill(thread_.native_handle(), SIGUSR1);
+        thread_.join();
+    }
+    SignalThread(const SignalThread&) = delete;
+    SignalThread& operator=(const SignalThread&) = delete;
+
+    [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+  private:
+    sigset_t set_{};
+    std::stop_source source_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+int run_program(const ProgramInfo& info, int argc, char** argv,
+                const std::function<Result<>(const ConfigValues&)>& check,
+                const std::function<Result<>(const ConfigValues&, std::stop_token)>& body) {
+    CLI::App app{std::string(info.summary), std::string(info.name)};
+    ConfigValues given;
+    for (const ConfigRow& row : info.rows) {
+        const std::string name(row.name);
+        app.add_option_function<std::string>(
+            flag_name(row.name), [&given, name](const std::string& value) { given[name] = value; },
+            help_of(row));
+    }
+    std::string config_path;
+    bool check_only = false;
+    bool print_only = false;
+    app.add_option("--config", config_path, "Read values from this YAML file");
+    app.add_flag("--check-config", check_only, "Check the configuration and exit");
+    app.add_flag("--print-config", print_only, "Print the configuration in force and exit");
+    app.set_version_flag("--version", std::string(info.name) + " " TESSERA_VERSION);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    const auto values = load(info, given, config_path);
+    const auto checked = values ? check(*values) : Result<>(fail(values.error()));
+    if (!checked) {
+        log_event(Event::config_invalid, {{"reason", checked.error().text}});
+        return kConfigRefused;
+    }
+    if (print_only) std::cout << print_config(info.rows, *values);
+    if (check_only && !print_only) std::cout << "the configuration is good\n";
+    if (print_only || check_only) return 0;
+    const SignalThread signals;
+    const auto done = body(*values, signals.token());
+    if (done) return 0;
+    log_event(Event::failed, {{"code", code_name(done.error().code)}, {"reason", done.error().text}});
+    return exit_status(done.error().code);
+}
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+// tessera-agent: the cards of one node, and the gate that its GPU containers pass.
+#include <array>
+#include <thread>
+
+#include "adapters/grpc/device_plugin_host.hpp"
+#include "adapters/grpc/pod_resources.hpp"
+#include "adapters/kube/kube_client.hpp"
+#include "adapters/kube/kubeconfig.hpp"
+#include "adapters/nri/nri_plugin.hpp"
+#include "adapters/nvml/nvml_inventory.hpp"
+#include "adapters/os/cdi_folder.hpp"
+#include "app/agent/gate.hpp"
+#include "base/log.hpp"
+#include "programs/common/run_program.hpp"
+
+namespace tessera {
+namespace {
+
+#define CONFIG_TABLE "programs/agent.def"
+#include "programs/common/typed_config.inc"
+
+Result<> check(const ConfigValues& values) {
+    const Config config = typed(values);
+    if (config.node.empty()) {
+        return fail(Code::invalid_argument,
+                    "node: missing; give --node, or NODE_NAME from the pod's spec.nodeName");
+    }
+    if (config.memory_unit != "GiB" && config.memory_unit != "MiB") {
+        return fail(Code::invalid_argument,
+                    "memory_unit: \"" + config.memory_unit + "\" is not GiB or MiB");
+    }
+    if (config.identity != identity_name(Identity::nri) &&
+        config.identity != identity_name(Identity::pod_resources)) {
+        return fail(Code::invalid_argument,
+                    "identity: \"" + config.identity + "\" is not nri or pod-resources");
+    }
+    return {};
+}
+
+Result<> serve(const ConfigValues& values, std::stop_token stop) {
+    const Config config = typed(values);
+    const NodeName node(config.node);
+    const Identity identity = config.identity == identity_name(Identity::nri)
+                                  ? Identity::nri
+                                  : Identity::pod_resources;
+    TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
+    KubeClient kube(connection.endpoint, {.only_node = node, .component = "tessera-agent"});
+    TRY(const auto driver, open_nvml(config.driver_root));
+    const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
+    Cards cards(*driver, kube, *plugins,
+                {.node = node,
+                 .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
+                 .identity = config.identity,
+                 .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)}});
+    TRY_VOID(cards.load());
+    const auto pod_resources = make_pod_resources(config.pod_resources_socket);
+    CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
+    Gate gate({cards, kube, *pod_resources, cdi}, node, identity);
+    log_event(Event::started, {{"version", TESSERA_VERSION},
+                               {"node", config.node},
+                               {"identity", config.identity}});
+    const std::jthread kubelet([&] { plugins->run(gate, stop); });
+    std::jthread runtime;
+    if (identity == Identity::nri) {
+        runtime = std::jthread([&] { NriPlugin({.socket = config.nri_socket}).run(gate, stop); });
+    }
+    cards.run(stop);
+    return {};
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+    return tessera::run_program({"tessera-agent",
+                                 "Publishes this node's GPUs and hands shares to their containers.",
+                                 tessera::kRows},
+                                argc, argv, tessera::check, tessera::serve);
+}

@@ -1,0 +1,63 @@
+#include "wire/binding_annotations.hpp"
+
+#include <algorithm>
+
+#include "wire/allocation_json.hpp"
+#include "wire/json.hpp"
+#include "wire/keys.hpp"
+
+namespace tessera {
+namespace {
+
+using Map = std::map<std::string, std::string, std::less<>>;
+
+// research/gpushare.md §1.3. One index only fits one card; several go into gpushare 2.0's JSON, which
+// upstream's inspect tool reads first.
+void add_aliyun(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns, Map& out) {
+    const std::int64_t unit = bytes_per_unit(node.unit).count;
+    std::map<GpuUuid, int> indexes;
+    JsonWriter w;
+    int position = 0;
+    w.object([&] {
+        for (const ContainerAllocation& container : allocation.containers) {
+            w.object(std::to_string(position++), [&] {
+                for (const GpuShare& share : container.gpus) {
+                    w.member(std::to_string(share.index), share.memory.count / unit);
+                    indexes.emplace(share.uuid, share.index);
+                }
+            });
+        }
+    });
+    std::int64_t total = 0;
+    for (const Hold& hold : holds(allocation.containers)) total += hold.memory.count / unit;
+    const GpuShare& first = allocation.containers.front().gpus.front();
+    const auto card = std::ranges::find(node.gpus, first.uuid, &Gpu::uuid);
+    const std::int64_t card_units = card == node.gpus.end() ? 0 : card->capacity().count / unit;
+    const bool legacy = node.source == InventorySource::legacy;
+    out.emplace(key::kAliyunIndex, std::to_string(first.index));
+    out.emplace(key::kAliyunDev, std::to_string(card_units));
+    out.emplace(key::kAliyunPod, std::to_string(total));
+    // gpushare's device plugin takes the pods that say "false"; our agent needs no such mark.
+    out.emplace(key::kAliyunAssigned, legacy ? "false" : "true");
+    out.emplace(key::kAliyunAssumeTime, std::to_string(unix_ns));
+    if (indexes.size() > 1) out.emplace(key::kGpushareAllocation, w.take());
+}
+
+bool all_whole(const Allocation& allocation) {
+    return std::ranges::all_of(allocation.containers, [](const ContainerAllocation& container) {
+        return std::ranges::all_of(container.gpus, &GpuShare::whole);
+    });
+}
+
+}  // namespace
+
+Map binding_annotations(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns) {
+    Map out;
+    out.emplace(key::kAllocation, write_allocation(allocation));
+    // Nothing holds a share in this release but whole cards; a user must be able to read that.
+    out.emplace(key::kEnforcedBy, all_whole(allocation) ? "exclusive" : "none");
+    if (allocation.dialect == DialectId::aliyun) add_aliyun(allocation, node, unix_ns, out);
+    return out;
+}
+
+}  // namespace tessera

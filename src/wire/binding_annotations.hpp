@@ -1,0 +1,19 @@
+// The annotations that travel with a Binding: Tessera's own, and those that users of the pod's dialect
+// rely on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
+
+namespace tessera {
+
+// `unix_ns` is the time of the decision, which gpushare's annotations carry.
+std::map<std::string, std::string, std::less<>> binding_annotations(const Allocation& allocation,
+                                                                    const NodeInventory& node,
+                                                                    std::int64_t unix_ns);
+
+}  // namespace tessera
