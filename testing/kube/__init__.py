@@ -1,0 +1,1 @@
+"""A real Kubernetes for tests: see README.md. Start at `cluster.Cluster`."""

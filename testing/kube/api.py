@@ -1,0 +1,66 @@
+"""A small client of the API server, for what a harness polls: no process per question.
+
+Thread-safe: each call has its own connection and a deadline.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+
+from kube.errors import KubeError
+
+SECONDS = 10.0
+
+
+class ApiError(KubeError):
+    """An answer that is not 2xx. `code` is the HTTP status, 0 when there was no answer."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Api:
+    """Requests as the identity of a client certificate."""
+
+    def __init__(self, host: str, port: int, ca: Path, certificate: Path, key: Path) -> None:
+        self.host = host
+        self.port = port
+        self._context = ssl.create_default_context(cafile=str(ca))
+        self._context.load_cert_chain(certificate, key)
+
+    def text(self, method: str, path: str, body: Any = None,
+             content_type: str = "application/json") -> str:
+        """The body of a 2xx answer; anything else is an ApiError."""
+        connection = http.client.HTTPSConnection(self.host, self.port, timeout=SECONDS,
+                                                 context=self._context)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body),
+                               {"Content-Type": content_type})
+            response = connection.getresponse()
+            text = response.read().decode()
+        except OSError as error:
+            raise ApiError(0, f"{method} {path}: no answer from the API server ({error})"
+                           ) from error
+        finally:
+            connection.close()
+        if response.status >= 300:
+            raise ApiError(response.status, f"{method} {path}: {response.status} {text.strip()}")
+        return text
+
+    def json(self, method: str, path: str, body: Any = None,
+             content_type: str = "application/json") -> Any:
+        """As `text`, parsed."""
+        return json.loads(self.text(method, path, body, content_type))
+
+    def ok(self, path: str) -> bool:
+        """Whether a GET answers 2xx now."""
+        try:
+            self.text("GET", path)
+        except (KubeError, http.client.HTTPException):
+            return False
+        return True

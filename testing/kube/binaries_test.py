@@ -1,0 +1,25 @@
+"""The pins of the programs."""
+
+from __future__ import annotations
+
+import unittest
+
+from kube import binaries
+
+
+class BinariesTest(unittest.TestCase):
+    def test_every_module_is_pinned(self) -> None:
+        for module in binaries.TABLE:
+            self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
+
+    def test_key_is_stable(self) -> None:
+        self.assertEqual(binaries.cache_key(), binaries.cache_key())
+
+    def test_program_names(self) -> None:
+        names = [name for module in binaries.TABLE for name in module.programs()]
+        self.assertIn("etcd", names)
+        self.assertEqual(len(names), 9)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,158 @@
+"""A Kubernetes cluster for tests: start it, use it, break parts of it, and nothing stays behind.
+
+    with Cluster([NodeSpec("node-a"), NodeSpec("node-b")], images=[Path("app.tar")]) as cluster:
+        cluster.kubectl("apply", "-f", "-", input=manifest)
+        cluster.restart("kubelet", "node-a")
+
+What can be done with it while it runs is in `handle.py`. Needs root. When a `with` block fails,
+all logs are copied to $TESSERA_E2E_LOGS/RUN (if that is set). A kill -9 of this process ends the
+cluster; its files and cgroups go at the next start of any.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from kube import binaries, doctor
+from kube.control import Init
+from kube.handle import ClusterHandle
+from kube.launch import Launch, Options
+from kube.node import NodeSpec
+from kube.run_dir import Registry, Run
+
+
+class Cluster(ClusterHandle):
+    """One cluster of this process.
+
+    nodes, images (docker archives that every node gets): as they shall be.
+    scheduler_config: text of, or path to a KubeSchedulerConfiguration, in which KUBECONFIG_PATH
+    stands for the scheduler's kubeconfig; may be set until `start`.
+    name: of the run, made up if None. audit: the API server writes logs/audit.log.
+    extra_arguments: component -> arguments added to its command line.
+    """
+
+    def __init__(self, nodes: Sequence[NodeSpec] = (NodeSpec("node-a"),), *,
+                 images: Sequence[str | Path] = (), scheduler_config: str | Path | None = None,
+                 name: str | None = None, audit: bool = False,
+                 extra_arguments: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.nodes = list(nodes)
+        self.images = [Path(image) for image in images]
+        self.scheduler_config = scheduler_config
+        self._wanted_name = name
+        self._audit = audit
+        self._extra = extra_arguments or {}
+        self._registry = Registry()
+        self._claimed: Run | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "Cluster":
+        """Brings everything up and returns when pods can be made; on failure nothing is left."""
+        doctor.require_usable()
+        for spec in self.nodes:
+            spec.check()
+        programs = binaries.ensure()
+        try:
+            self._boot(programs)
+        except BaseException:
+            self._fail()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Ends every process of the run and removes all that it made. Safe to call again."""
+        if self._claimed is None:
+            return
+        stop_init(self._claimed)
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait()
+            self._process = None
+        self._registry.remove(self._claimed)
+        self._claimed = None
+
+    def detach(self) -> None:
+        """Lets the cluster live on when this process ends; `kube` finds it by its name."""
+        run = self._run()
+        run.keep()
+        self._init().detach()
+        run.unlock()
+        self._process = None
+        self._claimed = None
+
+    def __enter__(self) -> "Cluster":
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if kind is None:
+            self.stop()
+        else:
+            self._fail()
+
+    @property
+    def name(self) -> str:
+        """The name of the run: claimed at the first use."""
+        return self._run().record.name
+
+    @property
+    def directory(self) -> Path:  # type: ignore[override]
+        """All files of the run."""
+        return self._run().directory
+
+    def free_port(self) -> int:
+        """A TCP port reserved for the caller until the run ends. Works before `start` too."""
+        return self._run().ports.take()
+
+    def _run(self) -> Run:
+        if self._claimed is None:
+            self._claimed = self._registry.claim(self._wanted_name)
+        return self._claimed
+
+    def _boot(self, programs: Path) -> None:
+        config = self.scheduler_config
+        launch = Launch(self._run(), programs, Options(
+            self.nodes, self.images, config.read_text() if isinstance(config, Path) else config,
+            self._audit, self._extra))
+        launch.prepare()
+        self._process = launch.start_init()
+        control_plane = self._init()
+        with ThreadPoolExecutor(1) as pool:
+            containerds = pool.submit(launch.start_containerds)
+            for name in ("etcd", "kube-apiserver"):
+                control_plane.start(name)
+            self._wait_api()
+            for name in ("kube-controller-manager", "kube-scheduler"):
+                control_plane.start(name)
+            containerds.result()
+        launch.start_kubelets()
+        self.wait_ready()
+
+    def _wait_api(self) -> None:
+        api = self.api()
+
+        def ready() -> bool:
+            self._check_alive(control_plane_only=True)
+            return api.ok("/readyz")
+        self.wait_for("kube-apiserver ready", ready, 60.0)
+
+    def _fail(self) -> None:
+        """Ends a run that failed; the logs are all that stays of it."""
+        try:
+            if self._claimed is not None:
+                self.save_logs()
+        finally:
+            self.stop()
+
+
+def stop_init(run: Run) -> None:
+    """Ends all processes of a run at once, by the death of its process 1."""
+    init = Init(run.directory)
+    if init.alive():
+        os.kill(init.pid(), signal.SIGKILL)

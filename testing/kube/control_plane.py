@@ -1,0 +1,158 @@
+"""The command lines of etcd and the three control-plane programs of Kubernetes, on loopback.
+
+As in a production cluster: TLS everywhere with one CA, client certificates, Node and RBAC
+authorization, real service-account tokens. Unlike one: etcd does not sync, nothing elects a leader,
+the client-side rate limits are out of the way. Pure but for the two functions that write files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kube.pki import Identity, Pki
+
+SERVICE_NETWORK = "10.96.0.0/16"  # no kube-proxy: it is only a number in the API
+FIRST_SERVICE_IP = "10.96.0.1"
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+KUBECONFIG_PLACEHOLDER = "KUBECONFIG_PATH"
+
+IDENTITIES = (
+    Identity("server", "kube-apiserver", names=(
+        "IP:127.0.0.1", f"IP:{FIRST_SERVICE_IP}", "DNS:localhost", "DNS:kubernetes",
+        "DNS:kubernetes.default", "DNS:kubernetes.default.svc",
+        "DNS:kubernetes.default.svc.cluster.local")),
+    Identity("admin", "kubernetes-admin", "system:masters"),
+    Identity("kube-controller-manager", "system:kube-controller-manager"),
+    Identity("kube-scheduler", "system:kube-scheduler"),
+)
+
+AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+                "omitStages": ["RequestReceived"], "rules": [{"level": "RequestResponse"}]}
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the components listen, all on 127.0.0.1."""
+
+    etcd: int
+    etcd_peer: int
+    api: int
+    controller_manager: int
+    scheduler: int
+
+
+@dataclass(frozen=True)
+class ControlPlane:
+    """Where everything is: `directory` of the run, `programs`, keys and ports."""
+
+    directory: Path
+    programs: Path
+    pki: Pki
+    ports: Ports
+
+    @property
+    def server(self) -> str:
+        """URL of the API server."""
+        return f"https://127.0.0.1:{self.ports.api}"
+
+    def write_kubeconfigs(self) -> Path:
+        """Writes those of the components and the admin's; returns the admin's."""
+        for name in ("kube-controller-manager", "kube-scheduler"):
+            self.pki.kubeconfig(self.kubeconfig(name), self.server, name)
+        return self.pki.kubeconfig(self.kubeconfig("admin"), self.server, "admin")
+
+    def write_scheduler_config(self, text: str | None) -> None:
+        """Writes the scheduler's configuration: the caller's with the placeholder filled in."""
+        path = str(self.kubeconfig("kube-scheduler"))
+        if text is None:
+            text = json.dumps({
+                "apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration", "leaderElection": {"leaderElect": False},
+                "clientConnection": {"kubeconfig": path, "qps": 1000, "burst": 2000}})
+        self._scheduler_config().write_text(text.replace(KUBECONFIG_PLACEHOLDER, path))
+
+    def write_audit_policy(self) -> None:
+        """Writes the policy that `commands(audit=True)` names."""
+        (self.directory / "audit-policy.json").write_text(json.dumps(AUDIT_POLICY))
+
+    def kubeconfig(self, name: str) -> Path:
+        """Where the kubeconfig of an identity lies."""
+        return self.directory / f"{name}.kubeconfig"
+
+    def commands(self, audit: bool, extra: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """The command line of each component; `extra` arguments come last, so they win."""
+        lines = {"etcd": self._etcd(), "kube-apiserver": self._apiserver(audit),
+                 "kube-controller-manager": self._controller_manager(),
+                 "kube-scheduler": self._scheduler()}
+        return {name: [str(self.programs / name), *line, *extra.get(name, ())]
+                for name, line in lines.items()}
+
+    def _etcd(self) -> list[str]:
+        client = f"https://127.0.0.1:{self.ports.etcd}"
+        peer = f"https://127.0.0.1:{self.ports.etcd_peer}"
+        keys = [f"--cert-file={self.pki.certificate('server')}",
+                f"--key-file={self.pki.key('server')}",
+                f"--trusted-ca-file={self.pki.ca}", "--client-cert-auth"]
+        peer_keys = [k.replace("--", "--peer-", 1) for k in keys]
+        return ["--name=tessera", f"--data-dir={self.directory / 'etcd'}", "--unsafe-no-fsync",
+                "--log-level=warn", f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=tessera={peer}",
+                *keys, *peer_keys]
+
+    def _serving(self, port: int) -> list[str]:
+        return ["--bind-address=127.0.0.1", f"--secure-port={port}",
+                f"--tls-cert-file={self.pki.certificate('server')}",
+                f"--tls-private-key-file={self.pki.key('server')}",
+                f"--client-ca-file={self.pki.ca}"]
+
+    def _apiserver(self, audit: bool) -> list[str]:
+        line = [
+            *self._serving(self.ports.api), "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",  # loopback may not be in an Endpoints
+            f"--etcd-servers=https://127.0.0.1:{self.ports.etcd}",
+            f"--etcd-cafile={self.pki.ca}", f"--etcd-certfile={self.pki.certificate('server')}",
+            f"--etcd-keyfile={self.pki.key('server')}", "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
+            f"--service-cluster-ip-range={SERVICE_NETWORK}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={self.pki.service_account_public}",
+            f"--service-account-signing-key-file={self.pki.service_account_key}",
+            # logs and exec reach a kubelet by the node's name, which is 127.0.0.1 in the run
+            "--kubelet-preferred-address-types=Hostname",
+            f"--kubelet-certificate-authority={self.pki.ca}",
+            f"--kubelet-client-certificate={self.pki.certificate('admin')}",
+            f"--kubelet-client-key={self.pki.key('admin')}",
+            # no aggregated API servers; without it every client of the delegation complains
+            f"--requestheader-client-ca-file={self.pki.ca}",
+            "--requestheader-allowed-names=nobody",
+            "--max-requests-inflight=3000", "--max-mutating-requests-inflight=1000"]
+        if audit:
+            line += [f"--audit-policy-file={self.directory / 'audit-policy.json'}",
+                     f"--audit-log-path={self.directory / 'logs' / 'audit.log'}"]
+        return line
+
+    def _delegated(self, name: str) -> list[str]:
+        path = self.kubeconfig(name)
+        return [f"--authentication-kubeconfig={path}", f"--authorization-kubeconfig={path}"]
+
+    def _controller_manager(self) -> list[str]:
+        name = "kube-controller-manager"
+        return [
+            *self._serving(self.ports.controller_manager), *self._delegated(name),
+            f"--kubeconfig={self.kubeconfig(name)}", "--use-service-account-credentials",
+            f"--service-account-private-key-file={self.pki.service_account_key}",
+            f"--root-ca-file={self.pki.ca}", "--leader-elect=false",
+            "--kube-api-qps=1000", "--kube-api-burst=2000",
+            "--node-monitor-period=1s",  # a new node loses its not-ready taint at this beat
+            f"--flex-volume-plugin-dir={self.directory / 'volume-plugins'}"]
+
+    def _scheduler(self) -> list[str]:
+        return [*self._serving(self.ports.scheduler), *self._delegated("kube-scheduler"),
+                f"--config={self._scheduler_config()}"]
+
+    def _scheduler_config(self) -> Path:
+        return self.directory / "scheduler-config.yaml"

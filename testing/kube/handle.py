@@ -1,0 +1,242 @@
+"""What can be done with a cluster that runs: ask its API, break and restart parts, enter nodes.
+
+`directory` is all that a handle needs, so it serves the process that started the cluster and any
+other. Every method may be called from any thread. Failures are KubeErrors that say what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from kube import binaries, launch
+from kube.api import Api, ApiError
+from kube.cgroups import PREFIX, Cgroups
+from kube.control import Init
+from kube.control_plane import KUBECONFIG_PLACEHOLDER
+from kube.errors import CommandError, KubeError
+from kube.node import is_private
+from kube.pki import Pki
+
+READY_SECONDS = 90.0
+POLL_SECONDS = 0.1
+
+
+class ClusterHandle:
+    """A running cluster in `directory`. `api_host` and `api_port` are where its API listens: a pod
+    with hostNetwork gets them as KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT."""
+
+    api_host = "127.0.0.1"
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Of a cluster-admin; good for any program on this machine."""
+        return self.directory / "admin.kubeconfig"
+
+    @property
+    def api_port(self) -> int:
+        """The port of the API server."""
+        return int(self._state()["api_port"])
+
+    # ---- the API
+
+    def kubectl(self, *arguments: str, input: str | None = None, check: bool = True,
+                timeout: float = 60.0) -> str:
+        """Runs kubectl as cluster-admin and returns its stdout."""
+        command = [str(binaries.directory() / "kubectl"), f"--kubeconfig={self.kubeconfig}",
+                   f"--cache-dir={self.directory / 'kubectl-cache'}", *arguments]
+        environment = {**os.environ, "HOME": str(self.directory)}  # it writes to ~/.kube
+        shown = ["kubectl", *arguments]
+        try:
+            done = subprocess.run(command, input=input or "", env=environment, text=True,
+                                  timeout=timeout, capture_output=True)
+        except subprocess.TimeoutExpired as error:
+            raise CommandError(shown, None, str(error.stdout or ""), str(error.stderr or "")
+                               ) from error
+        if check and done.returncode != 0:
+            raise CommandError(shown, done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
+    def api(self) -> Api:
+        """A client as cluster-admin, for polling."""
+        return self._client(self.api_port)
+
+    def wait_for(self, what: str, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
+        """Polls until the condition is true, and returns its value; else a KubeError with `what`.
+
+        An ApiError or CommandError in the condition counts as "not yet".
+        """
+        deadline = time.monotonic() + timeout
+        last = ""
+        while True:
+            try:
+                if value := condition():
+                    return value
+            except (ApiError, CommandError) as error:
+                last = f"; last: {error}"
+            if time.monotonic() > deadline:
+                raise KubeError(f"{what}: not within {timeout:.0f} s{last}")
+            time.sleep(POLL_SECONDS)
+
+    def wait_ready(self, timeout: float = READY_SECONDS) -> None:
+        """Returns when all nodes are Ready, and pods can be made and scheduled."""
+        api, scheduler = self.api(), self._client(int(self._state()["scheduler_port"]))
+        names = set(self._state()["nodes"])
+
+        def ready() -> bool:
+            self._check_alive()
+            listed = api.json("GET", "/api/v1/nodes")["items"]
+            return ({n["metadata"]["name"] for n in listed if _is_ready(n)} >= names
+                    and api.ok("/api/v1/namespaces/default/serviceaccounts/default")
+                    and api.ok("/api/v1/namespaces/default/configmaps/kube-root-ca.crt")
+                    and scheduler.ok("/healthz"))
+        self.wait_for(f"nodes {', '.join(sorted(names))} Ready", ready, timeout)
+
+    # ---- parts: `node` is a node's name, or None for the control plane
+
+    def start_component(self, name: str, node: str | None = None) -> None:
+        """Starts a stopped program with the same command line as before."""
+        self._init(node).start(name)
+        if name == "containerd" and node is not None:  # a kubelet that finds none gives up
+            launch.wait_containerd(self._node(node))
+
+    def kill(self, name: str, node: str | None = None, number: int = signal.SIGKILL,
+             wait: bool = True) -> int | None:
+        """Signals a program (kubelet, containerd, kube-scheduler, ...); returns its exit code."""
+        return self._init(node).kill(name, number, wait)
+
+    def restart(self, name: str, node: str | None = None) -> None:
+        """kill -9, and start again."""
+        self.kill(name, node)
+        self.start_component(name, node)
+
+    def start_program(self, name: str, argv: Sequence[str], node: str | None = None,
+                      env: Mapping[str, str] | None = None) -> None:
+        """Starts a program of the caller beside the run's own: it can be killed and restarted like
+        them, its output is in `logs`, and it ends with the run. argv[0] is an absolute path."""
+        init = self._init(node)
+        init.define(name, argv, env)
+        init.start(name)
+
+    def running(self, node: str | None = None) -> list[str]:
+        """The programs that run; for the control plane that includes its nodes."""
+        return self._init(node).running()
+
+    def logs(self, name: str, node: str | None = None) -> str:
+        """All that a program wrote, over its restarts."""
+        return self._init(node).log(name)
+
+    def use_scheduler_config(self, text: str) -> None:
+        """Restarts kube-scheduler with another configuration."""
+        path = str(self.directory / "kube-scheduler.kubeconfig")
+        (self.directory / "scheduler-config.yaml").write_text(
+            text.replace(KUBECONFIG_PLACEHOLDER, path))
+        self.restart("kube-scheduler")
+
+    # ---- nodes
+
+    def nsenter(self, node: str, *command: str, input: str | bytes | None = None,
+                check: bool = True, timeout: float = 60.0) -> str:
+        """Runs a command in a node's mount, pid and host-name namespaces; returns its stdout."""
+        data = input.encode() if isinstance(input, str) else input
+        if check:
+            return launch.enter_checked(self._node(node), *command, stdin=data, timeout=timeout)
+        done = launch.enter(self._node(node), *command, stdin=data, timeout=timeout)
+        return done.stdout.decode(errors="replace")
+
+    def node_pid(self, node: str) -> int:
+        """The pid of a node's process 1, as the machine sees it."""
+        return Init(self._node(node)).pid()
+
+    def write_file(self, node: str, path: str, content: str | bytes) -> None:
+        """Writes a file in a node, folders made; see NodeSpec.files for where that may be."""
+        if not is_private(path):
+            raise KubeError(f"{path} is the machine's, not the node's")
+        launch.write_file(self._node(node), path, content)
+
+    def import_image(self, archive: str | Path) -> None:
+        """Loads a docker archive into every node."""
+        self._each_node(lambda directory: launch.import_image(
+            directory, self.directory / "bin", Path(archive)))
+
+    def power_off(self, node: str) -> None:
+        """Kills all processes of a node at once, as a power cut does; its disk stays."""
+        os.kill(self.node_pid(node), signal.SIGKILL)
+        self.wait_for(f"{node} off", lambda: node not in self.running(), 10.0)
+        groups = Cgroups.of_machine()  # they do not outlive a reboot; kubelet trips over old ones
+        groups.kill_all(self._cgroup(node))
+        groups.remove(self._cgroup(node))
+
+    def power_on(self, node: str) -> None:
+        """Starts a node that was powered off, with /run empty."""
+        Cgroups.of_machine().create(self._cgroup(node))
+        launch.boot_node(self._init(), self._node(node), node)
+        for program in ("containerd", "kubelet"):
+            self.start_component(program, node)
+
+    def save_logs(self, to: str | Path | None = None) -> Path | None:
+        """Copies all logs to `to`, or $TESSERA_E2E_LOGS; returns where, None if neither is set."""
+        base = to or os.environ.get("TESSERA_E2E_LOGS")
+        if not base:
+            return None
+        target = Path(base) / self.directory.name
+        for logs in (*self.directory.glob("logs"), *self.directory.glob("nodes/*/logs"),
+                     *self.directory.glob("nodes/*/var-log/pods")):
+            shutil.copytree(logs, target / logs.relative_to(self.directory), symlinks=True,
+                            dirs_exist_ok=True)
+        return target
+
+    # ---- inside
+
+    def _state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads((self.directory / "cluster.json").read_text())
+        return state
+
+    def _client(self, port: int) -> Api:
+        pki = Pki(self.directory / "pki")
+        return Api(self.api_host, port, pki.ca, pki.certificate("admin"), pki.key("admin"))
+
+    def _init(self, node: str | None = None) -> Init:
+        return Init(self.directory if node is None else self._node(node))
+
+    def _node(self, name: str) -> Path:
+        path = self.directory / "nodes" / name
+        if not path.is_dir():
+            raise KubeError(f"no node {name}: there are {', '.join(self._state()['nodes'])}")
+        return path
+
+    def _cgroup(self, node: str) -> str:
+        return f"{PREFIX}{self.directory.name}/{node}"
+
+    def _each_node(self, do: Callable[[Path], None]) -> None:
+        names = self._state()["nodes"]
+        with ThreadPoolExecutor(max(1, len(names))) as pool:
+            for future in [pool.submit(do, self._node(name)) for name in names]:
+                future.result()
+
+    def _check_alive(self, control_plane_only: bool = False) -> None:
+        """KubeError with the end of the log if a program of the run ended by itself."""
+        nodes = [] if control_plane_only else self._state()["nodes"]
+        for node in (None, *nodes):
+            init = self._init(node)
+            for name, code in init.ended().items():
+                lines = init.log(name).strip().splitlines()[-5:]
+                raise KubeError(f"{name} of {node or 'the control plane'} ended with {code}:\n"
+                                + "\n".join(lines))
+
+
+def _is_ready(node: dict[str, Any]) -> bool:
+    """Ready, and the controller has seen it: no taint is left."""
+    conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", [])}
+    return conditions.get("Ready") == "True" and not node["spec"].get("taints")

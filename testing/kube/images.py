@@ -1,0 +1,57 @@
+"""The images that every run needs, built by deploy/images/build into the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from kube import binaries
+from kube.errors import KubeError
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "deploy" / "images" / "build"
+PAUSE = "localhost/tessera-pause:1"
+BUSYBOX = "localhost/tessera-busybox:1"
+
+
+def pause_archive() -> Path:
+    """The image of the process that holds a pod's namespaces."""
+    source = HERE / "pause.c"
+
+    def build(out: Path, scratch: Path) -> None:
+        if not shutil.which("gcc"):
+            raise KubeError("no gcc for the pause image: apt-get install gcc libc6-dev")
+        program = scratch / "pause"
+        _run("gcc", "-O2", "-static", "-s", "-o", str(program), str(source))
+        _run(str(BUILD), PAUSE, str(out), "--file", f"{program}=/pause", "--entrypoint", "/pause")
+    return _cached("pause", [source, BUILD], build)
+
+
+def busybox_archive() -> Path:
+    """A small image with a shell, for tests."""
+    def build(out: Path, _: Path) -> None:
+        _run(str(BUILD), BUSYBOX, str(out), "--busybox")
+    return _cached("busybox", [BUILD], build)
+
+
+def _cached(name: str, inputs: list[Path], build: Callable[[Path, Path], None]) -> Path:
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in inputs)).hexdigest()[:16]
+    final = binaries.cache_root() / f"{name}-{digest}.tar"
+    if not final.exists():
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=final.parent) as scratch:
+            draft = Path(scratch) / "image.tar"
+            build(draft, Path(scratch))
+            os.rename(draft, final)
+    return final
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise KubeError(f"{Path(command[0]).name} failed: {done.stderr.strip()}")

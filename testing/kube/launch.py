@@ -1,0 +1,200 @@
+"""The start of a run, in order: keys, the run's own namespaces, control plane beside nodes, Ready.
+
+Everything of a run descends from one init (`init.py`), nodes have an init each below it. What a
+run is can be read in its directory: run.json, cluster.json, components/ and nodes/*/components/.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kube import cgroups, images, mounts, network
+from kube.control import Init, init_argv, init_env
+from kube.control_plane import IDENTITIES, ControlPlane, Ports
+from kube.errors import CommandError, KubeError
+from kube.node import CONTAINERD_SOCKET, Node, NodeSpec
+from kube.pki import Identity, Pki
+from kube.run_dir import Run
+
+NODE_ETC = "/etc/kubernetes"
+IMPORT_SECONDS = 300.0
+CONTAINERD_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a cluster shall be; see Cluster for the meaning of each."""
+
+    nodes: Sequence[NodeSpec]
+    images: Sequence[Path] = ()
+    scheduler_config: str | None = None
+    audit: bool = False
+    extra_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class Launch:
+    """Starts the parts of one run. `programs` is the cache directory of the binaries."""
+
+    def __init__(self, run: Run, programs: Path, options: Options) -> None:
+        self.run = run
+        self.options = options
+        self.directory = run.directory
+        self.init = Init(self.directory)
+        self._cache = programs
+        self.programs = self.directory / "bin"
+        self.pki = Pki(self.directory / "pki")
+        take = run.ports.take
+        self.plane = ControlPlane(self.directory, self.programs, self.pki,
+                                  Ports(take(), take(), take(), take(), take()))
+        self.nodes = {spec.name: self._node(index, spec)
+                      for index, spec in enumerate(options.nodes)}
+
+    def prepare(self) -> None:
+        """Writes every file and makes every cgroup; starts nothing."""
+        self.pki.create([*IDENTITIES, *(
+            Identity(name, f"system:node:{name}", "system:nodes", (f"DNS:{name}", "IP:127.0.0.1"))
+            for name in self.nodes)])
+        self.plane.write_kubeconfigs()
+        self.plane.write_scheduler_config(self.options.scheduler_config)
+        self.plane.write_audit_policy()
+        (self.directory / "hosts").write_text(self._hosts())
+        (self.directory / "cluster.json").write_text(json.dumps({
+            "api_port": self.plane.ports.api, "scheduler_port": self.plane.ports.scheduler,
+            "nodes": list(self.nodes)}))
+        self.groups = cgroups.Cgroups.of_machine()
+        for name in (f"{self.run.cgroup}/daemons", *(n.cgroup for n in self.nodes.values())):
+            self.groups.create(name)
+        self.init.write_spec(
+            join=self.groups.join_files(f"{self.run.cgroup}/daemons"),
+            steps=[mounts.bind(self._cache, self.programs),
+                   mounts.bind(self.directory / "hosts", "/etc/hosts")],
+            ends_with_stdin=True, keep_open=self.run.locks[:1])
+        commands = self.plane.commands(self.options.audit, self.options.extra_arguments)
+        for name, line in commands.items():
+            self.init.define(name, line)
+
+    def start_init(self) -> subprocess.Popen[bytes]:
+        """Starts the init of the run; it ends when the returned process' stdin is closed."""
+        path = self.directory / "logs" / "init.log"
+        with open(path, "ab") as log:
+            process = subprocess.Popen(
+                init_argv(self.directory, hostname=False), stdin=subprocess.PIPE, stdout=log,
+                stderr=log, env=init_env(), start_new_session=True, pass_fds=self.run.locks[:1])
+        self.init.wait_alive(path)
+        return process
+
+    def start_containerds(self) -> None:
+        """Brings all nodes to where kubelet can start, side by side."""
+        with ThreadPoolExecutor(max(1, len(self.nodes))) as pool:
+            for future in [pool.submit(self._start_containerd, n) for n in self.nodes.values()]:
+                future.result()
+
+    def start_kubelets(self) -> None:
+        """Starts kubelet in every node."""
+        for node in self.nodes.values():
+            Init(node.directory).start("kubelet")
+
+    def _node(self, index: int, spec: NodeSpec) -> Node:
+        return Node(spec, self.directory / "nodes" / spec.name, f"{self.run.cgroup}/{spec.name}",
+                    str(network.node_network(self.run.record.slot, index)), self.run.ports.take())
+
+    def _hosts(self) -> str:
+        names = " ".join(self.nodes)
+        return Path("/etc/hosts").read_text().rstrip("\n") + f"\n127.0.0.1 {names}\n"
+
+    def _prepare_node(self, node: Node) -> None:
+        name = node.spec.name
+        steps = node.prepare(self._hosts())
+        etc = node.directory / "etc" / "kubernetes"
+        etc.mkdir()
+        for source, target in ((self.pki.ca, "ca.crt"), (self.pki.certificate(name), "kubelet.crt"),
+                               (self.pki.key(name), "kubelet.key")):
+            shutil.copy(source, etc / target)
+        self.pki.kubeconfig(etc / "kubelet.kubeconfig", self.plane.server, name)
+        (etc / "kubelet.json").write_text(json.dumps(node.kubelet_config(
+            *(Path(NODE_ETC, file) for file in ("ca.crt", "kubelet.crt", "kubelet.key"))),
+            indent=1))
+        init = Init(node.directory)
+        init.write_spec(join=[], steps=steps, hostname=name)
+        path = {"PATH": f"{self.programs}:{init_env()['PATH']}"}  # containerd looks up its shim
+        for program, line in node.commands(self.programs).items():
+            init.define(program, line, path)
+        self.init.define(name, init_argv(node.directory, hostname=True), init_env())
+
+    def _start_containerd(self, node: Node) -> None:
+        self._prepare_node(node)
+        boot_node(self.init, node.directory, node.spec.name)
+        for target, content in node.spec.files.items():
+            data = content.read_bytes() if isinstance(content, Path) else content
+            write_file(node.directory, target, data)
+        Init(node.directory).start("containerd")
+        wait_containerd(node.directory)
+        for image in (images.pause_archive(), *self.options.images):
+            import_image(node.directory, self.programs, image)
+
+
+def boot_node(run_init: Init, directory: Path, name: str) -> None:
+    """Starts the init of a node, with nothing in it."""
+    run_init.start(name)
+    Init(directory).wait_alive(run_init.directory / "logs" / f"{name}.log")
+
+
+def enter(directory: Path, *command: str, stdin: bytes | None = None,
+          timeout: float | None = 60.0) -> subprocess.CompletedProcess[bytes]:
+    """Runs a command in the namespaces of a node; with the machine's programs."""
+    pid = Init(directory).pid()
+    line = ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts", "--", *command]
+    try:
+        return subprocess.run(line, input=stdin or b"", capture_output=True, timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(list(command), None, (error.stdout or b"").decode(errors="replace"),
+                           (error.stderr or b"").decode(errors="replace")) from error
+
+
+def enter_checked(directory: Path, *command: str, stdin: bytes | None = None,
+                  timeout: float | None = 60.0) -> str:
+    """As `enter`; returns stdout, a code other than 0 is a CommandError."""
+    done = enter(directory, *command, stdin=stdin, timeout=timeout)
+    if done.returncode != 0:
+        raise CommandError(list(command), done.returncode, done.stdout.decode(errors="replace"),
+                           done.stderr.decode(errors="replace"))
+    return done.stdout.decode(errors="replace")
+
+
+def write_file(directory: Path, target: str, content: str | bytes) -> None:
+    """Writes a file as the node sees its path (links in /proc/PID/root/... would lead outside)."""
+    data = content.encode() if isinstance(content, str) else content
+    enter_checked(directory, "sh", "-c", 'mkdir -p "$(dirname "$1")" && cat > "$1"', "sh", target,
+                  stdin=data)
+
+
+def wait_containerd(directory: Path) -> None:
+    """Returns when containerd of a node listens: a client that connects then is served."""
+    init = Init(directory)
+    path = f"/proc/{init.pid()}/root{CONTAINERD_SOCKET}"
+    deadline = time.monotonic() + CONTAINERD_SECONDS
+    while True:
+        with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+            probe.connect(path)
+            return
+        if "containerd" in init.ended() or time.monotonic() > deadline:
+            raise KubeError(f"containerd of {directory.name} does not come up:\n"
+                            + "\n".join(init.log("containerd").strip().splitlines()[-5:]))
+        time.sleep(0.02)
+
+
+def import_image(directory: Path, programs: Path, archive: Path) -> None:
+    """Loads a docker archive into the node's containerd."""
+    with open(archive, "rb") as source:
+        data = source.read()
+    enter_checked(directory, str(programs / "ctr"), "--namespace", "k8s.io", "images", "import",
+                  "-", stdin=data, timeout=IMPORT_SECONDS)

@@ -1,0 +1,189 @@
+"""One node: containerd and a kubelet in pid, mount and host-name namespaces of their own.
+
+Inside, every path is where it is on a real node, and private: /run and /var/run (a tmpfs),
+/var/lib and /var/log (folders of the run), /etc (an overlay, so the machine's /etc is below).
+Sysctls that kubelet and CNI would set on the machine are covered by files that say they are set.
+
+    /var/lib/kubelet/device-plugins  /var/lib/kubelet/pod-resources  /run/containerd/containerd.sock
+    /var/run/nri/nri.sock  /var/run/cdi  /etc/cdi  /run/netns  /etc/cni/net.d  /var/log/pods
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kube import images, mounts
+from kube.errors import KubeError
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+PRIVATE = ("/run", "/var/run", "/var/lib", "/var/log", "/etc")
+CNI_DIRECTORIES = ("/usr/lib/cni", "/opt/cni/bin")
+CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
+
+# what kubelet and the ptp plugin want, as they would write it: they find it done and leave it
+SYSCTLS = {
+    "net/ipv4/ip_forward": "1", "vm/overcommit_memory": "1", "vm/panic_on_oom": "0",
+    "kernel/panic": "10", "kernel/panic_on_oops": "1", "kernel/keys/root_maxkeys": "1000000",
+    "kernel/keys/root_maxbytes": "25000000",
+}
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """What a caller says about a node.
+
+    binds: (directory of the machine, path in the node), writable; pods see it by hostPath.
+    files: path in the node -> contents, or a file of the machine to copy; there before containerd
+    starts. Paths of both must be in a private place (see PRIVATE), or exist on the machine.
+    kubelet: entries for its configuration file. containerd: TOML tables added to its own.
+    """
+
+    name: str
+    nri: bool = True
+    binds: tuple[tuple[str | Path, str], ...] = ()
+    files: Mapping[str, str | bytes | Path] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    max_pods: int = 250
+    kubelet: Mapping[str, Any] = field(default_factory=dict)
+    containerd: str = ""
+
+    def check(self) -> None:
+        """KubeError if the node cannot be made."""
+        if not NAME.fullmatch(self.name):
+            raise KubeError(f"node name {self.name!r}: use 1-40 of a-z, 0-9, - (not at the ends)")
+        for source, target in self.binds:
+            if not Path(source).is_dir():
+                raise KubeError(f"node {self.name}: {source} is not a directory")
+            if is_private(f"{Path(source).resolve()}/"):
+                raise KubeError(f"node {self.name}: {source} is hidden in a node, as all of "
+                                f"{', '.join(PRIVATE)}: move it, to /var/tmp say")
+            if not is_private(target) and not Path(target).is_dir():
+                raise KubeError(f"node {self.name}: {target} would have to be made on the machine: "
+                                f"use a path in {', '.join(PRIVATE)}")
+        for target in self.files:
+            if not is_private(target):
+                raise KubeError(f"node {self.name}: {target} is the machine's: use a path in "
+                                f"{', '.join(PRIVATE)}")
+
+
+def is_private(path: str) -> bool:
+    """Whether the path in a node belongs to the node alone."""
+    return any(path.startswith(place + "/") for place in PRIVATE) and ".." not in path
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a run: `directory` is its folder on the machine."""
+
+    spec: NodeSpec
+    directory: Path
+    cgroup: str
+    pod_network: str
+    kubelet_port: int
+
+    def prepare(self, hosts: str) -> list[mounts.Step]:
+        """Makes its folders and the files of its /etc; returns what its init has to mount."""
+        for part in ("var-lib", "var-log", "etc", "etc-work", "sysctl"):
+            (self.directory / part).mkdir(parents=True)
+        etc = self.directory / "etc"
+        self._write(etc / "hosts", hosts)
+        self._write(etc / "cni" / "net.d" / "10-ptp.conflist", json.dumps(self._cni()))
+        self._write(etc / "containerd" / "config.toml", self._containerd_toml())
+        for empty in (etc / "cdi", etc / "nri" / "conf.d"):
+            empty.mkdir(parents=True)
+        steps = [mounts.overlay("/etc", etc, self.directory / "etc-work"),
+                 mounts.tmpfs("/run"),
+                 mounts.bind(self.directory / "var-lib", "/var/lib"),
+                 mounts.bind(self.directory / "var-log", "/var/log")]
+        for name, value in SYSCTLS.items():
+            source = self.directory / "sysctl" / name.replace("/", ".")
+            self._write(source, value + "\n")
+            steps.append(mounts.bind(source, f"/proc/sys/{name}"))
+        steps += [mounts.bind(Path(s).resolve(), target) for s, target in self.spec.binds]
+        return [*steps, mounts.shared("/")]
+
+    def commands(self, programs: Path) -> dict[str, list[str]]:
+        """The command lines of its two programs. Start containerd first."""
+        labels = ",".join(f"{k}={v}" for k, v in self.spec.labels.items())
+        return {
+            "containerd": [str(programs / "containerd"), "-c", "/etc/containerd/config.toml"],
+            "kubelet": [str(programs / "kubelet"), "--config=/etc/kubernetes/kubelet.json",
+                        "--kubeconfig=/etc/kubernetes/kubelet.kubeconfig",
+                        f"--hostname-override={self.spec.name}",
+                        *([f"--node-labels={labels}"] if labels else [])],
+        }
+
+    def kubelet_config(self, ca: Path, certificate: Path, key: Path) -> dict[str, Any]:
+        """/etc/kubernetes/kubelet.json."""
+        return {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
+            "address": "127.0.0.1", "port": self.kubelet_port, "healthzPort": 0,
+            "tlsCertFile": str(certificate), "tlsPrivateKeyFile": str(key),
+            "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True},
+                               "x509": {"clientCAFile": str(ca)}},
+            "authorization": {"mode": "Webhook"},
+            "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
+            "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{self.cgroup}", "failCgroupV1": False,
+            "enforceNodeAllocatable": [], "failSwapOn": False, "oomScoreAdj": 0,
+            # nothing of the machine: no iptables, no resolver behind the private /run, no plugins
+            "makeIPTablesUtilChains": False, "resolvConf": "",
+            "volumePluginDir": "/var/lib/kubelet/volume-plugins",
+            # a nearly full disk of the machine is no reason to evict, or to drop our images
+            "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%",
+                             "imagefs.available": "1%"},
+            "imageGCHighThresholdPercent": 100, "maxPods": self.spec.max_pods,
+            "serializeImagePulls": False, "kubeAPIQPS": 500, "kubeAPIBurst": 1000,
+            **self.spec.kubelet}
+
+    def _cni(self) -> dict[str, Any]:
+        ipam = {"type": "host-local", "ranges": [[{"subnet": self.pod_network}]]}
+        return {"cniVersion": "1.0.0", "name": "tessera",
+                "plugins": [{"type": "ptp", "ipMasq": False, "ipam": ipam}]}
+
+    def _containerd_toml(self) -> str:
+        runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+        cni = [place for place in CNI_DIRECTORIES if Path(place, "ptp").exists()]
+        return CONTAINERD_TOML.format(
+            socket=CONTAINERD_SOCKET, nri_disable=str(not self.spec.nri).lower(),
+            pause=images.PAUSE, cni=json.dumps(cni), runc=runc) + self.spec.containerd
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+# restrict_oom_score_adj: some kernels refuse a negative one; opt: its default is made in /opt
+CONTAINERD_TOML = """version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+[grpc]
+  address = "{socket}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "/var/lib/containerd/opt"
+[plugins."io.containerd.nri.v1.nri"]
+  disable = {nri_disable}
+  socket_path = "/var/run/nri/nri.sock"
+  plugin_path = "/var/lib/nri/plugins"
+  plugin_config_path = "/etc/nri/conf.d"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "{pause}"
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+  enable_cdi = true
+  cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = {cni}
+    conf_dir = "/etc/cni/net.d"
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+      BinaryName = "{runc}"
+      SystemdCgroup = false
+"""
