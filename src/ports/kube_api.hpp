@@ -31,16 +31,6 @@ struct PodChanges {
 
 using StringMap = std::map<std::string, std::string, std::less<>>;
 
-// Something that a person who looks at an object should read.
-struct KubeEvent {
-    enum class Type { normal, warning };
-    Type type = Type::warning;
-    PodName pod;
-    PodUid uid;
-    std::string reason;   // UpperCamel, one or two words
-    std::string message;  // what happened and what to do
-};
-
 class KubeApi {
   public:
     virtual ~KubeApi() = default;
@@ -69,7 +59,6 @@ class KubeApi {
     virtual Result<> annotate_node(const NodeName& node, const StringMap& annotations) = 0;
     // Capacity and allocatable of resources that no device plugin counts.
     virtual Result<> set_node_resources(const NodeName& node, const StringMap& amounts) = 0;
-    virtual Result<> record_event(const KubeEvent& event) = 0;
 };
 
 }  // namespace tessera

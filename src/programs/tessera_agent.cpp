@@ -44,7 +44,7 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
                                   ? Identity::nri
                                   : Identity::pod_resources;
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
-    KubeClient kube(connection.endpoint, {.only_node = node, .component = "tessera-agent"});
+    KubeClient kube(connection.endpoint);
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
     Cards cards(*driver, kube, *plugins,

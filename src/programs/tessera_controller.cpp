@@ -30,7 +30,7 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
     const Config config = typed(values);
     TRY(const Policy* policy, find_policy(config.policy));
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
-    KubeClient kube(connection.endpoint, {.component = "tessera-controller"});
+    KubeClient kube(connection.endpoint);
     Keeper keeper;
     Scheduler scheduler(kube, keeper, *policy, unix_ns);
     const Feed feed(kube, keeper, scheduler);

@@ -211,31 +211,6 @@ std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName&
     return w.take();
 }
 
-std::string write_event(const PodName& pod, const PodUid& uid, bool warning, std::string_view reason,
-                        std::string_view message, std::string_view component) {
-    JsonWriter w;
-    w.object([&] {
-        w.member("apiVersion", "v1");
-        w.member("kind", "Event");
-        w.object("metadata", [&] {
-            w.member("generateName", pod.name + ".");
-            w.member("namespace", pod.space);
-        });
-        w.object("involvedObject", [&] {
-            w.member("apiVersion", "v1");
-            w.member("kind", "Pod");
-            w.member("namespace", pod.space);
-            w.member("name", pod.name);
-            w.member("uid", uid.str());
-        });
-        w.member("type", warning ? "Warning" : "Normal");
-        w.member("reason", reason);
-        w.member("message", message);
-        w.object("source", [&] { w.member("component", component); });
-    });
-    return w.take();
-}
-
 std::string write_annotations_patch(const Annotations& annotations) {
     JsonWriter w;
     w.object([&] {

@@ -48,10 +48,6 @@ std::string status_message(std::string_view body);
 std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName& node,
                           const Annotations& annotations);
 
-// A v1.Event about a pod. The name is left to the API server.
-std::string write_event(const PodName& pod, const PodUid& uid, bool warning, std::string_view reason,
-                        std::string_view message, std::string_view component);
-
 // A merge patch of annotations; an empty value removes the key.
 std::string write_annotations_patch(const Annotations& annotations);
 // A merge patch of a node's status: resource name → amount, for capacity and allocatable both.

@@ -21,6 +21,8 @@ constexpr seconds kWatchIdle{90};
 constexpr milliseconds kShortestPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr int kPageSize = 500;
+constexpr const char* kNodes = "/api/v1/nodes";
+constexpr const char* kPods = "/api/v1/pods";
 
 Code code_of(int status) {
     switch (status) {
@@ -132,8 +134,7 @@ Result<> watch(HttpClient& http, const std::string& path, std::string& resource_
 
 }  // namespace
 
-KubeClient::KubeClient(HttpEndpoint endpoint, KubeClientOptions options)
-    : http_(std::move(endpoint)), options_(std::move(options)) {}
+KubeClient::KubeClient(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
 KubeClient::~KubeClient() = default;
 
 Result<std::string> KubeClient::call(const HttpRequest& request) {
@@ -160,12 +161,6 @@ Result<std::string> KubeClient::each_page(const std::string& path, const Read& r
         next = page.next;
         if (next.empty()) return page.resource_version;
     }
-}
-
-std::string KubeClient::pods_path() const {
-    const std::string path = "/api/v1/pods";
-    if (options_.only_node.empty()) return path;
-    return path + "?fieldSelector=spec.nodeName%3D" + options_.only_node.str();
 }
 
 namespace {
@@ -209,26 +204,26 @@ void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, cons
                               std::stop_token stop) {
     const auto list = [this](NodeChanges& changes) {
         changes.all.emplace();
-        return each_page("/api/v1/nodes", [&](JsonValue json) {
+        return each_page(kNodes, [&](JsonValue json) {
             changes.present.push_back(read_node(json));
             changes.all->insert(changes.present.back().name);
         });
     };
-    follow<NodeKind>(http_, "/api/v1/nodes", list, sink, trouble, stop);
+    follow<NodeKind>(http_, kNodes, list, sink, trouble, stop);
 }
 
 void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
                              std::stop_token stop) {
     const auto list = [this](PodChanges& changes) {
         changes.all.emplace();
-        return each_page(pods_path(), [&](JsonValue json) {
+        return each_page(kPods, [&](JsonValue json) {
             PodFacts pod = read_pod(json);
             changes.all->insert(pod.uid);
             const bool ours = !pod.containers.empty() || pod.allocation;
             if (ours) changes.present.push_back(std::move(pod));
         });
     };
-    follow<PodKind>(http_, pods_path(), list, sink, trouble, stop);
+    follow<PodKind>(http_, kPods, list, sink, trouble, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
@@ -249,13 +244,13 @@ Result<PodFacts> KubeClient::get_pod(const PodName& pod) {
 
 Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
     std::vector<NodeInventory> nodes;
-    TRY_VOID(each_page("/api/v1/nodes", [&](JsonValue json) { nodes.push_back(read_node(json)); }));
+    TRY_VOID(each_page(kNodes, [&](JsonValue json) { nodes.push_back(read_node(json)); }));
     return nodes;
 }
 
 Result<std::vector<PodFacts>> KubeClient::list_pods() {
     std::vector<PodFacts> pods;
-    TRY_VOID(each_page(pods_path(), [&](JsonValue json) { pods.push_back(read_pod(json)); }));
+    TRY_VOID(each_page(kPods, [&](JsonValue json) { pods.push_back(read_pod(json)); }));
     return pods;
 }
 
@@ -288,17 +283,6 @@ Result<> KubeClient::set_node_resources(const NodeName& node, const StringMap& a
                             .path = "/api/v1/nodes/" + node.str() + "/status",
                             .body = write_capacity_patch(amounts),
                             .content_type = "application/merge-patch+json"});
-    if (!done) return fail(done.error());
-    return {};
-}
-
-Result<> KubeClient::record_event(const KubeEvent& event) {
-    const auto done = call({.method = "POST",
-                            .path = fmt::format("/api/v1/namespaces/{}/events", event.pod.space),
-                            .body = write_event(event.pod, event.uid,
-                                                event.type == KubeEvent::Type::warning, event.reason,
-                                                event.message, options_.component),
-                            .content_type = "application/json"});
     if (!done) return fail(done.error());
     return {};
 }

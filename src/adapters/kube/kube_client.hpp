@@ -10,16 +10,9 @@
 
 namespace tessera {
 
-struct KubeClientOptions {
-    // Only pods of this node are followed and listed; empty: all.
-    NodeName only_node;
-    // Who the events come from.
-    std::string component = "tessera";
-};
-
 class KubeClient final : public KubeApi {
   public:
-    KubeClient(HttpEndpoint endpoint, KubeClientOptions options);
+    explicit KubeClient(HttpEndpoint endpoint);
     ~KubeClient() override;
 
     void follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
@@ -35,17 +28,14 @@ class KubeClient final : public KubeApi {
                             const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
-    Result<> record_event(const KubeEvent& event) override;
 
   private:
     Result<std::string> call(const HttpRequest& request);
     Result<JsonDocument> get(const std::string& path);
     template <class Read>
     Result<std::string> each_page(const std::string& path, const Read& read);
-    [[nodiscard]] std::string pods_path() const;
 
     HttpClient http_;
-    KubeClientOptions options_;
 };
 
 }  // namespace tessera

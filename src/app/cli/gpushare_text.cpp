@@ -1,0 +1,147 @@
+#include "app/cli/gpushare_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/tab_writer.hpp"
+
+namespace tessera {
+namespace {
+
+std::int64_t units_up(Bytes bytes, MemoryUnit unit) {
+    const std::int64_t size = bytes_per_unit(unit).count;
+    return (bytes.count + size - 1) / size;
+}
+
+std::int64_t card_units(const NodeUsage& node, std::size_t card) {
+    return node.inventory.gpus[card].capacity().count / bytes_per_unit(node.inventory.unit).count;
+}
+
+// A legacy node says its sum itself, which loses less than its equal cards do.
+std::int64_t total_units(const NodeUsage& node) {
+    if (node.inventory.gpus.empty() || node.inventory.source == InventorySource::legacy) {
+        return node.inventory.gpu_mem;
+    }
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) sum += card_units(node, i);
+    return sum;
+}
+
+// Decided once, by the first node with cards, as the original does.
+std::string_view unit_label(std::span<const NodeUsage> nodes) {
+    for (const NodeUsage& node : nodes) {
+        if (!node.inventory.gpus.empty()) return unit_name(node.inventory.unit);
+    }
+    return "";
+}
+
+// The original's arithmetic, in its order: 29/100 is 28 %.
+int percent(std::int64_t used, std::int64_t total) {
+    if (total == 0) return 0;
+    return static_cast<int>(static_cast<double>(used) / static_cast<double>(total) * 100);
+}
+
+std::string address_of(const NodeUsage& node) {
+    return node.inventory.address.empty() ? "unknown" : node.inventory.address;
+}
+
+struct Total {
+    std::int64_t used = 0;
+    std::int64_t all = 0;
+
+    [[nodiscard]] std::string text() const {
+        return fmt::format("{}/{} ({}%)", used, all, percent(used, all));
+    }
+};
+
+std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending_column, Total& sum) {
+    const MemoryUnit unit = node.inventory.unit;
+    std::string row = fmt::format("{}\t{}\t", node.inventory.name.str(), address_of(node));
+    std::int64_t used = 0;
+    for (std::size_t i = 0; i < columns; ++i) {
+        if (i >= node.inventory.gpus.size()) {
+            row += "0/0\t";
+            continue;
+        }
+        const std::int64_t held = units_up(node.held(i), unit);
+        used += held;
+        row += fmt::format("{}/{}\t", held, card_units(node, i));
+    }
+    const std::int64_t pending = units_up(node.pending(), unit);
+    used += pending;
+    if (pending_column) row += (pending > 0 ? std::to_string(pending) : "") + "\t";
+    const std::int64_t total = total_units(node);
+    row += fmt::format("{}/{}\n", used, total);
+    sum.used += used;
+    sum.all += total;
+    return row;
+}
+
+std::string pod_row(const PodUsage& pod, MemoryUnit unit, bool pending_column) {
+    std::string row = fmt::format("{}\t{}\t", pod.name.name, pod.name.space);
+    for (const Bytes amount : pod.on_card) row += fmt::format("{}\t", units_up(amount, unit));
+    if (pending_column) row += fmt::format("{}\t", units_up(pod.pending, unit));
+    return row + "\n";
+}
+
+// The rule under a node is as long as the first printed node's rows, plus ten.
+std::string node_block(const NodeUsage& node, std::size_t& rule_length, Total& sum) {
+    const MemoryUnit unit = node.inventory.unit;
+    const bool pending_column = node.pending().count > 0;
+    std::string out = fmt::format("\nNAME:\t{}\nIPADDRESS:\t{}\n\nNAME\tNAMESPACE\t",
+                                  node.inventory.name.str(), address_of(node));
+    for (const Gpu& gpu : node.inventory.gpus) out += fmt::format("GPU{}(Allocated)\t", gpu.index);
+    if (pending_column) out += "Pending(Allocated)\t";
+    out += '\n';
+    std::string rows;
+    std::int64_t used = 0;
+    for (const PodUsage& pod : node.pods) {
+        rows += pod_row(pod, unit, pending_column);
+        for (const Bytes amount : pod.on_card) used += units_up(amount, unit);
+        used += units_up(pod.elsewhere, unit) + units_up(pod.pending, unit);
+    }
+    if (rule_length == 0) rule_length = rows.size() + 10;
+    const std::int64_t total = total_units(node);
+    sum.used += used;
+    sum.all += total;
+    out += rows;
+    out += fmt::format("Allocated :\t{} ({}%)\t\nTotal :\t{} \t\n", used, percent(used, total), total);
+    return out + std::string(rule_length, '-') + "\n";
+}
+
+}  // namespace
+
+std::string gpushare_summary(std::span<const NodeUsage> nodes) {
+    std::size_t columns = 0;
+    bool pending_column = false;
+    for (const NodeUsage& node : nodes) {
+        columns = std::max(columns, node.inventory.gpus.size());
+        pending_column |= node.pending().count > 0;
+    }
+    std::string out = "NAME\tIPADDRESS\t";
+    for (std::size_t i = 0; i < columns; ++i) out += fmt::format("GPU{}(Allocated/Total)\t", i);
+    if (pending_column) out += "PENDING(Allocated)\t";
+    out += fmt::format("GPU Memory({})\n", unit_label(nodes));
+    Total sum;
+    std::size_t rule_length = 0;
+    for (const NodeUsage& node : nodes) {
+        const std::string row = summary_row(node, columns, pending_column, sum);
+        if (rule_length == 0) rule_length = row.size() + 20;
+        out += row;
+    }
+    out += std::string(rule_length, '-');
+    out += "\nAllocated/Total GPU Memory In Cluster:\n" + sum.text() + "\t\n";
+    return align_tabs(out);
+}
+
+std::string gpushare_details(std::span<const NodeUsage> nodes) {
+    std::string out;
+    Total sum;
+    std::size_t rule_length = 0;
+    for (const NodeUsage& node : nodes) out += node_block(node, rule_length, sum);
+    out += "\n\nAllocated/Total GPU Memory In Cluster:\t" + sum.text() + "\t\n";
+    return align_tabs(out);
+}
+
+}  // namespace tessera

@@ -1,0 +1,15 @@
+// The tables of `kubectl inspect gpushare`, byte for byte but for the order, which is sorted here
+// (research/gpushare.md §3; ../golden in the tests).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "app/cli/usage.hpp"
+
+namespace tessera {
+
+std::string gpushare_summary(std::span<const NodeUsage> nodes);
+std::string gpushare_details(std::span<const NodeUsage> nodes);
+
+}  // namespace tessera

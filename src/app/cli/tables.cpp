@@ -1,0 +1,120 @@
+#include "app/cli/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/tab_writer.hpp"
+#include "wire/json.hpp"
+
+namespace tessera {
+namespace {
+
+struct CardLine {
+    const NodeUsage* node;
+    std::size_t card;
+
+    [[nodiscard]] const Gpu& gpu() const { return node->inventory.gpus[card]; }
+    [[nodiscard]] Bytes held() const { return node->held(card); }
+    // In hundredths of a percent, so that sorting needs no floating point.
+    [[nodiscard]] std::int64_t fullness() const {
+        const std::int64_t capacity = std::max<std::int64_t>(gpu().capacity().count / kMiB, 1);
+        return held().count / kMiB * 10'000 / capacity;
+    }
+    [[nodiscard]] std::int64_t pods() const {
+        return std::ranges::count_if(node->pods,
+                                     [&](const PodUsage& p) { return p.on_card[card].count > 0; });
+    }
+};
+
+std::vector<CardLine> lines_of(std::span<const NodeUsage> nodes) {
+    std::vector<CardLine> lines;
+    for (const NodeUsage& node : nodes) {
+        for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) lines.push_back({&node, i});
+    }
+    return lines;
+}
+
+std::string table(std::span<const CardLine> lines, bool with_uuid) {
+    std::string out = "NODE\tGPU\tMODEL\tHELD\tCAPACITY\tHELD%\tCORES%\tPODS\tHEALTH";
+    out += with_uuid ? "\tUUID\n" : "\n";
+    for (const CardLine& line : lines) {
+        const Gpu& gpu = line.gpu();
+        out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
+                           gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
+                           to_string(line.held()), to_string(gpu.capacity()), line.fullness() / 100,
+                           line.node->cores_held(line.card).value, line.pods(),
+                           gpu.healthy ? "healthy" : "unhealthy: " + gpu.reason);
+        out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";
+    }
+    return align_tabs(out);
+}
+
+void write_card(JsonWriter& w, const CardLine& line) {
+    const Gpu& gpu = line.gpu();
+    w.object([&] {
+        w.member("index", gpu.index);
+        w.member("uuid", gpu.uuid.str());
+        w.member("model", gpu.model);
+        w.member("capacityBytes", gpu.capacity().count);
+        w.member("heldBytes", line.held().count);
+        w.member("heldCoresPercent", line.node->cores_held(line.card).value);
+        w.member("healthy", gpu.healthy);
+        if (!gpu.healthy) w.member("reason", gpu.reason);
+        w.array("pods", [&] {
+            for (const PodUsage& pod : line.node->pods) {
+                if (pod.on_card[line.card].count == 0) continue;
+                w.object([&] {
+                    w.member("namespace", pod.name.space);
+                    w.member("name", pod.name.name);
+                    w.member("heldBytes", pod.on_card[line.card].count);
+                    w.member("coresPercent", pod.cores.value);
+                });
+            }
+        });
+    });
+}
+
+}  // namespace
+
+std::string wide_table(std::span<const NodeUsage> nodes) { return table(lines_of(nodes), true); }
+
+std::string top_table(std::span<const NodeUsage> nodes) {
+    auto lines = lines_of(nodes);
+    std::ranges::stable_sort(lines, std::greater{}, &CardLine::fullness);
+    return table(lines, false);
+}
+
+std::string usage_json(std::span<const NodeUsage> nodes) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("version", 1);
+        w.array("nodes", [&] {
+            for (const NodeUsage& node : nodes) {
+                w.object([&] {
+                    w.member("name", node.inventory.name.str());
+                    w.member("address", node.inventory.address);
+                    w.member("unit", unit_name(node.inventory.unit));
+                    w.array("gpus", [&] {
+                        for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) {
+                            write_card(w, {&node, i});
+                        }
+                    });
+                    w.array("withoutCard", [&] {
+                        for (const PodUsage& pod : node.pods) {
+                            if (pod.pending.count == 0) continue;
+                            w.object([&] {
+                                w.member("namespace", pod.name.space);
+                                w.member("name", pod.name.name);
+                                w.member("askedBytes", pod.pending.count);
+                            });
+                        }
+                    });
+                });
+            }
+        });
+    });
+    return w.take();
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// What the inspect and top commands show, computed from the API's objects alone: no daemon of ours needs
+// to answer for a user to see his cluster.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "domain/cluster/node.hpp"
+#include "domain/cluster/pod_facts.hpp"
+
+namespace tessera {
+
+// One pod on one node. Amounts are memory.
+struct PodUsage {
+    PodName name;
+    std::vector<Bytes> on_card;  // parallel to NodeUsage::inventory.gpus
+    Percent cores;               // on each of its cards
+    Bytes elsewhere;             // on cards that the node does not show
+    Bytes pending;               // asked for, and no card is named
+};
+
+struct NodeUsage {
+    NodeInventory inventory;
+    std::vector<PodUsage> pods;  // by name, then namespace
+
+    [[nodiscard]] Bytes held(std::size_t card) const;
+    [[nodiscard]] Percent cores_held(std::size_t card) const;
+    [[nodiscard]] Bytes pending() const;
+};
+
+// The nodes that have GPUs, by name.
+std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodFacts> pods);
+
+}  // namespace tessera

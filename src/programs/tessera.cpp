@@ -1,0 +1,136 @@
+// tessera: what a person types. Called as kubectl-inspect-gpushare it is gpushare's kubectl plugin.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <filesystem>
+#include <iostream>
+
+#include "adapters/kube/kube_client.hpp"
+#include "adapters/kube/kubeconfig.hpp"
+#include "app/cli/completion.hpp"
+#include "app/cli/gpushare_text.hpp"
+#include "app/cli/tables.hpp"
+#include "programs/common/yaml_text.hpp"
+
+namespace tessera {
+namespace {
+
+struct Options {
+    KubeConfigOptions kube;
+    std::string node;
+    std::string output;
+    std::string shell;
+    bool details = false;
+};
+
+constexpr std::array kCommands = {
+    CommandWords{"inspect", "Show who holds which GPU",
+                 "-d --details -o --output --context --kubeconfig --help"},
+    CommandWords{"top", "Show the GPUs, fullest first", "-o --output --context --kubeconfig --help"},
+    CommandWords{"completion", "Print the completion script of a shell", "bash zsh fish"},
+};
+
+// The same failure, with what a person can do about it.
+Error advise(Error error) {
+    if (error.code == Code::permission_denied) {
+        error.text += "; you need the rights to list nodes and pods (kubectl auth can-i list pods -A)";
+    } else if (error.code == Code::unavailable) {
+        error.text += "; is the cluster up, and is this the right --context?";
+    }
+    return error;
+}
+
+Result<std::vector<NodeUsage>> load(const Options& options) {
+    TRY(const KubeConnection connection, connect_info(options.kube));
+    KubeClient kube(connection.endpoint);
+    auto nodes = kube.list_nodes();
+    if (!nodes) return fail(advise(nodes.error()));
+    if (!options.node.empty()) {
+        std::erase_if(*nodes, [&](const NodeInventory& n) { return n.name.str() != options.node; });
+        if (nodes->empty()) return fail(Code::not_found, "nodes \"" + options.node + "\" not found");
+    }
+    const auto pods = kube.list_pods();
+    if (!pods) return fail(advise(pods.error()));
+    return usage_of(*std::move(nodes), *pods);
+}
+
+std::string render(const Options& options, bool top, std::span<const NodeUsage> nodes) {
+    if (options.output == "json") return usage_json(nodes) + "\n";
+    if (options.output == "yaml") return yaml_of_json(usage_json(nodes));
+    if (options.output == "wide") return wide_table(nodes);
+    if (top) return top_table(nodes);
+    return options.details ? gpushare_details(nodes) : gpushare_summary(nodes);
+}
+
+int finish(const Error& error) {
+    std::cerr << "tessera: " << error.text << "\n";
+    return exit_status(error.code);
+}
+
+// gpushare's plugin: its flags, its texts, its exit statuses (research/gpushare.md §3).
+int run_plugin(int argc, char** argv) {
+    CLI::App app{"Show who holds which GPU", "kubectl-inspect-gpushare"};
+    Options options;
+    app.add_flag("-d", options.details, "details");
+    app.add_option("node", options.node, "only this node");
+    app.add_option("--context", options.kube.context, "context of the kubeconfig");
+    app.add_option("--kubeconfig", options.kube.path, "kubeconfig file");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    const auto nodes = load(options);
+    if (!nodes) {
+        std::cout << "Failed due to " << nodes.error().text;
+        return 1;
+    }
+    std::cout << render(options, false, *nodes);
+    return 0;
+}
+
+void add_common(CLI::App& command, Options& options) {
+    command.add_option("node", options.node, "only this node");
+    command.add_option("-o,--output", options.output, "json, yaml or wide")
+        ->check(CLI::IsMember({"json", "yaml", "wide"}));
+    command.add_option("--context", options.kube.context, "context of the kubeconfig");
+    command.add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{"Shared GPUs on Kubernetes.", "tessera"};
+    app.set_version_flag("--version", "tessera " TESSERA_VERSION);
+    app.require_subcommand(1);
+    Options options;
+    CLI::App* inspect = app.add_subcommand("inspect", std::string(kCommands[0].summary));
+    inspect->add_flag("-d,--details", options.details, "one table per node, one line per pod");
+    add_common(*inspect, options);
+    CLI::App* top = app.add_subcommand("top", std::string(kCommands[1].summary));
+    add_common(*top, options);
+    CLI::App* completion = app.add_subcommand("completion", std::string(kCommands[2].summary));
+    completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (completion->parsed()) {
+        const auto script = completion_script(options.shell, kCommands);
+        if (!script) return finish(script.error());
+        std::cout << *script;
+        return 0;
+    }
+    const auto nodes = load(options);
+    if (!nodes) return finish(nodes.error());
+    std::cout << render(options, top->parsed(), *nodes);
+    return 0;
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+    const std::string name = std::filesystem::path(argv[0]).filename().string();
+    const bool plugin = name.starts_with("kubectl-inspect-gpushare") ||
+                        name.starts_with("kubectl-inspect_gpushare");
+    return plugin ? tessera::run_plugin(argc, argv) : tessera::run(argc, argv);
+}
