@@ -1,0 +1,50 @@
+"""Where the built programs are, and the images made of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from kube.errors import KubeError
+
+ROOT = Path(__file__).resolve().parents[2]
+IMAGE_TOOL = ROOT / "deploy" / "images" / "build"
+CONTROLLER = "localhost/tessera-controller:dev"
+AGENT = "localhost/tessera-agent:dev"
+GPUHOG = "localhost/gpuhog:dev"
+
+
+def build_directory() -> Path:
+    """The CMake build that is tested: $TESSERA_BUILD, else build/release."""
+    return Path(os.environ.get("TESSERA_BUILD", ROOT / "build" / "release"))
+
+
+def program(name: str) -> Path:
+    """A built program; KubeError with the fix when it is missing."""
+    path = build_directory() / "bin" / name
+    if not path.exists():
+        raise KubeError(f"{path} is missing: run ./dev build")
+    return path
+
+
+def images(directory: Path) -> list[Path]:
+    """Makes the images of Tessera and of the sample program in `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    made = [
+        _image(directory, CONTROLLER, "tessera-controller"),
+        _image(directory, AGENT, "tessera-agent"),
+        # The driver comes from the node, as on a real one.
+        _image(directory, GPUHOG, "gpuhog", "--busybox", "--without", "libcuda.so.1"),
+    ]
+    return made
+
+
+def _image(directory: Path, name: str, binary: str, *options: str) -> Path:
+    out = directory / f"{binary}.tar"
+    command = [str(IMAGE_TOOL), name, str(out), "--program", f"{program(binary)}=/usr/bin/{binary}",
+               *options, "--entrypoint", f"/usr/bin/{binary}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise KubeError(f"image {name}: {done.stderr.strip()}")
+    return out

@@ -1,0 +1,85 @@
+"""Tessera's own manifests (deploy/base), fitted to a cluster without Services and control-plane nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from kube.handle import ClusterHandle
+from stack import builds
+from stack.gpu_node import DRIVER_ROOT
+
+BASE = builds.ROOT / "deploy" / "base"
+SCHEDULER_CONFIG = builds.ROOT / "deploy" / "scheduler" / "config.yaml"
+SHIPPED_PORT = "12345"
+
+
+def scheduler_config(port: int) -> str:
+    """The shipped configuration of kube-scheduler, with the controller on `port`."""
+    return SCHEDULER_CONFIG.read_text().replace(SHIPPED_PORT, str(port))
+
+
+def apply(cluster: ClusterHandle, port: int, identity: str = "nri", memory_unit: str = "GiB") -> None:
+    """Deploys the shipped manifests; `wait` says when they run."""
+    overlay = cluster.directory / "overlay"
+    overlay.mkdir(exist_ok=True)
+    # JSON is YAML; kustomize wants paths relative to the overlay.
+    (overlay / "kustomization.yaml").write_text(json.dumps({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+        "resources": [os.path.relpath(BASE, overlay.resolve())],
+        "patches": [
+            _patch("Deployment", "tessera-controller", _controller(cluster, port)),
+            _patch("DaemonSet", "tessera-agent", _agent(cluster, identity, memory_unit)),
+        ],
+    }))
+    cluster.kubectl("apply", "-k", str(overlay))
+
+
+def wait(cluster: ClusterHandle, nodes: int) -> None:
+    """Until the controller answers and every agent has published its cards."""
+    def ready() -> bool:
+        text = cluster.kubectl("get", "nodes", "-o", "json")
+        published = [n for n in json.loads(text)["items"]
+                     if "tessera.dev/gpus" in n["metadata"].get("annotations", {})
+                     and int(n["status"]["allocatable"].get("aliyun.com/gpu-mem", "0")) > 0
+                     and int(n["status"]["allocatable"].get("tessera.dev/gpu", "0")) > 0]
+        return len(published) == nodes
+    cluster.wait_for("every agent has published its GPUs", ready, 60)
+    cluster.kubectl("-n", "tessera-system", "rollout", "status", "deployment/tessera-controller",
+                    "--timeout=60s", timeout=70)
+
+
+def _api_environment(cluster: ClusterHandle) -> list[dict[str, str]]:
+    return [{"name": "KUBERNETES_SERVICE_HOST", "value": cluster.api_host},
+            {"name": "KUBERNETES_SERVICE_PORT", "value": str(cluster.api_port)}]
+
+
+def _controller(cluster: ClusterHandle, port: int) -> list[dict[str, Any]]:
+    container = "/spec/template/spec/containers/0"
+    return [
+        {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
+        {"op": "add", "path": f"{container}/env", "value": _api_environment(cluster)},
+        {"op": "replace", "path": f"{container}/args",
+         "value": ["--listen=127.0.0.1", f"--port={port}", "--policy=binpack"]},
+        {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port", "value": port},
+        {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port", "value": port},
+    ]
+
+
+def _agent(cluster: ClusterHandle, identity: str, memory_unit: str) -> list[dict[str, Any]]:
+    container = "/spec/template/spec/containers/0"
+    operations: list[dict[str, Any]] = [
+        {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
+        {"op": "replace", "path": f"{container}/args",
+         "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
+                   f"--identity={identity}"]},
+    ]
+    for variable in _api_environment(cluster):
+        operations.append({"op": "add", "path": f"{container}/env/-", "value": variable})
+    return operations
+
+
+def _patch(kind: str, name: str, operations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"target": {"kind": kind, "name": name}, "patch": json.dumps(operations)}

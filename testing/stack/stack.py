@@ -1,0 +1,61 @@
+"""A cluster with Tessera on it.
+
+    with Stack([GpuNode("node-a", cards)]) as stack:
+        stack.cluster.kubectl("apply", "-f", "-", input=manifest)
+        print(stack.tessera("inspect"))
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from types import TracebackType
+
+from kube.cluster import Cluster
+from stack import builds, deploy
+from stack.gpu_node import GpuNode
+
+
+class Stack:
+    """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, pod-resources)."""
+
+    def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
+                 memory_unit: str = "GiB", name: str | None = None) -> None:
+        self.nodes = {node.name: node for node in nodes}
+        self.identity = identity
+        self.memory_unit = memory_unit
+        self.cluster = Cluster(name=name)
+        self.port = 0
+
+    def start(self) -> "Stack":
+        """Returns when pods with GPU requests can be made; on failure nothing is left."""
+        cluster = self.cluster
+        try:
+            cluster.nodes = [node.spec(cluster.directory) for node in self.nodes.values()]
+            cluster.images = builds.images(cluster.directory / "stack-images")
+            self.port = cluster.free_port()
+            cluster.scheduler_config = deploy.scheduler_config(self.port)
+            cluster.start()
+            deploy.apply(cluster, self.port, self.identity, self.memory_unit)
+            deploy.wait(cluster, len(self.nodes))
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def __enter__(self) -> "Stack":
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.cluster.__exit__(kind, error, trace)
+
+    def tessera(self, *arguments: str, program: str = "tessera", check: bool = True) -> str:
+        """Runs our command line as cluster-admin and returns what it prints."""
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
+        done = subprocess.run([str(builds.program(program)), *arguments], env=environment, text=True,
+                              capture_output=True, timeout=30)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stdout}{done.stderr}")
+        return done.stdout
