@@ -1,5 +1,5 @@
-// Strong ids: strings that do not convert into each other, so that a pod's name is never passed where
-// its uid is meant.
+// Strong ids: strings that do not convert into each other, so that a pod's name is never passed
+// where its uid is meant.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,8 @@ class Id {
 
 using PodUid = Id<struct PodUidTag>;
 using NodeName = Id<struct NodeNameTag>;
-// The driver's UUID ("GPU-8f6c…"), or "index:N" for a card of a node whose agent publishes no UUIDs.
+// The driver's UUID ("GPU-8f6c…"), or "index:N" for a card of a node whose agent publishes no
+// UUIDs.
 using GpuUuid = Id<struct GpuUuidTag>;
 
 // A pod as a person names it. Not an identity: a name is used again; PodUid is not.

@@ -42,17 +42,20 @@ void append_quoted(std::string& out, std::string_view text) {
 
 }  // namespace
 
-std::string_view event_name(Event event) { return kRows.at(static_cast<std::size_t>(event)).name; }
-LogLevel event_level(Event event) { return kRows.at(static_cast<std::size_t>(event)).level; }
+std::string_view event_name(Event event) {
+    return kRows.at(static_cast<std::size_t>(event)).name;
+}
+LogLevel event_level(Event event) {
+    return kRows.at(static_cast<std::size_t>(event)).level;
+}
 
 std::string log_line(Event event, std::initializer_list<LogField> fields, std::int64_t unix_ns) {
     constexpr std::int64_t kNsPerSecond = 1'000'000'000;
     const std::time_t seconds = unix_ns / kNsPerSecond;
     const std::int64_t millis = unix_ns % kNsPerSecond / 1'000'000;
-    std::string line =
-        fmt::format(R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}","event":"{}")",
-                    fmt::gmtime(seconds), millis,
-                    kLevels.at(static_cast<std::size_t>(event_level(event))), event_name(event));
+    std::string line = fmt::format(
+        R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}","event":"{}")", fmt::gmtime(seconds),
+        millis, kLevels.at(static_cast<std::size_t>(event_level(event))), event_name(event));
     for (const LogField& field : fields) {
         line += ',';
         append_quoted(line, field.name);
@@ -71,7 +74,8 @@ void log_event(Event event, std::initializer_list<LogField> fields) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::string line =
         log_line(event, fields, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-    // One write per line, so that lines of several threads never mix. Nothing to do if stderr is gone.
+    // One write per line, so that lines of several threads never mix. Nothing to do if stderr is
+    // gone.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

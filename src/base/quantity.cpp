@@ -50,8 +50,8 @@ std::optional<Suffix> read_suffix(std::string_view text) {
     return Suffix{"", 1, exponent};
 }
 
-// The digits of "12.50" as 1250 with two decimals. More than 18 digits are refused: no whole quantity
-// within int64 needs them.
+// The digits of "12.50" as 1250 with two decimals. More than 18 digits are refused: no whole
+// quantity within int64 needs them.
 struct Decimal {
     Wide digits = 0;
     int decimals = 0;
@@ -86,7 +86,8 @@ tl::unexpected<Error> refuse(std::string_view text, std::string_view why) {
 
 Result<std::int64_t> parse_whole_quantity(std::string_view text) {
     std::string_view rest = text;
-    if (!rest.empty() && rest[0] == '-') return refuse(text, "is negative; write a positive amount");
+    if (!rest.empty() && rest[0] == '-')
+        return refuse(text, "is negative; write a positive amount");
     if (!rest.empty() && rest[0] == '+') rest.remove_prefix(1);
     const auto number = read_decimal(rest);
     if (!number) return refuse(text, "is not a quantity; write a whole number such as 3 or 3Gi");
@@ -114,14 +115,15 @@ std::string to_string(Bytes bytes) {
         std::int64_t size;
         std::string_view name;
     };
-    constexpr auto kUnits =
-        std::to_array<Unit>({{std::int64_t{1} << 40, "Ti"}, {kGiB, "Gi"}, {kMiB, "Mi"}, {1024, "Ki"}});
+    constexpr auto kUnits = std::to_array<Unit>(
+        {{std::int64_t{1} << 40, "Ti"}, {kGiB, "Gi"}, {kMiB, "Mi"}, {1024, "Ki"}});
     for (const Unit& unit : kUnits) {
         if (bytes.count < unit.size) continue;
         const std::int64_t whole = bytes.count / unit.size;
         const std::int64_t rest = bytes.count % unit.size;
         if (rest == 0) return fmt::format("{}{}", whole, unit.name);
-        // Hundredths are exact only for quarters of a binary unit; anything else moves one unit down.
+        // Hundredths are exact only for quarters of a binary unit; anything else moves one unit
+        // down.
         if (rest * 100 % unit.size != 0) continue;
         const std::int64_t hundredths = rest * 100 / unit.size;
         return hundredths % 10 == 0 ? fmt::format("{}.{}{}", whole, hundredths / 10, unit.name)

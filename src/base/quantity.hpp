@@ -1,5 +1,5 @@
-// Amounts with their unit in the type, and the one parser of Kubernetes quantities ("3Gi", "1500m").
-// Integers only: decimal text never passes through a double.
+// Amounts with their unit in the type, and the one parser of Kubernetes quantities ("3Gi",
+// "1500m"). Integers only: decimal text never passes through a double.
 #pragma once
 
 #include <compare>
@@ -25,8 +25,12 @@ struct Bytes {
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-constexpr Bytes mebibytes(std::int64_t n) { return {n * kMiB}; }
-constexpr Bytes gibibytes(std::int64_t n) { return {n * kGiB}; }
+constexpr Bytes mebibytes(std::int64_t n) {
+    return {n * kMiB};
+}
+constexpr Bytes gibibytes(std::int64_t n) {
+    return {n * kGiB};
+}
 
 // A share of one card's compute; 100 is the whole card.
 struct Percent {
@@ -40,10 +44,10 @@ struct Percent {
 // "2Gi", "2.5Gi", "500Mi" or plain bytes: the largest unit that needs at most two decimals.
 std::string to_string(Bytes bytes);
 
-// A Kubernetes quantity as a whole number. Grammar: number, then one of "", "m", "k", "M", "G", "T",
-// "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", or a decimal exponent ("e3"); source:
-// k8s.io/apimachinery/pkg/api/resource. A number that is not whole, negative, empty or beyond int64 is
-// an invalid_argument error that quotes the text.
+// A Kubernetes quantity as a whole number. Grammar: number, then one of "", "m", "k", "M", "G",
+// "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", or a decimal exponent ("e3"); source:
+// k8s.io/apimachinery/pkg/api/resource. A number that is not whole, negative, empty or beyond int64
+// is an invalid_argument error that quotes the text.
 Result<std::int64_t> parse_whole_quantity(std::string_view text);
 
 }  // namespace tessera

@@ -17,13 +17,21 @@ constexpr auto kRows = std::to_array<Row>({
 #undef ERROR_CODE
 });
 
-const Row& row(Code code) { return kRows.at(static_cast<std::size_t>(code)); }
+const Row& row(Code code) {
+    return kRows.at(static_cast<std::size_t>(code));
+}
 
 }  // namespace
 
-std::string_view code_name(Code code) { return row(code).name; }
-int http_status(Code code) { return row(code).http; }
-int exit_status(Code code) { return row(code).exit_status; }
+std::string_view code_name(Code code) {
+    return row(code).name;
+}
+int http_status(Code code) {
+    return row(code).http;
+}
+int exit_status(Code code) {
+    return row(code).exit_status;
+}
 
 Error Error::in(std::string_view where) const {
     std::string longer(where);

@@ -27,7 +27,8 @@ struct Error {
     Code code = Code::internal;
     std::string text;  // one line, no full stop; says what to do where the reader can do something
 
-    // The same error with `where` in front: Error{..., "EOF"}.in("reading /x") says "reading /x: EOF".
+    // The same error with `where` in front: Error{..., "EOF"}.in("reading /x") says "reading /x:
+    // EOF".
     [[nodiscard]] Error in(std::string_view where) const;
 
     friend bool operator==(const Error&, const Error&) = default;
@@ -43,7 +44,9 @@ inline tl::unexpected<Error> fail(Code code, std::string text) {
     return tl::unexpected<Error>(Error{code, std::move(text)});
 }
 
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+    return tl::unexpected<Error>(std::move(error));
+}
 
 }  // namespace tessera
 
@@ -55,8 +58,8 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
     declaration = *std::move(result)
 #define TRY(declaration, ...) \
     TESSERA_TRY_(TESSERA_JOIN(try_result_, __LINE__), declaration, __VA_ARGS__)
-#define TRY_VOID(...)                                                                      \
-    do {                                                                                   \
-        if (auto try_result = (__VA_ARGS__); !try_result)                                  \
-            return ::tessera::fail(std::move(try_result).error());                         \
+#define TRY_VOID(...)                                              \
+    do {                                                           \
+        if (auto try_result = (__VA_ARGS__); !try_result)          \
+            return ::tessera::fail(std::move(try_result).error()); \
     } while (false)

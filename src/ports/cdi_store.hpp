@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class CdiStore {
     // Makes the device tessera.dev/share=`name` with these edits, those of the vendor's devices
     // included. Replaces an older one whole or not at all.
     virtual Result<> write_share(const std::string& name, const ContainerEdits& edits) = 0;
+    // Removes the shares that have none of these names.
+    virtual void keep_only_shares(const std::set<std::string>& names) = 0;
 };
 
 }  // namespace tessera

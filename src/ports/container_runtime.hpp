@@ -40,8 +40,8 @@ class ContainerHandler {
   public:
     virtual ~ContainerHandler() = default;
 
-    // An error keeps the container from being created; its text becomes the pod's event. Called by the
-    // link's thread; must answer within a second.
+    // An error keeps the container from being created; its text becomes the pod's event. Called by
+    // the link's thread; must answer within a second.
     virtual Result<ContainerEdits> complete(const RuntimeContainer& container) = 0;
     // The containers that were there when the link came up; returns those to end.
     virtual std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) = 0;

@@ -1,5 +1,5 @@
-// What Tessera asks of the Kubernetes API server, in domain types. Every call may be made by any thread
-// and ends by its own deadline.
+// What Tessera asks of the Kubernetes API server, in domain types. Every call may be made by any
+// thread and ends by its own deadline.
 #pragma once
 
 #include <functional>
@@ -35,23 +35,25 @@ class KubeApi {
   public:
     virtual ~KubeApi() = default;
 
-    // Lists, then watches, for ever: reconnects, resumes after bookmarks, lists again when the position
-    // is too old. Blocks until `stop`; calls `sink` from this thread, in order. `trouble` is called with
-    // each failure that made it start over.
+    // Lists, then watches, for ever: reconnects, resumes after bookmarks, lists again when the
+    // position is too old. Blocks until `stop`; calls `sink` from this thread, in order. `trouble`
+    // is called with each failure that made it start over.
     using Trouble = std::function<void(const Error&)>;
     virtual void follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
                               std::stop_token stop) = 0;
     virtual void follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
                              std::stop_token stop) = 0;
 
-    // One write: binds the pod and merges the annotations into it. conflict: it is bound already or has
-    // another uid; not_found: it is gone; unavailable: the answer is unknown, the write may have happened.
+    // One write: binds the pod and merges the annotations into it. conflict: it is bound already or
+    // has another uid; not_found: it is gone; unavailable: the answer is unknown, the write may
+    // have happened.
     virtual Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                           const StringMap& annotations) = 0;
     // Read from the API server itself, no cache. not_found when it is gone.
     virtual Result<PodFacts> get_pod(const PodName& pod) = 0;
     virtual Result<std::vector<NodeInventory>> list_nodes() = 0;
-    virtual Result<std::vector<PodFacts>> list_pods() = 0;
+    // All pods, or those of one node.
+    virtual Result<std::vector<PodFacts>> list_pods(const NodeName& node = {}) = 0;
 
     // True when the node shows these annotations and these capacities already.
     virtual Result<bool> node_shows(const NodeName& node, const StringMap& annotations,

@@ -1,6 +1,7 @@
 // Kubelet: the device plugins that it calls, and what it knows of who holds which device.
 #pragma once
 
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@
 namespace tessera {
 
 struct PluginDevice {
-    std::string id;  // stable over restarts: kubelet's checkpoint remembers it; at most 63 characters
+    std::string
+        id;  // stable over restarts: kubelet's checkpoint remembers it; at most 63 characters
     bool healthy = true;
 
     friend bool operator==(const PluginDevice&, const PluginDevice&) = default;
@@ -26,32 +28,39 @@ class DevicePluginHandler {
     virtual Result<std::vector<std::string>> allocate(const std::string& resource,
                                                       const std::vector<std::string>& ids) = 0;
     // An error keeps the container from starting; kubelet shows the text and tries again.
-    virtual Result<> pre_start(const std::string& resource, const std::vector<std::string>& ids) = 0;
+    virtual Result<> pre_start(const std::string& resource,
+                               const std::vector<std::string>& ids) = 0;
 };
 
 class DevicePluginHost {
   public:
     virtual ~DevicePluginHost() = default;
 
-    // The whole list of a resource; a resource is registered with its first list. A list that equals
-    // the last one sends nothing. Any thread. invalid_argument when kubelet would not take the list.
-    virtual Result<> set_devices(const std::string& resource, std::vector<PluginDevice> devices) = 0;
+    // The whole list of a resource; a resource is registered with its first list. A list that
+    // equals the last one sends nothing. Any thread. invalid_argument when kubelet would not take
+    // the list.
+    virtual Result<> set_devices(const std::string& resource,
+                                 std::vector<PluginDevice> devices) = 0;
     // Serves, registers, registers again when kubelet restarts. Blocks until `stop`.
     virtual void run(DevicePluginHandler& handler, std::stop_token stop) = 0;
 };
 
 // One container's devices of one resource.
 struct DeviceHolder {
-    PodName pod;
+    PodUid pod;
     std::string container;
     std::string resource;
-    std::vector<std::string> ids;
+    std::set<std::string> ids;
+    std::vector<std::string> cdi_devices;  // what Allocate handed over for it
+
+    friend bool operator==(const DeviceHolder&, const DeviceHolder&) = default;
 };
 
-class PodResources {
+class DeviceHolders {
   public:
-    virtual ~PodResources() = default;
-    // Every container that kubelet gave devices to. unavailable when kubelet does not answer.
+    virtual ~DeviceHolders() = default;
+    // Every container that kubelet gave devices to, init containers included; pods that ended may
+    // still be among them. Errors: unavailable or unsupported, with the reason.
     virtual Result<std::vector<DeviceHolder>> list() = 0;
 };
 

@@ -25,14 +25,16 @@ struct Options {
 constexpr std::array kCommands = {
     CommandWords{"inspect", "Show who holds which GPU",
                  "-d --details -o --output --context --kubeconfig --help"},
-    CommandWords{"top", "Show the GPUs, fullest first", "-o --output --context --kubeconfig --help"},
+    CommandWords{"top", "Show the GPUs, fullest first",
+                 "-o --output --context --kubeconfig --help"},
     CommandWords{"completion", "Print the completion script of a shell", "bash zsh fish"},
 };
 
 // The same failure, with what a person can do about it.
 Error advise(Error error) {
     if (error.code == Code::permission_denied) {
-        error.text += "; you need the rights to list nodes and pods (kubectl auth can-i list pods -A)";
+        error.text +=
+            "; you need the rights to list nodes and pods (kubectl auth can-i list pods -A)";
     } else if (error.code == Code::unavailable) {
         error.text += "; is the cluster up, and is this the right --context?";
     }
@@ -46,9 +48,10 @@ Result<std::vector<NodeUsage>> load(const Options& options) {
     if (!nodes) return fail(advise(nodes.error()));
     if (!options.node.empty()) {
         std::erase_if(*nodes, [&](const NodeInventory& n) { return n.name.str() != options.node; });
-        if (nodes->empty()) return fail(Code::not_found, "nodes \"" + options.node + "\" not found");
+        if (nodes->empty())
+            return fail(Code::not_found, "nodes \"" + options.node + "\" not found");
     }
-    const auto pods = kube.list_pods();
+    const auto pods = kube.list_pods({});
     if (!pods) return fail(advise(pods.error()));
     return usage_of(*std::move(nodes), *pods);
 }

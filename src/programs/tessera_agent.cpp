@@ -2,10 +2,10 @@
 #include <array>
 #include <thread>
 
-#include "adapters/grpc/device_plugin_host.hpp"
-#include "adapters/grpc/pod_resources.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
+#include "adapters/kubelet/device_checkpoint.hpp"
+#include "adapters/kubelet/device_plugin_host.hpp"
 #include "adapters/nri/nri_plugin.hpp"
 #include "adapters/nvml/nvml_inventory.hpp"
 #include "adapters/os/cdi_folder.hpp"
@@ -30,9 +30,9 @@ Result<> check(const ConfigValues& values) {
                     "memory_unit: \"" + config.memory_unit + "\" is not GiB or MiB");
     }
     if (config.identity != identity_name(Identity::nri) &&
-        config.identity != identity_name(Identity::pod_resources)) {
+        config.identity != identity_name(Identity::kubelet)) {
         return fail(Code::invalid_argument,
-                    "identity: \"" + config.identity + "\" is not nri or pod-resources");
+                    "identity: \"" + config.identity + "\" is not nri or kubelet");
     }
     return {};
 }
@@ -40,9 +40,8 @@ Result<> check(const ConfigValues& values) {
 Result<> serve(const ConfigValues& values, std::stop_token stop) {
     const Config config = typed(values);
     const NodeName node(config.node);
-    const Identity identity = config.identity == identity_name(Identity::nri)
-                                  ? Identity::nri
-                                  : Identity::pod_resources;
+    const Identity identity =
+        config.identity == identity_name(Identity::nri) ? Identity::nri : Identity::kubelet;
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
     KubeClient kube(connection.endpoint);
     TRY(const auto driver, open_nvml(config.driver_root));
@@ -53,12 +52,11 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
                  .identity = config.identity,
                  .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)}});
     TRY_VOID(cards.load());
-    const auto pod_resources = make_pod_resources(config.pod_resources_socket);
+    const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
-    Gate gate({cards, kube, *pod_resources, cdi}, node, identity);
-    log_event(Event::started, {{"version", TESSERA_VERSION},
-                               {"node", config.node},
-                               {"identity", config.identity}});
+    Gate gate({cards, kube, *holders, cdi}, node, identity);
+    log_event(Event::started,
+              {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread kubelet([&] { plugins->run(gate, stop); });
     std::jthread runtime;
     if (identity == Identity::nri) {
@@ -72,8 +70,8 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
-    return tessera::run_program({"tessera-agent",
-                                 "Publishes this node's GPUs and hands shares to their containers.",
-                                 tessera::kRows},
-                                argc, argv, tessera::check, tessera::serve);
+    return tessera::run_program(
+        {"tessera-agent", "Publishes this node's GPUs and hands shares to their containers.",
+         tessera::kRows},
+        argc, argv, tessera::check, tessera::serve);
 }

@@ -45,8 +45,9 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
         },
         [&routes](HttpRequest& request) {
             RouteAnswer answer = routes.answer({request.method, request.path, request.body});
-            return HttpResponse{answer.status, std::move(answer.body), std::move(answer.content_type),
-                                std::move(answer.location), std::move(answer.allow)};
+            return HttpResponse{answer.status, std::move(answer.body),
+                                std::move(answer.content_type), std::move(answer.location),
+                                std::move(answer.allow)};
         });
     TRY(const int port, server.listen());
     log_event(Event::started, {{"version", TESSERA_VERSION},

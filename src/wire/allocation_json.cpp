@@ -107,8 +107,8 @@ Result<Allocation> read_allocation(std::string_view text) {
     if (!version || *version < 1) return bad("version", "missing");
     if (*version > kAllocationVersion) {
         return fail(Code::unsupported,
-                    fmt::format("allocation: version {} is newer than {}; upgrade Tessera", *version,
-                                kAllocationVersion));
+                    fmt::format("allocation: version {} is newer than {}; upgrade Tessera",
+                                *version, kAllocationVersion));
     }
     Allocation allocation;
     TRY(auto pod, text_of(root, "pod"));

@@ -12,8 +12,8 @@ inline constexpr int kAllocationVersion = 1;
 
 std::string write_allocation(const Allocation& allocation);
 
-// invalid_argument for text that is no allocation; unsupported for a version that is newer than ours
-// (the text is then right, and we must not act as if it were empty).
+// invalid_argument for text that is no allocation; unsupported for a version that is newer than
+// ours (the text is then right, and we must not act as if it were empty).
 Result<Allocation> read_allocation(std::string_view text);
 
 }  // namespace tessera

@@ -11,9 +11,10 @@ namespace {
 
 using Map = std::map<std::string, std::string, std::less<>>;
 
-// research/gpushare.md §1.3. One index only fits one card; several go into gpushare 2.0's JSON, which
-// upstream's inspect tool reads first.
-void add_aliyun(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns, Map& out) {
+// research/gpushare.md §1.3. One index only fits one card; several go into gpushare 2.0's JSON,
+// which upstream's inspect tool reads first.
+void add_aliyun(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns,
+                Map& out) {
     const std::int64_t unit = bytes_per_unit(node.unit).count;
     std::map<GpuUuid, int> indexes;
     JsonWriter w;
@@ -29,7 +30,8 @@ void add_aliyun(const Allocation& allocation, const NodeInventory& node, std::in
         }
     });
     std::int64_t total = 0;
-    for (const Hold& hold : holds(allocation.containers)) total += hold.memory.count / unit;
+    for (const Hold& hold : holds(allocation.containers))
+        total += hold.memory.count / unit;
     const GpuShare& first = allocation.containers.front().gpus.front();
     const auto card = std::ranges::find(node.gpus, first.uuid, &Gpu::uuid);
     const std::int64_t card_units = card == node.gpus.end() ? 0 : card->capacity().count / unit;
@@ -51,7 +53,8 @@ bool all_whole(const Allocation& allocation) {
 
 }  // namespace
 
-Map binding_annotations(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns) {
+Map binding_annotations(const Allocation& allocation, const NodeInventory& node,
+                        std::int64_t unix_ns) {
     Map out;
     out.emplace(key::kAllocation, write_allocation(allocation));
     // Nothing holds a share in this release but whole cards; a user must be able to read that.

@@ -1,5 +1,5 @@
-// The annotations that travel with a Binding: Tessera's own, and those that users of the pod's dialect
-// rely on.
+// The annotations that travel with a Binding: Tessera's own, and those that users of the pod's
+// dialect rely on.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@ bool same_word(std::string_view a, std::string_view lower_case) {
 }
 
 tl::unexpected<Error> bad_json(simdjson::error_code error) {
-    return fail(Code::invalid_argument, fmt::format("not JSON: {}", simdjson::error_message(error)));
+    return fail(Code::invalid_argument,
+                fmt::format("not JSON: {}", simdjson::error_message(error)));
 }
 
 #define JSON_TRY(expression) \

@@ -1,6 +1,6 @@
-// The scheduler extender protocol: what kube-scheduler posts and what it expects back. The wire keys are
-// the Go field names (research/gpushare.md §2.2); older schedulers sent lower-case ones, so case does
-// not matter on the way in, and answers have gpushare's key order.
+// The scheduler extender protocol: what kube-scheduler posts and what it expects back. The wire
+// keys are the Go field names (research/gpushare.md §2.2); older schedulers sent lower-case ones,
+// so case does not matter on the way in, and answers have gpushare's key order.
 #pragma once
 
 #include <map>
@@ -16,17 +16,18 @@ namespace tessera {
 // ExtenderArgs. Views point into the body that was parsed.
 struct ExtenderArgs {
     PodFacts pod;
-    bool full_objects = false;           // the nodes came as objects: answer with the same ones
-    std::vector<std::string> names;      // in the order of the request
-    std::vector<std::string_view> raws;  // parallel to names when full_objects: the objects' JSON text
+    bool full_objects = false;       // the nodes came as objects: answer with the same ones
+    std::vector<std::string> names;  // in the order of the request
+    std::vector<std::string_view>
+        raws;  // parallel to names when full_objects: the objects' JSON text
 };
 
-// Errors are invalid_argument with gpushare's texts where it has one. `body` must outlive the result
-// and is padded by this function (hence by reference).
+// Errors are invalid_argument with gpushare's texts where it has one. `body` must outlive the
+// result and is padded by this function (hence by reference).
 Result<ExtenderArgs> read_extender_args(std::string& body);
 
 struct FilterAnswer {
-    std::vector<std::size_t> fitting;  // positions in ExtenderArgs::names
+    std::vector<std::size_t> fitting;                      // positions in ExtenderArgs::names
     std::map<std::string_view, std::string> failed;        // may fit once something ends
     std::map<std::string_view, std::string> unresolvable;  // can never fit
 };

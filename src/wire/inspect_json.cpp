@@ -6,7 +6,9 @@ namespace tessera {
 namespace {
 
 // Amounts round up: a native share of 1.5 GiB takes two of a node's GiB.
-std::int64_t units_up(Bytes bytes, std::int64_t unit) { return (bytes.count + unit - 1) / unit; }
+std::int64_t units_up(Bytes bytes, std::int64_t unit) {
+    return (bytes.count + unit - 1) / unit;
+}
 
 void write_card(JsonWriter& w, const NodeView& node, std::size_t position) {
     const Gpu& gpu = node.inventory.gpus[position];
@@ -49,7 +51,8 @@ std::string write_inspect(std::span<const NodeView* const> nodes) {
                     w.member("totalGPU", total);
                     w.member("usedGPU", used);
                     w.array("devs", [&] {
-                        for (std::size_t i = 0; i < node->cards.size(); ++i) write_card(w, *node, i);
+                        for (std::size_t i = 0; i < node->cards.size(); ++i)
+                            write_card(w, *node, i);
                     });
                 });
             }

@@ -8,14 +8,16 @@ namespace tessera {
 
 JsonValue JsonValue::operator[](std::string_view key) const {
     simdjson::dom::element found;
-    if (!is_object() || element_->get_object().at_key(key).get(found) != simdjson::SUCCESS) return {};
+    if (!is_object() || element_->get_object().at_key(key).get(found) != simdjson::SUCCESS)
+        return {};
     return JsonValue(found);
 }
 
 JsonValue JsonValue::any_case(std::string_view key) const {
     simdjson::dom::element found;
     if (!is_object()) return {};
-    if (element_->get_object().at_key_case_insensitive(key).get(found) != simdjson::SUCCESS) return {};
+    if (element_->get_object().at_key_case_insensitive(key).get(found) != simdjson::SUCCESS)
+        return {};
     return JsonValue(found);
 }
 
@@ -43,7 +45,8 @@ bool JsonValue::true_or_absent_false() const {
 std::vector<JsonValue> JsonValue::elements() const {
     std::vector<JsonValue> out;
     if (!is_array()) return out;
-    for (const simdjson::dom::element element : element_->get_array()) out.emplace_back(element);
+    for (const simdjson::dom::element element : element_->get_array())
+        out.emplace_back(element);
     return out;
 }
 
@@ -65,7 +68,8 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
     }
     simdjson::dom::element root;
     if (const auto error = document.parser_->parse(text.data(), text.size()).get(root)) {
-        return fail(Code::invalid_argument, fmt::format("not JSON: {}", simdjson::error_message(error)));
+        return fail(Code::invalid_argument,
+                    fmt::format("not JSON: {}", simdjson::error_message(error)));
     }
     document.root_ = JsonValue(root);
     return document;

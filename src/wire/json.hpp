@@ -19,8 +19,8 @@ namespace tessera {
 // Deeper text is refused: no object of Kubernetes comes near, and recursion must end somewhere.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 
-// A value inside a JsonDocument; valid as long as the document. A member that is not there reads as an
-// absent value, so that chains need no checks: doc.root()["status"]["capacity"].
+// A value inside a JsonDocument; valid as long as the document. A member that is not there reads as
+// an absent value, so that chains need no checks: doc.root()["status"]["capacity"].
 class JsonValue {
   public:
     JsonValue() = default;
@@ -62,8 +62,8 @@ class JsonDocument {
     JsonValue root_;
 };
 
-// Appends `text` as a JSON string, quotes included. `text` is UTF-8 (the parser above lets nothing else
-// in); control characters are escaped.
+// Appends `text` as a JSON string, quotes included. `text` is UTF-8 (the parser above lets nothing
+// else in); control characters are escaped.
 void append_json_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
 
@@ -75,7 +75,9 @@ class JsonWriter {
   public:
     void member(std::string_view key, std::string_view value) { head(key), quote(value); }
     void member(std::string_view key, const char* value) { member(key, std::string_view(value)); }
-    void member(std::string_view key, std::int64_t value) { head(key), out_ += std::to_string(value); }
+    void member(std::string_view key, std::int64_t value) {
+        head(key), out_ += std::to_string(value);
+    }
     void member(std::string_view key, int value) { member(key, std::int64_t{value}); }
     void member(std::string_view key, bool value) { head(key), out_ += value ? "true" : "false"; }
     // `json` is JSON text already.

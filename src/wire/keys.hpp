@@ -5,9 +5,11 @@
 
 namespace tessera::key {
 
-inline constexpr std::string_view kGpus = "tessera.dev/gpus";              // Node: docs/formats/node-gpus.md
-inline constexpr std::string_view kAllocation = "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
-inline constexpr std::string_view kEnforcedBy = "tessera.dev/enforced-by"; // Pod: how the share is held
+inline constexpr std::string_view kGpus = "tessera.dev/gpus";  // Node: docs/formats/node-gpus.md
+inline constexpr std::string_view kAllocation =
+    "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
+inline constexpr std::string_view kEnforcedBy =
+    "tessera.dev/enforced-by";  // Pod: how the share is held
 
 // gpushare's, research/gpushare.md §1.3.
 inline constexpr std::string_view kAliyunIndex = "ALIYUN_COM_GPU_MEM_IDX";

@@ -19,8 +19,8 @@ void read_containers(JsonValue list, bool init, std::vector<ContainerSpec>& out)
         for (const auto& [name, quantity] : json["resources"]["limits"].members()) {
             if (!is_gpu_resource(name)) continue;
             const auto number = quantity.integer();
-            container.limits.emplace_back(name, number ? std::to_string(*number)
-                                                       : quantity.text_or(""));
+            container.limits.emplace_back(name,
+                                          number ? std::to_string(*number) : quantity.text_or(""));
         }
         if (container.limits.empty()) continue;
         container.name = json["name"].text_or("");
@@ -73,8 +73,8 @@ std::int64_t amount(JsonValue amounts, std::string_view resource) {
     return value ? *value : 0;
 }
 
-// Above this many units a card is taken to be counted in MiB: gpushare publishes no unit, and its own
-// inspect tool guesses so (research/gpushare.md §3).
+// Above this many units a card is taken to be counted in MiB: gpushare publishes no unit, and its
+// own inspect tool guesses so (research/gpushare.md §3).
 constexpr std::int64_t kLargestCardInGib = 100;
 
 void read_legacy_node(JsonValue capacity, NodeInventory& node) {
@@ -184,7 +184,8 @@ namespace {
 
 void write_map(JsonWriter& w, std::string_view name, const Annotations& values) {
     w.object(name, [&] {
-        for (const auto& [key, value] : values) w.member(key, value);
+        for (const auto& [key, value] : values)
+            w.member(key, value);
     });
 }
 

@@ -19,9 +19,9 @@ using Annotations = std::map<std::string, std::string, std::less<>>;
 // A v1.Pod. Never fails: a pod whose GPU request or allocation makes no sense carries the error.
 PodFacts read_pod(JsonValue pod);
 
-// A v1.Node: from the agent's annotation, else from the sums that gpushare's device plugin publishes
-// (research/gpushare.md §1.1), else a node without cards. An annotation that cannot be read gives a node
-// without cards whose `fault` says why.
+// A v1.Node: from the agent's annotation, else from the sums that gpushare's device plugin
+// publishes (research/gpushare.md §1.1), else a node without cards. An annotation that cannot be
+// read gives a node without cards whose `fault` says why.
 NodeInventory read_node(JsonValue node);
 
 // One event of a watch, or what a list says of itself.
@@ -44,7 +44,8 @@ Result<ListPage> read_list(const JsonDocument& document);
 // The message of a v1.Status, or the start of `body` when it is none.
 std::string status_message(std::string_view body);
 
-// A v1.Binding whose annotations the API server merges into the pod in the transaction that binds it.
+// A v1.Binding whose annotations the API server merges into the pod in the transaction that binds
+// it.
 std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName& node,
                           const Annotations& annotations);
 

@@ -21,8 +21,8 @@ Result<Gpu> read_gpu(JsonValue json) {
     const auto index = json["index"].integer();
     if (!index || *index < 0 || *index > 1024) return bad("index", "missing or out of range");
     gpu.index = static_cast<int>(*index);
-    gpu.minor = static_cast<int>(std::clamp<std::int64_t>(json["minor"].integer().value_or(*index), 0,
-                                                          1'000'000));
+    gpu.minor = static_cast<int>(
+        std::clamp<std::int64_t>(json["minor"].integer().value_or(*index), 0, 1'000'000));
     gpu.model = json["model"].text_or("");
     const auto memory = json["memory"].integer();
     const std::int64_t reserved = json["reserved"].integer().value_or(0);

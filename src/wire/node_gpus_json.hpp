@@ -14,7 +14,7 @@ inline constexpr int kNodeGpusVersion = 1;
 
 struct NodeGpus {
     MemoryUnit unit = MemoryUnit::gib;
-    std::string identity;  // how the agent knows which container it completes: "nri" or "pod-resources"
+    std::string identity;  // how the agent knows which container it completes: "nri" or "kubelet"
     std::vector<Gpu> gpus;
 
     friend bool operator==(const NodeGpus&, const NodeGpus&) = default;

@@ -18,7 +18,7 @@ from stack.gpu_node import GpuNode
 
 
 class Stack:
-    """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, pod-resources)."""
+    """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet)."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
                  memory_unit: str = "GiB", name: str | None = None) -> None:

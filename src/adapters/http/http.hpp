@@ -15,7 +15,7 @@ namespace tessera {
 
 struct HttpRequest {
     std::string method;
-    std::string path;          // with the query, on the client's side
+    std::string path;  // with the query, on the client's side
     std::string body;
     std::string content_type;  // empty: none
 };
@@ -33,9 +33,9 @@ struct HttpEndpoint {
     std::string host;
     int port = 443;
     bool tls = true;
-    bool verify = true;            // false only where the user's kubeconfig says so
-    std::string ca_pem;            // empty: the machine's own authorities
-    std::string client_cert_pem;   // both or none
+    bool verify = true;           // false only where the user's kubeconfig says so
+    std::string ca_pem;           // empty: the machine's own authorities
+    std::string client_cert_pem;  // both or none
     std::string client_key_pem;
     std::function<std::string()> bearer_token;  // called for each request; may be empty
 };
@@ -49,9 +49,9 @@ class HttpClient {
     // unavailable when there is no answer within `deadline`.
     Result<HttpResponse> send(const HttpRequest& request, std::chrono::milliseconds deadline);
 
-    // GETs `path` and hands over the body as it arrives, until it ends, `on_data` returns false, `idle`
-    // passes without a byte, or `stop`. Returns the status; a body with a status other than 200 is
-    // returned as text instead of being handed over.
+    // GETs `path` and hands over the body as it arrives, until it ends, `on_data` returns false,
+    // `idle` passes without a byte, or `stop`. Returns the status; a body with a status other than
+    // 200 is returned as text instead of being handed over.
     Result<HttpResponse> stream(const std::string& path,
                                 const std::function<bool(std::string_view)>& on_data,
                                 std::chrono::seconds idle, std::stop_token stop);

@@ -35,12 +35,12 @@ X509_STORE* store_of(const std::string& ca_pem) {
 
 std::string origin(const HttpEndpoint& endpoint) {
     const bool v6 = endpoint.host.find(':') != std::string::npos;
-    return (endpoint.tls ? "https://" : "http://") + (v6 ? "[" + endpoint.host + "]" : endpoint.host) +
-           ":" + std::to_string(endpoint.port);
+    return (endpoint.tls ? "https://" : "http://") +
+           (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
 }
 
-// A client certificate without private files: the library's wrapper takes file names only, so the TLS
-// context is given the parsed objects.
+// A client certificate without private files: the library's wrapper takes file names only, so the
+// TLS context is given the parsed objects.
 void use_certificate(httplib::Client& client, const HttpEndpoint& endpoint) {
     SSL_CTX* context = client.ssl_context();
     const BioPtr cert_bio = read_only(endpoint.client_cert_pem);
@@ -119,7 +119,8 @@ class HttpClient::Impl {
             result.status = response.status;
             return true;
         };
-        out.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+        out.content_receiver = [&](const char* data, std::size_t size, std::uint64_t,
+                                   std::uint64_t) {
             if (stop.stop_requested()) return false;
             if (result.status == 200) return on_data({data, size});
             result.body.append(data, size);
@@ -160,10 +161,12 @@ class HttpClient::Impl {
     std::vector<ClientPtr> idle_;  // guarded by mutex_
 };
 
-HttpClient::HttpClient(HttpEndpoint endpoint) : impl_(std::make_unique<Impl>(std::move(endpoint))) {}
+HttpClient::HttpClient(HttpEndpoint endpoint)
+    : impl_(std::make_unique<Impl>(std::move(endpoint))) {}
 HttpClient::~HttpClient() = default;
 
-Result<HttpResponse> HttpClient::send(const HttpRequest& request, std::chrono::milliseconds deadline) {
+Result<HttpResponse> HttpClient::send(const HttpRequest& request,
+                                      std::chrono::milliseconds deadline) {
     return impl_->send(request, deadline);
 }
 

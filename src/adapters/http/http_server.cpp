@@ -27,8 +27,9 @@ class HttpServer::Impl {
             if (!response.allow.empty()) out.set_header("Allow", response.allow);
             out.set_content(std::move(response.body), response.content_type);
         };
-        for (const auto add : {&httplib::Server::Get, &httplib::Server::Put, &httplib::Server::Patch,
-                               &httplib::Server::Delete, &httplib::Server::Options}) {
+        for (const auto add :
+             {&httplib::Server::Get, &httplib::Server::Put, &httplib::Server::Patch,
+              &httplib::Server::Delete, &httplib::Server::Options}) {
             add_route(add, answer);
         }
         server_.Post(".*", answer);
@@ -64,7 +65,11 @@ HttpServer::HttpServer(HttpServerOptions options, Handler handler)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
 HttpServer::~HttpServer() = default;
 
-Result<int> HttpServer::listen() { return impl_->listen(); }
-void HttpServer::serve(std::stop_token stop) { impl_->serve(stop); }
+Result<int> HttpServer::listen() {
+    return impl_->listen();
+}
+void HttpServer::serve(std::stop_token stop) {
+    impl_->serve(stop);
+}
 
 }  // namespace tessera

@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kDeadline{10'000};
-// The server ends a watch after this time; bookmarks arrive each minute, so silence means a dead line.
+// The server ends a watch after this time; bookmarks arrive each minute, so silence means a dead
+// line.
 constexpr seconds kWatchTimeout{290};
 constexpr seconds kWatchIdle{90};
 constexpr milliseconds kShortestPause{100};
@@ -71,7 +72,8 @@ class EventReader {
     Result<> feed(std::string_view data, typename Kind::Changes& changes) {
         rest_ += data;
         std::size_t start = 0;
-        for (std::size_t end = 0; (end = rest_.find('\n', start)) != std::string::npos; start = end + 1) {
+        for (std::size_t end = 0; (end = rest_.find('\n', start)) != std::string::npos;
+             start = end + 1) {
             TRY_VOID(line(std::string_view(rest_).substr(start, end - start), changes));
         }
         rest_.erase(0, start);
@@ -157,7 +159,8 @@ Result<std::string> KubeClient::each_page(const std::string& path, const Read& r
         if (!next.empty()) query += "&continue=" + next;
         TRY(const auto document, get(with_query(path, query)));
         TRY(const ListPage page, read_list(document));
-        for (const JsonValue item : page.items) read(item);
+        for (const JsonValue item : page.items)
+            read(item);
         next = page.next;
         if (next.empty()) return page.resource_version;
     }
@@ -238,7 +241,8 @@ Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName&
 }
 
 Result<PodFacts> KubeClient::get_pod(const PodName& pod) {
-    TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name)));
+    TRY(const auto document,
+        get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name)));
     return read_pod(document.root());
 }
 
@@ -248,9 +252,11 @@ Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
     return nodes;
 }
 
-Result<std::vector<PodFacts>> KubeClient::list_pods() {
+Result<std::vector<PodFacts>> KubeClient::list_pods(const NodeName& node) {
     std::vector<PodFacts> pods;
-    TRY_VOID(each_page(kPods, [&](JsonValue json) { pods.push_back(read_pod(json)); }));
+    std::string path = kPods;
+    if (!node.empty()) path += "?fieldSelector=spec.nodeName%3D" + node.str();
+    TRY_VOID(each_page(path, [&](JsonValue json) { pods.push_back(read_pod(json)); }));
     return pods;
 }
 

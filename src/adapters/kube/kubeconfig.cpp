@@ -15,11 +15,14 @@ namespace {
 
 constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-tl::unexpected<Error> bad(std::string text) { return fail(Code::invalid_argument, std::move(text)); }
+tl::unexpected<Error> bad(std::string text) {
+    return fail(Code::invalid_argument, std::move(text));
+}
 
 Result<std::string> read_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
-    if (!in) return bad(fmt::format("{}: cannot be read; does it exist, and may you read it?", path));
+    if (!in)
+        return bad(fmt::format("{}: cannot be read; does it exist, and may you read it?", path));
     return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
@@ -56,7 +59,8 @@ Result<YAML::Node> entry(const YAML::Node& root, const char* list, const std::st
         if (text_of(item, "name") == name && item[field]) return item[field];
     }
     std::string names;
-    for (const YAML::Node& item : root[list]) names += " " + text_of(item, "name");
+    for (const YAML::Node& item : root[list])
+        names += " " + text_of(item, "name");
     return bad(fmt::format("kubeconfig: no {} called \"{}\"; there is{}", field, name,
                            names.empty() ? " none" : ":" + names));
 }
@@ -116,10 +120,12 @@ Result<> read_user(const YAML::Node& user, const std::string& directory, HttpEnd
     if (!token.empty()) {
         endpoint.bearer_token = [token] { return token; };
     } else if (!token_file.empty()) {
-        endpoint.bearer_token = token_from_file((std::filesystem::path(directory) / token_file).string());
+        endpoint.bearer_token =
+            token_from_file((std::filesystem::path(directory) / token_file).string());
     } else if (user["exec"] || user["auth-provider"]) {
         return bad(
-            "kubeconfig: the user logs in by a helper program (exec), which Tessera does not run; make a "
+            "kubeconfig: the user logs in by a helper program (exec), which Tessera does not run; "
+            "make a "
             "token with: kubectl create token SERVICEACCOUNT");
     }
     return {};
@@ -146,11 +152,13 @@ Result<KubeConnection> read_kubeconfig(const std::string& text, const std::strin
         if (!root.IsMap()) return bad("kubeconfig: is empty or not a mapping");
         const std::string name = context.empty() ? text_of(root, "current-context") : context;
         if (name.empty()) {
-            return bad("kubeconfig: no current-context; choose one with --context, or kubectl config "
-                       "use-context NAME");
+            return bad(
+                "kubeconfig: no current-context; choose one with --context, or kubectl config "
+                "use-context NAME");
         }
         TRY(const YAML::Node chosen, entry(root, "contexts", name, "context"));
-        TRY(const YAML::Node cluster, entry(root, "clusters", text_of(chosen, "cluster"), "cluster"));
+        TRY(const YAML::Node cluster,
+            entry(root, "clusters", text_of(chosen, "cluster"), "cluster"));
         TRY(const YAML::Node user, entry(root, "users", text_of(chosen, "user"), "user"));
         KubeConnection out;
         TRY_VOID(read_server(text_of(cluster, "server"), out.endpoint));
@@ -180,9 +188,10 @@ Result<KubeConnection> connect_info(const KubeConfigOptions& options) {
         const char* home = std::getenv("HOME");
         path = std::string(home != nullptr ? home : "") + "/.kube/config";
         if (!std::filesystem::exists(path)) {
-            return bad(fmt::format("no kubeconfig: {} does not exist; set KUBECONFIG or give --kubeconfig "
-                                   "FILE",
-                                   path));
+            return bad(
+                fmt::format("no kubeconfig: {} does not exist; set KUBECONFIG or give --kubeconfig "
+                            "FILE",
+                            path));
         }
     }
     TRY(const std::string text, read_file(path));

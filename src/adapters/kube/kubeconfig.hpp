@@ -1,4 +1,5 @@
-// Where the API server is and who we are there: a kubeconfig file, or the service account of the pod.
+// Where the API server is and who we are there: a kubeconfig file, or the service account of the
+// pod.
 #pragma once
 
 #include <string>

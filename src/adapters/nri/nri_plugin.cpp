@@ -18,15 +18,15 @@ constexpr const char* kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
 constexpr int kCreateContainer = 4;  // NRI's Event enum
 constexpr std::int32_t kEvents = 1 << (kCreateContainer - 1);
 constexpr std::uint32_t kFirstStream = 1;
-constexpr int kUnknown = 2;         // gRPC status codes
+constexpr int kUnknown = 2;  // gRPC status codes
 constexpr int kUnimplemented = 12;
 
 RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& container) {
     RuntimeContainer out;
     out.id = container.id();
     out.name = container.name();
-    out.running = container.state() == nri::CONTAINER_RUNNING ||
-                  container.state() == nri::CONTAINER_CREATED;
+    out.running =
+        container.state() == nri::CONTAINER_RUNNING || container.state() == nri::CONTAINER_CREATED;
     out.env.assign(container.env().begin(), container.env().end());
     out.pod_uid = PodUid(pod.uid());
     out.pod = {pod.namespace_(), pod.name()};
@@ -78,8 +78,8 @@ class Session {
             response.mutable_status()->set_code(unknown ? kUnimplemented : kUnknown);
             response.mutable_status()->set_message(answered.error().text);
         }
-        TRY_VOID(socket_.write(encode_ttrpc({kPluginConnection, message.stream, kTtrpcResponse,
-                                             response.SerializeAsString()})));
+        TRY_VOID(socket_.write(encode_ttrpc(
+            {kPluginConnection, message.stream, kTtrpcResponse, response.SerializeAsString()})));
         // After the answer: the runtime holds its lock until then.
         if (!evictions_.evict().empty()) {
             TRY_VOID(request_evictions());
@@ -87,8 +87,8 @@ class Session {
         return {};
     }
 
-    // The runtime's answers to RegisterPlugin, our first request, and to UpdateContainers: only a refusal
-    // matters, and without the first there is nothing to go on with.
+    // The runtime's answers to RegisterPlugin, our first request, and to UpdateContainers: only a
+    // refusal matters, and without the first there is nothing to go on with.
     static Result<> take_response(const TtrpcMessage& message) {
         ttrpc::Response response;
         if (!response.ParseFromString(message.payload)) {
@@ -96,7 +96,8 @@ class Session {
         }
         if (response.status().code() == 0) return {};
         if (message.stream == kFirstStream) {
-            return fail(Code::unavailable, "NRI: the runtime refuses us: " + response.status().message());
+            return fail(Code::unavailable,
+                        "NRI: the runtime refuses us: " + response.status().message());
         }
         log_event(Event::eviction_failed, {{"reason", response.status().message()}});
         return {};
@@ -124,7 +125,8 @@ class Session {
     Result<> synchronize(const std::string& payload, std::string& out) {
         nri::SynchronizeRequest request;
         if (!request.ParseFromString(payload)) return malformed();
-        for (const nri::PodSandbox& pod : request.pods()) pods_[pod.id()] = pod;
+        for (const nri::PodSandbox& pod : request.pods())
+            pods_[pod.id()] = pod;
         for (const nri::Container& container : request.containers()) {
             const auto pod = pods_.find(container.pod_sandbox_id());
             if (pod != pods_.end()) known_.push_back(to_container(pod->second, container));

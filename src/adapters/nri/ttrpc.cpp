@@ -8,7 +8,8 @@ constexpr std::size_t kMessageHeader = 10;
 constexpr std::uint32_t kMostBytes = std::uint32_t{4} << 20;
 
 void put_u32(std::string& out, std::uint32_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        out += static_cast<char>(value >> shift & 0xFF);
 }
 
 std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
@@ -68,7 +69,8 @@ Result<std::vector<TtrpcMessage>> TtrpcDecoder::feed(std::string_view bytes) {
     trunk_ += bytes;
     TRY_VOID(take_frames());
     std::vector<TtrpcMessage> out;
-    for (const auto& [connection, rest] : streams_) TRY_VOID(take_messages(connection, out));
+    for (const auto& [connection, rest] : streams_)
+        TRY_VOID(take_messages(connection, out));
     return out;
 }
 

@@ -36,8 +36,8 @@ struct TtrpcMessage {
 // The bytes of one message on the trunk.
 std::string encode_ttrpc(const TtrpcMessage& message);
 
-// Takes the trunk's bytes in any pieces and gives back whole messages. invalid_argument for a frame or
-// message over the protocol's limit of 4 MiB: the connection is then of no more use.
+// Takes the trunk's bytes in any pieces and gives back whole messages. invalid_argument for a frame
+// or message over the protocol's limit of 4 MiB: the connection is then of no more use.
 class TtrpcDecoder {
   public:
     Result<std::vector<TtrpcMessage>> feed(std::string_view bytes);

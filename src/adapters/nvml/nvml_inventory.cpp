@@ -14,8 +14,8 @@ namespace {
 
 // Where distributions put the driver's libraries, under the driver root.
 constexpr std::array kLibraryFolders = {
-    "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/lib/aarch64-linux-gnu",
-    "lib64",                    "lib/x86_64-linux-gnu",
+    "usr/lib/x86_64-linux-gnu",  "usr/lib64", "usr/lib",
+    "usr/lib/aarch64-linux-gnu", "lib64",     "lib/x86_64-linux-gnu",
 };
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
@@ -30,7 +30,7 @@ struct Nvml {
 Result<Nvml> resolve(void* library) {
     Nvml nvml;
     std::string missing;
-#define NVML_SYMBOL(symbol)                                                        \
+#define NVML_SYMBOL(symbol)                                                         \
     nvml.symbol = reinterpret_cast<decltype(nvml.symbol)>(dlsym(library, #symbol)); \
     if (nvml.symbol == nullptr) missing += " " #symbol;
 #define NVML_OPTIONAL(symbol) \
@@ -189,9 +189,10 @@ Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root) 
         }
         return std::make_unique<NvmlInventory>(library, nvml);
     }
-    return fail(Code::unavailable, fmt::format("no {} under {}: is NVIDIA's driver installed, and is "
-                                               "driver_root right?{}",
-                                               kLibrary, driver_root, searched));
+    return fail(Code::unavailable,
+                fmt::format("no {} under {}: is NVIDIA's driver installed, and is "
+                            "driver_root right?{}",
+                            kLibrary, driver_root, searched));
 }
 
 }  // namespace tessera

@@ -15,8 +15,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// CDI specs are YAML or JSON; as JSON is YAML, one reader takes both. Scalars keep their text: whether
-// one is a number matters only for device nodes, whose numeric fields are named here.
+constexpr std::string_view kShareFile = "tessera.dev-share-";
+
+// CDI specs are YAML or JSON; as JSON is YAML, one reader takes both. Scalars keep their text:
+// whether one is a number matters only for device nodes, whose numeric fields are named here.
 bool is_number_field(const std::string& key) {
     return key == "major" || key == "minor" || key == "fileMode" || key == "uid" || key == "gid" ||
            key == "timeout" || key == "additionalGIDs";
@@ -33,7 +35,8 @@ Json to_json(const YAML::Node& node, bool numbers) {
     }
     if (node.IsSequence()) {
         Json out = Json::array();
-        for (const YAML::Node& item : node) out.push_back(to_json(item, numbers));
+        for (const YAML::Node& item : node)
+            out.push_back(to_json(item, numbers));
         return out;
     }
     if (!node.IsScalar()) return nullptr;
@@ -51,7 +54,8 @@ std::vector<VendorDevice> read_spec(const std::string& path, const std::string& 
     std::vector<VendorDevice> devices;
     try {
         const YAML::Node spec = YAML::LoadFile(path);
-        if (!spec.IsMap() || !spec["kind"] || spec["kind"].as<std::string>() != kind) return devices;
+        if (!spec.IsMap() || !spec["kind"] || spec["kind"].as<std::string>() != kind)
+            return devices;
         const Json common =
             spec["containerEdits"] ? to_json(spec["containerEdits"], false) : Json::object();
         for (const YAML::Node& device : spec["devices"]) {
@@ -84,15 +88,16 @@ std::vector<VendorDevice> vendor_devices(const CdiFolderOptions& options) {
 void merge(Json& edits, const Json& more) {
     for (const auto& [key, list] : more.items()) {
         if (!list.is_array()) continue;
-        for (const Json& item : list) edits[key].push_back(item);
+        for (const Json& item : list)
+            edits[key].push_back(item);
     }
 }
 
 Result<> write_whole(const std::string& path, const std::string& text) {
     const std::string temporary = path + ".tmp";
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) ==
-                                        static_cast<ssize_t>(text.size());
+    const bool written =
+        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     const bool closed = fd >= 0 && ::close(fd) == 0;
     if (written && closed && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
     const std::string why = std::strerror(errno);
@@ -114,7 +119,8 @@ std::optional<std::string> CdiFolder::vendor_device(const std::string& uuid, int
 
 Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& edits) {
     Json merged = Json::object();
-    for (const auto& [variable, value] : edits.env) merged["env"].push_back(variable + "=" + value);
+    for (const auto& [variable, value] : edits.env)
+        merged["env"].push_back(variable + "=" + value);
     bool first = true;
     for (const VendorDevice& device : vendor_devices(options_)) {
         const std::string qualified = options_.vendor_kind + "=" + device.name;
@@ -126,7 +132,18 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
     const Json spec = {{"cdiVersion", "0.6.0"},
                        {"kind", "tessera.dev/share"},
                        {"devices", {{{"name", name}, {"containerEdits", merged}}}}};
-    return write_whole(options_.dynamic + "/tessera.dev-share-" + name + ".json", spec.dump());
+    return write_whole(options_.dynamic + "/" + std::string(kShareFile) + name + ".json",
+                       spec.dump());
+}
+
+void CdiFolder::keep_only_shares(const std::set<std::string>& names) {
+    std::error_code error;
+    for (const auto& file : std::filesystem::directory_iterator(options_.dynamic, error)) {
+        const std::string stem = file.path().stem().string();
+        if (!stem.starts_with(kShareFile) || names.contains(stem.substr(kShareFile.size())))
+            continue;
+        std::filesystem::remove(file.path(), error);
+    }
 }
 
 }  // namespace tessera

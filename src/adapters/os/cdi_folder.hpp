@@ -1,5 +1,6 @@
-// The CdiStore port over the runtime's CDI folders. Our file is DYNAMIC/tessera.dev-share-NAME.json; it is
-// written whole or not at all. Vendor specs are read, never touched.
+// The CdiStore port over the runtime's CDI folders. Our file is
+// DYNAMIC/tessera.dev-share-NAME.json; it is written whole or not at all. Vendor specs are read,
+// never touched.
 #pragma once
 
 #include <string>
@@ -22,6 +23,7 @@ class CdiFolder final : public CdiStore {
 
     std::optional<std::string> vendor_device(const std::string& uuid, int index) override;
     Result<> write_share(const std::string& name, const ContainerEdits& edits) override;
+    void keep_only_shares(const std::set<std::string>& names) override;
 
   private:
     const CdiFolderOptions options_;

@@ -14,8 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kProbePeriod{5};
-// How often the node object is compared with what we published: kubelet resets amounts that it does not
-// count itself when it registers the node anew.
+// How often the node object is compared with what we published: kubelet resets amounts that it does
+// not count itself when it registers the node anew.
 constexpr std::chrono::seconds kCheckPeriod{30};
 
 void log_changes(const NodeInventory& before, const NodeInventory& now) {
@@ -59,11 +59,13 @@ Result<NodeInventory> Cards::read() {
     std::set<GpuUuid> seen;
     for (const GpuReading& reading : readings) {
         if (!seen.insert(reading.uuid).second) {
-            return fail(Code::corrupt, "the driver shows two cards with UUID " + reading.uuid.str());
+            return fail(Code::corrupt,
+                        "the driver shows two cards with UUID " + reading.uuid.str());
         }
-        health_.on_probe(reading.uuid, {.lost = reading.lost,
-                                        .needs_recovery = reading.recovery == RecoveryAction::needed,
-                                        .recovered = reading.recovery == RecoveryAction::none});
+        health_.on_probe(reading.uuid,
+                         {.lost = reading.lost,
+                          .needs_recovery = reading.recovery == RecoveryAction::needed,
+                          .recovered = reading.recovery == RecoveryAction::none});
         const std::string reason = health_.reason(reading.uuid);
         node.gpus.push_back({.uuid = reading.uuid,
                              .index = reading.index,

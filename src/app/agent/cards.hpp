@@ -1,5 +1,5 @@
-// The node's cards: reads them, watches their health, and publishes both to kubelet and the API server.
-// One thread runs it; any thread may take the last inventory.
+// The node's cards: reads them, watches their health, and publishes both to kubelet and the API
+// server. One thread runs it; any thread may take the last inventory.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class Cards {
   public:
     Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options);
 
-    // The first reading: fails when the driver does not answer, a UUID stands twice, or a device list
-    // would not fit. Nothing is published yet.
+    // The first reading: fails when the driver does not answer, a UUID stands twice, or a device
+    // list would not fit. Nothing is published yet.
     Result<> load();
     // Publishes, then follows faults and changes until `stop`.
     void run(const std::stop_token& stop);

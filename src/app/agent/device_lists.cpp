@@ -43,7 +43,8 @@ std::map<std::string, std::vector<PluginDevice>> device_lists(const NodeInventor
 
 std::map<std::string, std::string, std::less<>> node_amounts(const NodeInventory& node) {
     std::int64_t memory = 0;
-    for (const Gpu& gpu : node.gpus) memory += gpu.capacity().count;
+    for (const Gpu& gpu : node.gpus)
+        memory += gpu.capacity().count;
     std::map<std::string, std::string, std::less<>> amounts;
     amounts.emplace(resource::kGpuMemory, std::to_string(memory));
     amounts.emplace(resource::kGpuCores, std::to_string(node.gpus.size() * 100));
@@ -56,17 +57,18 @@ Result<> check_list_sizes(const NodeInventory& node, const DeviceListOptions&) {
     std::int64_t bytes = 0;
     for (const Gpu& gpu : node.gpus) {
         const std::int64_t units = units_of(node, gpu);
-        const auto id = static_cast<std::int64_t>(
-            fmt::format("{}-_-{}", gpu.uuid.str(), units).size());
+        const auto id =
+            static_cast<std::int64_t>(fmt::format("{}-_-{}", gpu.uuid.str(), units).size());
         devices += units;
         bytes += units * (id + kBytesAroundId);
     }
     if (bytes <= kMostBytes) return {};
-    return fail(Code::invalid_argument,
-                fmt::format("memory_unit MiB makes {} devices of {} on this node, a list of {} bytes; "
-                            "kubelet takes {}. Set memory_unit to GiB; pods that need finer amounts ask "
-                            "for {}",
-                            devices, resource::kAliyunMem, bytes, kMostBytes, resource::kGpuMemory));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("memory_unit MiB makes {} devices of {} on this node, a list of {} bytes; "
+                    "kubelet takes {}. Set memory_unit to GiB; pods that need finer amounts ask "
+                    "for {}",
+                    devices, resource::kAliyunMem, bytes, kMostBytes, resource::kGpuMemory));
 }
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
-// What the node's cards become for kubelet: lists of devices for resources that a device plugin counts,
-// plain amounts for those that it can't (design §2).
+// What the node's cards become for kubelet: lists of devices for resources that a device plugin
+// counts, plain amounts for those that it can't (design §2).
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ struct DeviceListOptions {
     int slots_per_card = 64;  // how many containers may share one card
 };
 
-// Device lists by resource. Ids name the card and a number, and never change while the card is the same.
+// Device lists by resource. Ids name the card and a number, and never change while the card is the
+// same.
 std::map<std::string, std::vector<PluginDevice>> device_lists(const NodeInventory& node,
                                                               const DeviceListOptions& options);
 
@@ -23,8 +24,8 @@ std::map<std::string, std::vector<PluginDevice>> device_lists(const NodeInventor
 // aliyun.com/gpu-count. Unhealthy cards count: kubelet compares them with what runs already.
 std::map<std::string, std::string, std::less<>> node_amounts(const NodeInventory& node);
 
-// invalid_argument when a list would not fit into one message to kubelet (4 MiB), with the numbers and
-// the fix.
+// invalid_argument when a list would not fit into one message to kubelet (4 MiB), with the numbers
+// and the fix.
 Result<> check_list_sizes(const NodeInventory& node, const DeviceListOptions& options);
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 
 #include "base/log.hpp"
 #include "domain/request/dialect.hpp"
@@ -15,32 +16,28 @@ namespace {
 constexpr std::string_view kHandedOver = "TESSERA_GPU_MEMORY_BYTES=";
 
 constexpr std::string_view kNoAllocation =
-    "Tessera: this container asks for a GPU, but the pod was not placed by Tessera: no {} annotation for it. "
-    "Is kube-scheduler configured with Tessera's extender, and is spec.nodeName left empty? Mend that, then "
+    "Tessera: this container asks for a GPU, but the pod was not placed by Tessera: no {} "
+    "annotation for it. "
+    "Is kube-scheduler configured with Tessera's extender, and is spec.nodeName left empty? Mend "
+    "that, then "
     "delete the pod";
 
-// FNV-1a, 64 bits: a short, stable name for a set of device ids. Not a defence: the ids are kubelet's.
-std::uint64_t hash(std::vector<std::string> ids) {
-    std::ranges::sort(ids);
-    std::uint64_t value = 14695981039346656037ULL;
-    for (const std::string& id : ids) {
-        for (const char c : id + "\n") {
-            value = (value ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-        }
-    }
-    return value;
+constexpr std::string_view kShareKind = "tessera.dev/share=";
+
+// 128 random bits: a name that no other Allocate ever gave.
+std::string fresh_share_name() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-std::string share_name(const std::vector<std::string>& ids) {
-    return fmt::format("{:016x}", hash(ids));
+tl::unexpected<Error> refuse(const Error& error) {
+    return fail(error.in("Tessera"));
 }
-
-tl::unexpected<Error> refuse(const Error& error) { return fail(error.in("Tessera")); }
 
 }  // namespace
 
 std::string_view identity_name(Identity identity) {
-    return identity == Identity::nri ? "nri" : "pod-resources";
+    return identity == Identity::nri ? "nri" : "kubelet";
 }
 
 Gate::Gate(GatePorts ports, NodeName node, Identity identity)
@@ -64,10 +61,11 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     return edits;
 }
 
-Result<bool> Gate::holds_devices(const PodName& pod, const std::string& container) {
-    TRY(const auto holders, ports_.pod_resources.list());
+Result<bool> Gate::holds_devices(const PodUid& pod, const std::string& container) {
+    TRY(const auto holders, ports_.holders.list());
     return std::ranges::any_of(holders, [&](const DeviceHolder& holder) {
-        return holder.pod == pod && holder.container == container && is_gpu_resource(holder.resource);
+        return holder.pod == pod && holder.container == container &&
+               is_gpu_resource(holder.resource);
     });
 }
 
@@ -80,9 +78,10 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
             return given.container == container.name;
         });
         if (named) {
-            const auto times = std::ranges::count_if(container.env, [](const std::string& variable) {
-                return variable.starts_with(std::string(kVisibleDevices) + "=");
-            });
+            const auto times =
+                std::ranges::count_if(container.env, [](const std::string& variable) {
+                    return variable.starts_with(std::string(kVisibleDevices) + "=");
+                });
             // The runtime replaces the first entry only; the second would win inside the container.
             if (times > 1) {
                 return refuse({Code::invalid_argument,
@@ -92,7 +91,7 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
             return edits_for(*allocation, container.pod_uid, container.name);
         }
     }
-    TRY(const bool holds, holds_devices(container.pod, container.name));
+    TRY(const bool holds, holds_devices(container.pod_uid, container.name));
     if (holds) return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     return ContainerEdits{};
 }
@@ -117,14 +116,16 @@ std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& con
         const auto annotation = container.pod_annotations.find(key::kAllocation);
         if (!container.running || annotation == container.pod_annotations.end()) continue;
         const auto allocation = read_allocation(annotation->second);
-        const bool named = allocation && std::ranges::any_of(allocation->containers, [&](const auto& c) {
-                               return c.container == container.name;
-                           });
+        const bool named =
+            allocation && std::ranges::any_of(allocation->containers, [&](const auto& c) {
+                return c.container == container.name;
+            });
         const bool handed = std::ranges::any_of(container.env, [](const std::string& variable) {
             return variable.starts_with(kHandedOver);
         });
         if (!named || handed) continue;
-        evictions.push_back({container.id, "started while Tessera's agent was away, without its share"});
+        evictions.push_back(
+            {container.id, "started while Tessera's agent was away, without its share"});
         log_event(Event::container_ended,
                   {{"pod", container.pod.str()}, {"container", container.name}});
     }
@@ -132,49 +133,65 @@ std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& con
 }
 
 Result<std::vector<std::string>> Gate::allocate(const std::string&,
-                                                const std::vector<std::string>& ids) {
+                                                const std::vector<std::string>&) {
     if (identity_ == Identity::nri) return std::vector<std::string>{};
-    return std::vector<std::string>{"tessera.dev/share=" + share_name(ids)};
+    return std::vector<std::string>{std::string(kShareKind) + fresh_share_name()};
 }
 
 Result<> Gate::pre_start(const std::string& resource, const std::vector<std::string>& ids) {
-    if (identity_ == Identity::pod_resources) return bind_share(resource, ids);
+    if (identity_ == Identity::kubelet) return make_shares(resource, {ids.begin(), ids.end()});
     if (linked_) return {};
-    return fail(Code::unavailable,
-                "Tessera: the agent has no NRI connection to the container runtime, so the container could "
-                "not be given its share; it starts once the connection is back. Is NRI enabled in "
-                "the runtime (containerd 2: on by default)? If the runtime has none, set the agent's "
-                "identity to pod-resources");
+    return fail(
+        Code::unavailable,
+        "Tessera: the agent has no NRI connection to the container runtime, so the container could "
+        "not be given its share; it starts once the connection is back. Is NRI enabled in "
+        "the runtime (containerd 2: on by default)? If the runtime has none, set the agent's "
+        "identity to kubelet");
 }
 
-Result<> Gate::bind_share(const std::string& resource, const std::vector<std::string>& ids) {
-    TRY(const auto holders, ports_.pod_resources.list());
-    std::vector<std::string> sorted = ids;
-    std::ranges::sort(sorted);
-    const auto holder = std::ranges::find_if(holders, [&](const DeviceHolder& h) {
-        if (h.resource != resource) return false;
-        std::vector<std::string> theirs = h.ids;
-        std::ranges::sort(theirs);
-        return std::ranges::includes(theirs, sorted);
-    });
-    if (holder == holders.end()) {
-        return fail(Code::unavailable, "Tessera: kubelet does not say yet which container starts");
+// An init container and the app container that inherits its devices may both have this set of ids:
+// each has a name of its own, and both are made.
+Result<> Gate::make_shares(const std::string& resource, const std::set<std::string>& ids) {
+    TRY(const auto holders, ports_.holders.list());
+    TRY(const auto pods, ports_.kube.list_pods(node_));
+    std::set<std::string> names;
+    bool made = false;
+    for (const DeviceHolder& holder : holders) {
+        for (const std::string& device : holder.cdi_devices) {
+            if (device.starts_with(kShareKind)) names.insert(device.substr(kShareKind.size()));
+        }
+        if (holder.resource != resource || holder.ids != ids) continue;
+        const auto pod = std::ranges::find(pods, holder.pod, &PodFacts::uid);
+        // Kubelet forgets ended pods late.
+        if (pod == pods.end() || pod->finished) continue;
+        TRY_VOID(make_share(holder, *pod));
+        made = true;
     }
-    TRY(const PodFacts pod, ports_.kube.get_pod(holder->pod));
-    Result<ContainerEdits> edits = fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
+    ports_.cdi.keep_only_shares(names);
+    if (made) return {};
+    return fail(Code::unavailable,
+                "Tessera: kubelet's checkpoint does not name the container of these devices");
+}
+
+Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {
+    Result<ContainerEdits> edits =
+        fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {
-        edits = *pod.allocation ? edits_for(**pod.allocation, pod.uid, holder->container)
+        edits = *pod.allocation ? edits_for(**pod.allocation, pod.uid, holder.container)
                                 : Result<ContainerEdits>(refuse(pod.allocation->error()));
     }
     if (!edits) {
         log_event(Event::container_refused, {{"pod", pod.name.str()},
-                                             {"container", holder->container},
+                                             {"container", holder.container},
                                              {"reason", edits.error().text}});
         return fail(edits.error());
     }
-    TRY_VOID(ports_.cdi.write_share(share_name(ids), *edits));
+    for (const std::string& device : holder.cdi_devices) {
+        if (!device.starts_with(kShareKind)) continue;
+        TRY_VOID(ports_.cdi.write_share(device.substr(kShareKind.size()), *edits));
+    }
     log_event(Event::container_completed, {{"pod", pod.name.str()},
-                                           {"container", holder->container},
+                                           {"container", holder.container},
                                            {"gpus", edits->env.front().second}});
     return {};
 }

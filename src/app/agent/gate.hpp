@@ -1,10 +1,12 @@
 // The gate that every GPU container passes on its way to start. It fails closed: without a valid
-// allocation for exactly this pod and container, the container does not start, and the error says why.
+// allocation for exactly this pod and container, the container does not start, and the error says
+// why.
 //
 // Two ways of knowing which container it is, both exact (docs/decisions/0003-identity.md):
 //  nri            the runtime asks us at CreateContainer, with the pod's uid and annotations;
-//  pod-resources  Allocate hands over the name of a CDI device that does not exist yet; PreStartContainer
-//                 asks kubelet who holds these devices, reads the pod, and writes that CDI device.
+//  kubelet        Allocate hands over the name of a CDI device that does not exist yet; at
+//                 PreStartContainer kubelet's checkpoint tells which container was given that name,
+//                 and the device is made, before the runtime looks for it.
 #pragma once
 
 #include <atomic>
@@ -18,14 +20,14 @@
 
 namespace tessera {
 
-enum class Identity { nri, pod_resources };
+enum class Identity { nri, kubelet };
 
 std::string_view identity_name(Identity identity);
 
 struct GatePorts {
     const Cards& cards;
     KubeApi& kube;
-    PodResources& pod_resources;
+    DeviceHolders& holders;
     CdiStore& cdi;
 };
 
@@ -45,9 +47,10 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
   private:
     Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
                                      const std::string& container);
-    Result<bool> holds_devices(const PodName& pod, const std::string& container);
+    Result<bool> holds_devices(const PodUid& pod, const std::string& container);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
-    Result<> bind_share(const std::string& resource, const std::vector<std::string>& ids);
+    Result<> make_shares(const std::string& resource, const std::set<std::string>& ids);
+    Result<> make_share(const DeviceHolder& holder, const PodFacts& pod);
 
     GatePorts ports_;
     const NodeName node_;

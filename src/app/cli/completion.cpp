@@ -27,21 +27,23 @@ complete -F _tessera tessera
 std::string fish(std::span<const CommandWords> commands) {
     std::string out = "complete -c tessera -f\n";
     for (const CommandWords& command : commands) {
-        out += fmt::format("complete -c tessera -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
-                           command.summary);
+        out += fmt::format("complete -c tessera -n __fish_use_subcommand -a {} -d '{}'\n",
+                           command.name, command.summary);
     }
     return out;
 }
 
 }  // namespace
 
-Result<std::string> completion_script(std::string_view shell, std::span<const CommandWords> commands) {
+Result<std::string> completion_script(std::string_view shell,
+                                      std::span<const CommandWords> commands) {
     if (shell == "bash") return bash(commands);
     if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash(commands);
     if (shell == "fish") return fish(commands);
-    return fail(Code::invalid_argument, fmt::format("no completion for \"{}\"; there is bash, zsh and "
-                                                    "fish",
-                                                    shell));
+    return fail(Code::invalid_argument,
+                fmt::format("no completion for \"{}\"; there is bash, zsh and "
+                            "fish",
+                            shell));
 }
 
 }  // namespace tessera

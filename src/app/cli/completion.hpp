@@ -16,6 +16,7 @@ struct CommandWords {
 };
 
 // `shell` is bash, zsh or fish; invalid_argument names them.
-Result<std::string> completion_script(std::string_view shell, std::span<const CommandWords> commands);
+Result<std::string> completion_script(std::string_view shell,
+                                      std::span<const CommandWords> commands);
 
 }  // namespace tessera

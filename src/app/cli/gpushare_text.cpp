@@ -24,7 +24,8 @@ std::int64_t total_units(const NodeUsage& node) {
         return node.inventory.gpu_mem;
     }
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) sum += card_units(node, i);
+    for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
+        sum += card_units(node, i);
     return sum;
 }
 
@@ -55,7 +56,8 @@ struct Total {
     }
 };
 
-std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending_column, Total& sum) {
+std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending_column,
+                        Total& sum) {
     const MemoryUnit unit = node.inventory.unit;
     std::string row = fmt::format("{}\t{}\t", node.inventory.name.str(), address_of(node));
     std::int64_t used = 0;
@@ -80,7 +82,8 @@ std::string summary_row(const NodeUsage& node, std::size_t columns, bool pending
 
 std::string pod_row(const PodUsage& pod, MemoryUnit unit, bool pending_column) {
     std::string row = fmt::format("{}\t{}\t", pod.name.name, pod.name.space);
-    for (const Bytes amount : pod.on_card) row += fmt::format("{}\t", units_up(amount, unit));
+    for (const Bytes amount : pod.on_card)
+        row += fmt::format("{}\t", units_up(amount, unit));
     if (pending_column) row += fmt::format("{}\t", units_up(pod.pending, unit));
     return row + "\n";
 }
@@ -91,14 +94,16 @@ std::string node_block(const NodeUsage& node, std::size_t& rule_length, Total& s
     const bool pending_column = node.pending().count > 0;
     std::string out = fmt::format("\nNAME:\t{}\nIPADDRESS:\t{}\n\nNAME\tNAMESPACE\t",
                                   node.inventory.name.str(), address_of(node));
-    for (const Gpu& gpu : node.inventory.gpus) out += fmt::format("GPU{}(Allocated)\t", gpu.index);
+    for (const Gpu& gpu : node.inventory.gpus)
+        out += fmt::format("GPU{}(Allocated)\t", gpu.index);
     if (pending_column) out += "Pending(Allocated)\t";
     out += '\n';
     std::string rows;
     std::int64_t used = 0;
     for (const PodUsage& pod : node.pods) {
         rows += pod_row(pod, unit, pending_column);
-        for (const Bytes amount : pod.on_card) used += units_up(amount, unit);
+        for (const Bytes amount : pod.on_card)
+            used += units_up(amount, unit);
         used += units_up(pod.elsewhere, unit) + units_up(pod.pending, unit);
     }
     if (rule_length == 0) rule_length = rows.size() + 10;
@@ -106,7 +111,8 @@ std::string node_block(const NodeUsage& node, std::size_t& rule_length, Total& s
     sum.used += used;
     sum.all += total;
     out += rows;
-    out += fmt::format("Allocated :\t{} ({}%)\t\nTotal :\t{} \t\n", used, percent(used, total), total);
+    out +=
+        fmt::format("Allocated :\t{} ({}%)\t\nTotal :\t{} \t\n", used, percent(used, total), total);
     return out + std::string(rule_length, '-') + "\n";
 }
 
@@ -120,7 +126,8 @@ std::string gpushare_summary(std::span<const NodeUsage> nodes) {
         pending_column |= node.pending().count > 0;
     }
     std::string out = "NAME\tIPADDRESS\t";
-    for (std::size_t i = 0; i < columns; ++i) out += fmt::format("GPU{}(Allocated/Total)\t", i);
+    for (std::size_t i = 0; i < columns; ++i)
+        out += fmt::format("GPU{}(Allocated/Total)\t", i);
     if (pending_column) out += "PENDING(Allocated)\t";
     out += fmt::format("GPU Memory({})\n", unit_label(nodes));
     Total sum;
@@ -139,7 +146,8 @@ std::string gpushare_details(std::span<const NodeUsage> nodes) {
     std::string out;
     Total sum;
     std::size_t rule_length = 0;
-    for (const NodeUsage& node : nodes) out += node_block(node, rule_length, sum);
+    for (const NodeUsage& node : nodes)
+        out += node_block(node, rule_length, sum);
     out += "\n\nAllocated/Total GPU Memory In Cluster:\t" + sum.text() + "\t\n";
     return align_tabs(out);
 }

@@ -36,7 +36,8 @@ void set_widths(std::vector<Line>& lines, std::size_t column, std::size_t first,
     for (std::size_t i = first; i < last; ++i) {
         width = std::max(width, runes(lines[i].cells[column]) + kPadding);
     }
-    for (std::size_t i = first; i < last; ++i) lines[i].widths[column] = width;
+    for (std::size_t i = first; i < last; ++i)
+        lines[i].widths[column] = width;
 }
 
 }  // namespace
@@ -56,7 +57,8 @@ std::string align_tabs(std::string_view text) {
     for (std::size_t column = 0; column < columns; ++column) {
         for (std::size_t first = 0; first < lines.size();) {
             std::size_t last = first;
-            while (last < lines.size() && lines[last].cells.size() > column) ++last;
+            while (last < lines.size() && lines[last].cells.size() > column)
+                ++last;
             set_widths(lines, column, first, last);
             first = last + 1;
         }

@@ -30,7 +30,8 @@ struct CardLine {
 std::vector<CardLine> lines_of(std::span<const NodeUsage> nodes) {
     std::vector<CardLine> lines;
     for (const NodeUsage& node : nodes) {
-        for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) lines.push_back({&node, i});
+        for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
+            lines.push_back({&node, i});
     }
     return lines;
 }
@@ -77,7 +78,9 @@ void write_card(JsonWriter& w, const CardLine& line) {
 
 }  // namespace
 
-std::string wide_table(std::span<const NodeUsage> nodes) { return table(lines_of(nodes), true); }
+std::string wide_table(std::span<const NodeUsage> nodes) {
+    return table(lines_of(nodes), true);
+}
 
 std::string top_table(std::span<const NodeUsage> nodes) {
     auto lines = lines_of(nodes);

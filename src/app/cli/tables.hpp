@@ -1,4 +1,5 @@
-// Tessera's own views of the cards: a wide table, the fullest cards first, and the same as JSON or YAML.
+// Tessera's own views of the cards: a wide table, the fullest cards first, and the same as JSON or
+// YAML.
 #pragma once
 
 #include <span>

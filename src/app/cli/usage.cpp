@@ -13,7 +13,8 @@ Bytes asked(const PodFacts& pod, const NodeInventory& node) {
     const auto request = parse_pod_request(pod.containers);
     if (!request) return {};
     Bytes largest;
-    for (const Gpu& gpu : node.gpus) largest = std::max(largest, gpu.capacity());
+    for (const Gpu& gpu : node.gpus)
+        largest = std::max(largest, gpu.capacity());
     Bytes total;
     for (const ContainerRequest& container : *request) {
         const Bytes each = bytes_of(container.gpu.memory, node.unit, largest);
@@ -51,7 +52,8 @@ PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
 
 Bytes NodeUsage::held(std::size_t card) const {
     Bytes sum;
-    for (const PodUsage& pod : pods) sum += pod.on_card[card];
+    for (const PodUsage& pod : pods)
+        sum += pod.on_card[card];
     return sum;
 }
 
@@ -65,7 +67,8 @@ Percent NodeUsage::cores_held(std::size_t card) const {
 
 Bytes NodeUsage::pending() const {
     Bytes sum;
-    for (const PodUsage& pod : pods) sum += pod.pending;
+    for (const PodUsage& pod : pods)
+        sum += pod.pending;
     return sum;
 }
 
@@ -79,8 +82,8 @@ std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<cons
     for (const PodFacts& pod : pods) {
         const bool asks = !pod.containers.empty() || pod.allocation;
         if (pod.finished || pod.node.empty() || !asks) continue;
-        const auto node = std::ranges::lower_bound(out, pod.node, {},
-                                                   [](const NodeUsage& n) { return n.inventory.name; });
+        const auto node = std::ranges::lower_bound(
+            out, pod.node, {}, [](const NodeUsage& n) { return n.inventory.name; });
         if (node == out.end() || node->inventory.name != pod.node) continue;
         node->pods.push_back(usage_of_pod(pod, node->inventory));
     }

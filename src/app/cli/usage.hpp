@@ -1,5 +1,5 @@
-// What the inspect and top commands show, computed from the API's objects alone: no daemon of ours needs
-// to answer for a user to see his cluster.
+// What the inspect and top commands show, computed from the API's objects alone: no daemon of ours
+// needs to answer for a user to see his cluster.
 #pragma once
 
 #include <span>

@@ -13,18 +13,24 @@ namespace {
 constexpr std::chrono::seconds kSettlePeriod{5};
 
 void apply(ClusterState& state, const NodeChanges& changes) {
-    for (const NodeInventory& node : changes.present) state.set_node(node);
-    for (const NodeName& name : changes.removed) state.remove_node(name);
+    for (const NodeInventory& node : changes.present)
+        state.set_node(node);
+    for (const NodeName& name : changes.removed)
+        state.remove_node(name);
     if (changes.all) state.keep_only_nodes(*changes.all);
 }
 
 void apply(ClusterState& state, const PodChanges& changes) {
-    for (const PodFacts& pod : changes.present) state.set_pod(pod);
-    for (const PodUid& uid : changes.removed) state.remove_pod(uid);
+    for (const PodFacts& pod : changes.present)
+        state.set_pod(pod);
+    for (const PodUid& uid : changes.removed)
+        state.remove_pod(uid);
     if (changes.all) state.keep_only_pods(*changes.all);
 }
 
-void on_trouble(const Error& error) { log_event(Event::api_trouble, {{"reason", error.text}}); }
+void on_trouble(const Error& error) {
+    log_event(Event::api_trouble, {{"reason", error.text}});
+}
 
 }  // namespace
 
@@ -46,8 +52,8 @@ void Feed::take(Changes changes, bool& listed) {
 Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler) : keeper_(keeper) {
     threads_.emplace_back([this, &kube](const std::stop_token& stop) {
         bool listed = false;
-        kube.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); }, on_trouble,
-                          stop);
+        kube.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); },
+                          on_trouble, stop);
     });
     threads_.emplace_back([this, &kube](const std::stop_token& stop) {
         bool listed = false;

@@ -39,7 +39,8 @@ class SchedulerMetrics::Impl {
     }
 
     std::string expose(const ClusterView& view, std::size_t pending, bool is_synced) {
-        // Gauges of the view live for one exposition: a card that is gone must not be shown for ever.
+        // Gauges of the view live for one exposition: a card that is gone must not be shown for
+        // ever.
         prom::Registry now;
 #define METRIC(kind, name, exposed, help) METRIC_##kind(name, exposed, help)
 #define METRIC_gauge(name, exposed, help) auto& name = gauge(now, exposed, help);
@@ -89,7 +90,8 @@ void SchedulerMetrics::observe(std::string_view verb, std::chrono::nanoseconds t
     impl_->observe(verb, took, failed);
 }
 
-std::string SchedulerMetrics::expose(const ClusterView& view, std::size_t pending_pods, bool synced) {
+std::string SchedulerMetrics::expose(const ClusterView& view, std::size_t pending_pods,
+                                     bool synced) {
     return impl_->expose(view, pending_pods, synced);
 }
 

@@ -14,14 +14,19 @@ constexpr std::string_view kPrefix = "/gpushare-scheduler/";
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 // What gpushare answers, and tools compare with; our own version is on /metrics and in the logs.
 constexpr std::string_view kGpushareVersion = "0.1.0";
-constexpr std::string_view kStarting = "tessera-controller is starting: it has not seen the cluster yet";
+constexpr std::string_view kStarting =
+    "tessera-controller is starting: it has not seen the cluster yet";
 
 RouteAnswer plain(int status, std::string body) {
     return {.status = status, .body = std::move(body), .content_type = std::string(kText)};
 }
 
-RouteAnswer json(std::string body) { return {.body = std::move(body)}; }
-RouteAnswer refusal(std::string body) { return {.body = std::move(body), .failed = true}; }
+RouteAnswer json(std::string body) {
+    return {.body = std::move(body)};
+}
+RouteAnswer refusal(std::string body) {
+    return {.body = std::move(body), .failed = true};
+}
 
 bool is_post_verb(std::string_view path) {
     return path == "/gpushare-scheduler/filter" || path == "/gpushare-scheduler/prioritize" ||

@@ -1,5 +1,5 @@
-// The controller's HTTP surface: gpushare's routes and answers (research/gpushare.md §2.1; deviations in
-// docs/compat/gpushare.md), health, and metrics.
+// The controller's HTTP surface: gpushare's routes and answers (research/gpushare.md §2.1;
+// deviations in docs/compat/gpushare.md), health, and metrics.
 #pragma once
 
 #include <atomic>

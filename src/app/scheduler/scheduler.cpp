@@ -99,9 +99,8 @@ Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
     // The watch may be behind the scheduler's own.
     TRY(const PodFacts pod, kube_.get_pod(args.pod));
     if (pod.uid != args.uid) {
-        return fail(Code::not_found,
-                    fmt::format("pod {} with uid {} is gone; another has its name", args.pod.str(),
-                                args.uid.str()));
+        return fail(Code::not_found, fmt::format("pod {} with uid {} is gone; another has its name",
+                                                 args.pod.str(), args.uid.str()));
     }
     return parse_pod_request(pod.containers);
 }
@@ -144,7 +143,8 @@ Result<> Scheduler::settle(const BindArgs& args, const Allocation& allocation, c
     }
     const bool gone = pod ? pod->uid != args.uid : pod.error().code == Code::not_found;
     if (gone || (pod && !pod->node.empty()) || cause.code == Code::conflict) return release();
-    // Unbound now, or unreadable: the write may still happen. The cards stay reserved until it is sure.
+    // Unbound now, or unreadable: the write may still happen. The cards stay reserved until it is
+    // sure.
     keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
     log_event(Event::bind_in_doubt, {{"pod", args.pod.str()}, {"reason", cause.text}});
     return fail(cause);

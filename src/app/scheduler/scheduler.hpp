@@ -24,8 +24,8 @@ class Scheduler {
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
     // Reserves, writes the one Binding, settles a lost answer. Safe to repeat.
     Result<> bind(const BindArgs& args);
-    // Reads the pods whose Binding no watch event has shown for a while; frees what was never bound.
-    // Called every few seconds by one thread.
+    // Reads the pods whose Binding no watch event has shown for a while; frees what was never
+    // bound. Called every few seconds by one thread.
     void settle_unconfirmed();
 
   private:

@@ -12,7 +12,7 @@ struct Amounts {
 };
 
 struct CardPeak {
-    Amounts running;   // sidecars so far, then with the app containers
+    Amounts running;  // sidecars so far, then with the app containers
     Amounts init_peak;
 };
 

@@ -50,9 +50,9 @@ struct Hold {
     friend bool operator==(const Hold&, const Hold&) = default;
 };
 
-// The peak over the pod's life, per card: an init container holds its share together with the sidecars
-// started before it, and gives it back before the app containers start (the rule of Kubernetes for
-// ordinary resources). Ascending by uuid.
+// The peak over the pod's life, per card: an init container holds its share together with the
+// sidecars started before it, and gives it back before the app containers start (the rule of
+// Kubernetes for ordinary resources). Ascending by uuid.
 std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers);
 
 }  // namespace tessera

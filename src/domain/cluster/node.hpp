@@ -29,8 +29,8 @@ struct Gpu {
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-// Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed from
-// its sums, known by index only (research/gpushare.md §1.1).
+// Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed
+// from its sums, known by index only (research/gpushare.md §1.1).
 enum class InventorySource { agent, legacy };
 
 // What one node says of itself.
@@ -39,9 +39,9 @@ struct NodeInventory {
     std::string address;  // InternalIP; empty when the node has none
     InventorySource source = InventorySource::agent;
     MemoryUnit unit = MemoryUnit::gib;
-    std::vector<Gpu> gpus;      // ascending index
-    std::string fault;          // why the node's report could not be read; empty when it could
-    std::int64_t gpu_mem = 0;   // aliyun.com/gpu-mem in the node's units, for gpushare's tools
+    std::vector<Gpu> gpus;     // ascending index
+    std::string fault;         // why the node's report could not be read; empty when it could
+    std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools
 
     friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };

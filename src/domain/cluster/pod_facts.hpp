@@ -28,9 +28,9 @@ struct LegacyAllocation {
 struct PodFacts {
     PodUid uid;
     PodName name;
-    NodeName node;             // empty until bound
-    bool finished = false;     // Succeeded or Failed: its containers are gone for good
-    bool terminating = false;  // has a deletionTimestamp; holds its cards all the same
+    NodeName node;                          // empty until bound
+    bool finished = false;                  // Succeeded or Failed: its containers are gone for good
+    bool terminating = false;               // has a deletionTimestamp; holds its cards all the same
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;

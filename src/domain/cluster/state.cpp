@@ -53,8 +53,7 @@ void ClusterState::set_pod(const PodFacts& pod) {
         if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
         hold(pod.node, {pod.uid, pod.name, Stage::seen, allocation, holds(allocation.containers)});
     } else if (pod.allocation && pod.allocation->error().code == Code::unsupported) {
-        nodes_[pod.node].unreadable[pod.uid] =
-            pod.name.str() + ": " + pod.allocation->error().text;
+        nodes_[pod.node].unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
         blocked_by_[pod.uid] = pod.node;
         refresh(pod.node);
     } else if (!pod.allocation && pod.legacy) {
@@ -63,7 +62,8 @@ void ClusterState::set_pod(const PodFacts& pod) {
         hold(pod.node, {pod.uid, pod.name, Stage::seen, std::move(allocation), std::move(held)});
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else {
-        // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to start it.
+        // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
+        // start it.
         drop(pod.uid);
     }
 }
@@ -83,7 +83,8 @@ void ClusterState::keep_only_nodes(const std::set<NodeName>& names) {
     for (const auto& [name, node] : nodes_) {
         if (node.known && !names.contains(name)) gone.push_back(name);
     }
-    for (const NodeName& name : gone) remove_node(name);
+    for (const NodeName& name : gone)
+        remove_node(name);
 }
 
 void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
@@ -97,7 +98,8 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     for (const auto& [uid, node] : blocked_by_) {
         if (!uids.contains(uid)) gone.push_back(uid);
     }
-    for (const PodUid& uid : gone) remove_pod(uid);
+    for (const PodUid& uid : gone)
+        remove_pod(uid);
 }
 
 Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name,
@@ -106,8 +108,8 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     if (const auto held = tenants_.find(uid); held != tenants_.end()) {
         const Tenant& tenant = *held->second;
         if (tenant.allocation.node != node_name) {
-            return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already", name.str(),
-                                                    tenant.allocation.node.str()));
+            return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already",
+                                                    name.str(), tenant.allocation.node.str()));
         }
         if (tenant.stage == Stage::reserved) {
             return fail(Code::conflict,
@@ -128,9 +130,8 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     if (fit == nullptr) {
         return fail(Code::unavailable, placer.explain(now.cards, now.inventory.unit).reason);
     }
-    Allocation allocation{
-        uid, node_name, request.front().gpu.dialect,
-        containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
+    Allocation allocation{uid, node_name, request.front().gpu.dialect,
+                          containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
     hold(node_name, {uid, name, Stage::reserved, allocation, std::move(held)});
     return Reservation{Reservation::Kind::write, std::move(allocation)};
@@ -188,7 +189,9 @@ void ClusterState::drop(const PodUid& uid) {
     refresh(name);
 }
 
-void ClusterState::refresh(const NodeName& name) { dirty_.insert(name); }
+void ClusterState::refresh(const NodeName& name) {
+    dirty_.insert(name);
+}
 
 Allocation ClusterState::from_legacy(const PodFacts& pod, const NodeState& node) const {
     Allocation allocation{pod.uid, pod.node, DialectId::aliyun, {}};
@@ -220,7 +223,8 @@ NodeView ClusterState::build(const NodeState& node) const {
         }
         out.tenants.push_back(tenant);
     }
-    std::ranges::sort(out.tenants, {}, [](const TenantPtr& t) { return std::tie(t->name, t->uid); });
+    std::ranges::sort(out.tenants, {},
+                      [](const TenantPtr& t) { return std::tie(t->name, t->uid); });
     if (!node.inventory.fault.empty()) {
         out.blocked = node.inventory.fault;
     } else if (!node.unreadable.empty()) {

@@ -2,7 +2,8 @@
 // applies events one after the other; readers use the views.
 //
 // Invariants:
-//  1. A pod holds its cards from `reserve` until it is finished or gone from the API, whatever happens
+//  1. A pod holds its cards from `reserve` until it is finished or gone from the API, whatever
+//  happens
 //     in between; being asked to terminate frees nothing (its containers may still run).
 //  2. `reserve` never takes a card over its capacity.
 //  3. Everything but reservations can be rebuilt from the API server.
@@ -24,7 +25,8 @@ namespace tessera {
 // What `reserve` decided.
 struct Reservation {
     enum class Kind {
-        write,  // write the Binding (again, when an earlier answer was lost), then confirm() or release()
+        write,  // write the Binding (again, when an earlier answer was lost), then confirm() or
+                // release()
         done,   // the API server has shown the pod bound like this: say yes
     };
     Kind kind = Kind::write;
@@ -37,8 +39,8 @@ class ClusterState {
     void remove_node(const NodeName& name);
     void set_pod(const PodFacts& pod);
     void remove_pod(const PodUid& uid);
-    // After a list: nodes and pods that the API no longer has are gone. Reservations that the watch has
-    // not confirmed stay: the list may be older than they are.
+    // After a list: nodes and pods that the API no longer has are gone. Reservations that the watch
+    // has not confirmed stay: the list may be older than they are.
     void keep_only_nodes(const std::set<NodeName>& names);
     void keep_only_pods(const std::set<PodUid>& uids);
 
@@ -48,7 +50,8 @@ class ClusterState {
                                 const PodRequest& request, const Policy& policy);
     // The Binding was written, or is in doubt and must be counted until the API says otherwise.
     void confirm(const PodUid& uid);
-    // The Binding was refused: the pod holds nothing. No effect once the watch has shown the pod bound.
+    // The Binding was refused: the pod holds nothing. No effect once the watch has shown the pod
+    // bound.
     void release(const PodUid& uid);
 
     // Pods whose Binding was confirmed and that no watch event has shown since.

@@ -1,5 +1,5 @@
-// One immutable picture of the cluster's cards and who holds them. Published by the state's owner after
-// every change; readers keep the one they took for as long as a decision lasts.
+// One immutable picture of the cluster's cards and who holds them. Published by the state's owner
+// after every change; readers keep the one they took for as long as a decision lasts.
 #pragma once
 
 #include <memory>

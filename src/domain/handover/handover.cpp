@@ -7,16 +7,21 @@
 namespace tessera {
 namespace {
 
-std::int64_t units(Bytes bytes, MemoryUnit unit) { return bytes.count / bytes_per_unit(unit).count; }
+std::int64_t units(Bytes bytes, MemoryUnit unit) {
+    return bytes.count / bytes_per_unit(unit).count;
+}
 
-// research/gpushare.md §1.4. POD is the pod's peak, as in the annotation: upstream gave the container's
-// own amount there, because kubelet asks for one container at a time (docs/compat/gpushare.md).
+// research/gpushare.md §1.4. POD is the pod's peak, as in the annotation: upstream gave the
+// container's own amount there, because kubelet asks for one container at a time
+// (docs/compat/gpushare.md).
 void add_aliyun(const Allocation& allocation, const ContainerAllocation& container,
                 const NodeInventory& inventory, Handover& out) {
     Bytes own;
-    for (const GpuShare& share : container.gpus) own += share.memory;
+    for (const GpuShare& share : container.gpus)
+        own += share.memory;
     Bytes pod;
-    for (const Hold& hold : holds(allocation.containers)) pod += hold.memory;
+    for (const Hold& hold : holds(allocation.containers))
+        pod += hold.memory;
     const MemoryUnit unit = inventory.unit;
     const Gpu& first = out.gpus.front();
     out.env.emplace_back("ALIYUN_COM_GPU_MEM_IDX", std::to_string(first.index));
@@ -30,10 +35,11 @@ void add_aliyun(const Allocation& allocation, const ContainerAllocation& contain
 Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
                            std::string_view name, const NodeInventory& inventory) {
     if (allocation.pod != pod || allocation.node != node) {
-        return fail(Code::conflict,
-                    fmt::format("the annotation tessera.dev/allocation was made for pod uid {} on node "
-                                "{}; remove it from the pod's manifest and create the pod again",
-                                allocation.pod.str(), allocation.node.str()));
+        return fail(
+            Code::conflict,
+            fmt::format("the annotation tessera.dev/allocation was made for pod uid {} on node "
+                        "{}; remove it from the pod's manifest and create the pod again",
+                        allocation.pod.str(), allocation.node.str()));
     }
     const auto container =
         std::ranges::find(allocation.containers, name, &ContainerAllocation::container);
@@ -46,15 +52,17 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
     for (const GpuShare& share : container->gpus) {
         const auto gpu = std::ranges::find(inventory.gpus, share.uuid, &Gpu::uuid);
         if (gpu == inventory.gpus.end()) {
-            return fail(Code::unavailable,
-                        fmt::format("card {} is no longer on this node; delete the pod to have it placed "
-                                    "again",
-                                    share.uuid.str()));
+            return fail(
+                Code::unavailable,
+                fmt::format("card {} is no longer on this node; delete the pod to have it placed "
+                            "again",
+                            share.uuid.str()));
         }
         if (!gpu->healthy) {
-            return fail(Code::unavailable, fmt::format("card {} is unhealthy: {}; delete the pod to have "
-                                                       "it placed again",
-                                                       share.uuid.str(), gpu->reason));
+            return fail(Code::unavailable,
+                        fmt::format("card {} is unhealthy: {}; delete the pod to have "
+                                    "it placed again",
+                                    share.uuid.str(), gpu->reason));
         }
         out.gpus.push_back(*gpu);
         visible += (visible.empty() ? "" : ",") + gpu->uuid.str();

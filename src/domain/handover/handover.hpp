@@ -1,5 +1,5 @@
-// Handing a share over to its container: the environment that the old systems' users rely on, and which
-// cards it may see. Pure; the agent carries it out.
+// Handing a share over to its container: the environment that the old systems' users rely on, and
+// which cards it may see. Pure; the agent carries it out.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct Handover {
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 
 // What container `name` of this allocation gets. Errors say what to do, for the pod's event:
-// not_found when the allocation does not know the container, conflict when it is not for this pod and
-// node, unavailable when a card is gone or unhealthy.
+// not_found when the allocation does not know the container, conflict when it is not for this pod
+// and node, unavailable when a card is gone or unhealthy.
 Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
                            std::string_view container, const NodeInventory& inventory);
 

@@ -9,7 +9,8 @@
 namespace tessera {
 
 // True for faults that an application causes itself and that leave the card good for the next one.
-// Source: NVIDIA's Xid catalogue; the same list as NVIDIA's device plugin (research/nvidia.md §1.6).
+// Source: NVIDIA's Xid catalogue; the same list as NVIDIA's device plugin (research/nvidia.md
+// §1.6).
 bool is_application_fault(int xid);
 
 // What the driver says of one card at one moment.
@@ -19,8 +20,8 @@ struct GpuProbe {
     bool recovered = false;       // the driver says that nothing is needed
 };
 
-// Remembers faults until the driver says that the card is good again. A driver that cannot say so keeps
-// the card out until the agent restarts.
+// Remembers faults until the driver says that the card is good again. A driver that cannot say so
+// keeps the card out until the agent restarts.
 class GpuHealth {
   public:
     void on_fault(const GpuUuid& gpu, int xid);

@@ -33,7 +33,8 @@ bool Placer::place_container(const ContainerRequest& container, std::span<const 
             if ((card.cores_held + cores).value > 100) continue;
             if (whole && card.holders > 0) continue;
             const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
-            if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end()) continue;
+            if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end())
+                continue;
             const std::int64_t price = policy_.price({card, own.peak, after});
             if (best < 0 || price < best_price) {
                 best = static_cast<int>(i);
@@ -93,14 +94,16 @@ Misfit Placer::explain(std::span<const Card> cards, MemoryUnit unit) const {
     }
     const std::string sick = unhealthy == 0 ? "" : fmt::format(", {} unhealthy", unhealthy);
     if (large_enough < gpu.gpus) {
-        return {true, fmt::format("Insufficient GPU Memory in one device: asked {}, and of {} cards {} "
-                                  "are that large",
-                                  asked(gpu, unit), cards.size(), large_enough)};
+        return {true,
+                fmt::format("Insufficient GPU Memory in one device: asked {}, and of {} cards {} "
+                            "are that large",
+                            asked(gpu, unit), cards.size(), large_enough)};
     }
     if (free_enough < gpu.gpus) {
-        return {false, fmt::format("Insufficient GPU Memory in one device: asked {}, largest free share "
-                                   "on a card is {} ({} cards{})",
-                                   asked(gpu, unit), to_string(largest_free), cards.size(), sick)};
+        return {false,
+                fmt::format("Insufficient GPU Memory in one device: asked {}, largest free share "
+                            "on a card is {} ({} cards{})",
+                            asked(gpu, unit), to_string(largest_free), cards.size(), sick)};
     }
     if (gpu.cores.value > 0) {
         return {false, fmt::format("Insufficient GPU compute in one device: asked {} ({} cards{})",

@@ -22,15 +22,16 @@ struct Misfit {
     friend bool operator==(const Misfit&, const Misfit&) = default;
 };
 
-// A pod's cards on one node: for every container of the request, in order, the chosen positions in the
-// node's card list (`gpus` of them each, flattened).
+// A pod's cards on one node: for every container of the request, in order, the chosen positions in
+// the node's card list (`gpus` of them each, flattened).
 struct Fit {
     std::vector<int> cards;
     std::int64_t price = 0;
 };
 
 // Places the containers greedily in order; each takes the cheapest distinct cards that can hold the
-// pod's peak (allocation.hpp). Reused across nodes by one thread so that nothing is allocated per node.
+// pod's peak (allocation.hpp). Reused across nodes by one thread so that nothing is allocated per
+// node.
 class Placer {
   public:
     Placer(const PodRequest& request, const Policy& policy) : request_(request), policy_(policy) {}
@@ -58,7 +59,8 @@ class Placer {
     Fit fit_;
 };
 
-// The cards of `fit` as the allocation's containers. `gpus` and the cards given to try_node are parallel.
+// The cards of `fit` as the allocation's containers. `gpus` and the cards given to try_node are
+// parallel.
 std::vector<ContainerAllocation> containers_of(const PodRequest& request, const Fit& fit,
                                                std::span<const Gpu> gpus, MemoryUnit unit);
 

@@ -16,7 +16,9 @@ constexpr std::array kPolicies = {
 
 }  // namespace
 
-std::span<const PolicyRow> policies() { return kPolicies; }
+std::span<const PolicyRow> policies() {
+    return kPolicies;
+}
 
 Result<const Policy*> find_policy(std::string_view name) {
     std::string names;

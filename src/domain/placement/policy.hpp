@@ -1,5 +1,5 @@
-// The placement policy: which of the cards (and nodes) that can take a share should take it. One file
-// per policy; policies() is the table that config and help read.
+// The placement policy: which of the cards (and nodes) that can take a share should take it. One
+// file per policy; policies() is the table that config and help read.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Policy {
     virtual ~Policy() = default;
 
     [[nodiscard]] virtual std::string_view name() const = 0;
-    // The price of putting the share there, in any unit of the policy's own: the cheapest card wins, the
-    // lowest index among equals, and the node with the lowest sum over a pod's shares.
+    // The price of putting the share there, in any unit of the policy's own: the cheapest card
+    // wins, the lowest index among equals, and the node with the lowest sum over a pod's shares.
     [[nodiscard]] virtual std::int64_t price(const Candidate& candidate) const = 0;
 };
 

@@ -125,7 +125,8 @@ Result<std::optional<GpuRequest>> read_aliyun(const ContainerSpec& container,
     if (const auto count = amount(amounts, resource::kAliyunCount)) {
         TRY(request.gpus, read_count(container, resource::kAliyunCount, *count));
     }
-    // The amount is the container's sum over its cards (Alibaba's multi-GPU sharing), in node units.
+    // The amount is the container's sum over its cards (Alibaba's multi-GPU sharing), in node
+    // units.
     if (*memory % request.gpus != 0) {
         return refuse(container, resource::kAliyunMem,
                       fmt::format("{} does not divide by {} cards; write a multiple of {}", *memory,
@@ -158,10 +159,11 @@ Result<const Dialect*> dialect_of_pod(std::span<const ContainerSpec> containers)
             const Dialect* row = dialect_of(name);
             if (row == nullptr || row == found) continue;
             if (found != nullptr) {
-                return refuse(container, name,
-                              fmt::format("stands beside {}; write the pod in one dialect, either {} "
-                                          "or {}",
-                                          first, found->name, row->name));
+                return refuse(
+                    container, name,
+                    fmt::format("stands beside {}; write the pod in one dialect, either {} "
+                                "or {}",
+                                first, found->name, row->name));
             }
             found = row;
             first = name;
@@ -172,11 +174,17 @@ Result<const Dialect*> dialect_of_pod(std::span<const ContainerSpec> containers)
 
 }  // namespace
 
-std::span<const Dialect> dialects() { return kDialects; }
+std::span<const Dialect> dialects() {
+    return kDialects;
+}
 
-const Dialect& dialect(DialectId id) { return kDialects.at(static_cast<std::size_t>(id)); }
+const Dialect& dialect(DialectId id) {
+    return kDialects.at(static_cast<std::size_t>(id));
+}
 
-bool is_gpu_resource(std::string_view resource) { return dialect_of(resource) != nullptr; }
+bool is_gpu_resource(std::string_view resource) {
+    return dialect_of(resource) != nullptr;
+}
 
 Result<PodRequest> parse_pod_request(std::span<const ContainerSpec> containers) {
     TRY(const Dialect* row, dialect_of_pod(containers));

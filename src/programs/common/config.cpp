@@ -69,14 +69,16 @@ Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std
     try {
         const YAML::Node root = YAML::Load(yaml);
         if (root.IsNull()) return values;
-        if (!root.IsMap()) return fail(Code::invalid_argument, "is not a mapping of keys to values");
+        if (!root.IsMap())
+            return fail(Code::invalid_argument, "is not a mapping of keys to values");
         for (const auto& pair : root) {
             const auto key = pair.first.as<std::string>();
             const bool known = std::ranges::find(rows, key, &ConfigRow::name) != rows.end();
             if (!known) {
                 faults += fmt::format("{}{}: unknown key", faults.empty() ? "" : "; ", key);
             } else if (!pair.second.IsScalar()) {
-                faults += fmt::format("{}{}: needs a single value", faults.empty() ? "" : "; ", key);
+                faults +=
+                    fmt::format("{}{}: needs a single value", faults.empty() ? "" : "; ", key);
             } else {
                 values[key] = pair.second.as<std::string>();
             }

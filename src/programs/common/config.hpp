@@ -1,7 +1,8 @@
-// Configuration from one table per program (controller.def, agent.def): the struct, the flags, the file's
-// keys, the environment variables, the help and --print-config all come from its rows.
+// Configuration from one table per program (controller.def, agent.def): the struct, the flags, the
+// file's keys, the environment variables, the help and --print-config all come from its rows.
 //
-// A value comes from, in this order: the flag, the environment variable, the --config file, the default.
+// A value comes from, in this order: the flag, the environment variable, the --config file, the
+// default.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ enum class ConfigType { text, integer, flag };
 
 struct ConfigRow {
     ConfigType type;
-    std::string_view name;           // as in the file; the flag has dashes for underscores
+    std::string_view name;  // as in the file; the flag has dashes for underscores
     std::string_view default_value;
-    std::int64_t least;              // of an integer
+    std::int64_t least;  // of an integer
     std::int64_t most;
-    std::string_view variable;       // environment variable; empty: none
+    std::string_view variable;  // environment variable; empty: none
     std::string_view help;
 };
 
@@ -50,7 +51,13 @@ std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& va
 #define CONFIG_MEMBER_flag bool
 
 namespace tessera {
-inline void config_assign(std::string& to, const std::string& value) { to = value; }
-inline void config_assign(std::int64_t& to, const std::string& value) { to = std::stoll(value); }
-inline void config_assign(bool& to, const std::string& value) { to = value == "true"; }
+inline void config_assign(std::string& to, const std::string& value) {
+    to = value;
+}
+inline void config_assign(std::int64_t& to, const std::string& value) {
+    to = std::stoll(value);
+}
+inline void config_assign(bool& to, const std::string& value) {
+    to = value == "true";
+}
 }  // namespace tessera

@@ -39,7 +39,8 @@ Result<ConfigValues> load(const ProgramInfo& info, const ConfigValues& flags,
         if (!read) return fail(read.error().in(config_path));
         file = *std::move(read);
     }
-    return resolve_config(info.rows, flags, file, [](const char* name) { return std::getenv(name); });
+    return resolve_config(info.rows, flags, file,
+                          [](const char* name) { return std::getenv(name); });
 }
 
 // SIGTERM and SIGINT turn into one stop request. Blocked in every thread; taken by this one.
@@ -112,7 +113,8 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
     const SignalThread signals;
     const auto done = body(*values, signals.token());
     if (done) return 0;
-    log_event(Event::failed, {{"code", code_name(done.error().code)}, {"reason", done.error().text}});
+    log_event(Event::failed,
+              {{"code", code_name(done.error().code)}, {"reason", done.error().text}});
     return exit_status(done.error().code);
 }
 

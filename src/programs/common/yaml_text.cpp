@@ -16,7 +16,8 @@ void emit(const YAML::Node& node, YAML::Emitter& out) {
     } else if (node.IsSequence()) {
         if (node.size() == 0) out << YAML::Flow;
         out << YAML::BeginSeq;
-        for (const YAML::Node& item : node) emit(item, out);
+        for (const YAML::Node& item : node)
+            emit(item, out);
         out << YAML::EndSeq;
     } else {
         const bool was_quoted = node.Tag() == "!";

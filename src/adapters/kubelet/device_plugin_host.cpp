@@ -1,4 +1,4 @@
-#include "adapters/grpc/device_plugin_host.hpp"
+#include "adapters/kubelet/device_plugin_host.hpp"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -110,7 +110,8 @@ class Service final : public v1beta1::DevicePlugin::Service {
                 resource_, {container.devices_ids().begin(), container.devices_ids().end()});
             if (!devices) return status_of(devices.error());
             auto* response = out->add_container_responses();
-            for (const std::string& name : *devices) response->add_cdi_devices()->set_name(name);
+            for (const std::string& name : *devices)
+                response->add_cdi_devices()->set_name(name);
         }
         return grpc::Status::OK;
     }
@@ -142,7 +143,7 @@ std::string socket_name(const std::string& resource) {
 using FileId = std::tuple<ino_t, time_t, long>;
 
 FileId file_id(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return {};
     return {info.st_ino, info.st_ctim.tv_sec, info.st_ctim.tv_nsec};
 }
@@ -253,8 +254,9 @@ class Host final : public DevicePluginHost {
 
     bool all_alive() {
         const std::scoped_lock lock(mutex_);
-        return running_.size() == lists_.size() &&
-               std::ranges::all_of(running_, [](const auto& r) { return r.second->server->alive(); });
+        return running_.size() == lists_.size() && std::ranges::all_of(running_, [](const auto& r) {
+                   return r.second->server->alive();
+               });
     }
 
     Result<> restart(DevicePluginHandler& handler, const std::string& kubelet) {
@@ -273,8 +275,8 @@ class Host final : public DevicePluginHost {
 
     const DevicePluginOptions options_;
     std::mutex mutex_;
-    std::map<std::string, std::vector<PluginDevice>> lists_;      // guarded by mutex_
-    std::map<std::string, std::unique_ptr<Running>> running_;     // guarded by mutex_
+    std::map<std::string, std::vector<PluginDevice>> lists_;   // guarded by mutex_
+    std::map<std::string, std::unique_ptr<Running>> running_;  // guarded by mutex_
 };
 
 }  // namespace

@@ -1,0 +1,61 @@
+#include "adapters/kubelet/device_checkpoint.hpp"
+
+#include <openssl/evp.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "kubelet/deviceplugin.pb.h"
+#include "wire/kubelet_checkpoint.hpp"
+
+namespace tessera {
+namespace {
+
+std::string decode_base64(const std::string& text) {
+    std::string out(text.size() / 4 * 3 + 3, '\0');
+    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+    out.resize(size < 0 ? 0 : static_cast<std::size_t>(size) - padding);
+    return out;
+}
+
+class Checkpoint final : public DeviceHolders {
+  public:
+    explicit Checkpoint(std::string path) : path_(std::move(path)) {}
+
+    Result<std::vector<DeviceHolder>> list() override {
+        std::ifstream in(path_, std::ios::binary);
+        if (!in) return fail(Code::unavailable, path_ + ": cannot be read");
+        const std::string text(std::istreambuf_iterator<char>(in), {});
+        TRY(auto entries, read_kubelet_checkpoint(text));
+        std::vector<DeviceHolder> holders;
+        for (CheckpointEntry& entry : entries) {
+            DeviceHolder holder{std::move(entry.pod),
+                                std::move(entry.container),
+                                std::move(entry.resource),
+                                std::move(entry.ids),
+                                {}};
+            v1beta1::ContainerAllocateResponse response;
+            if (response.ParseFromString(decode_base64(entry.allocate_response))) {
+                for (const auto& device : response.cdi_devices()) {
+                    holder.cdi_devices.push_back(device.name());
+                }
+            }
+            holders.push_back(std::move(holder));
+        }
+        return holders;
+    }
+
+  private:
+    const std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceHolders> make_device_checkpoint(const std::string& folder) {
+    return std::make_unique<Checkpoint>(folder + "/kubelet_internal_checkpoint");
+}
+
+}  // namespace tessera
