@@ -1,0 +1,33 @@
+// Goal: programs built against the vendor's headers work with ours. Method: sizes, offsets and
+// values from those headers, at compile time.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "api/nvidia/cuda.h"
+#include "api/nvidia/nvml.h"
+
+static_assert(sizeof(CUresult) == 4 && sizeof(CUdevice) == 4 && sizeof(CUdeviceptr) == 8);
+static_assert(sizeof(CUuuid) == 16 && sizeof(CUcontext) == 8);
+static_assert(sizeof(CUexecAffinityParam) == 8);
+static_assert(sizeof(CUctxCreateParams) == 24 && offsetof(CUctxCreateParams, cigParams) == 16);
+static_assert(CUDA_ERROR_OUT_OF_MEMORY == 2 && CUDA_ERROR_NO_DEVICE == 100);
+static_assert(CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_CONTEXT_IS_DESTROYED == 709);
+
+static_assert(sizeof(nvmlMemory_t) == 24 && offsetof(nvmlMemory_t, used) == 16);
+static_assert(sizeof(nvmlMemory_v2_t) == 40 && offsetof(nvmlMemory_v2_t, reserved) == 16);
+static_assert(nvmlMemory_v2 == 0x02000028);
+static_assert(sizeof(nvmlPciInfo_t) == 68 && offsetof(nvmlPciInfo_t, busId) == 36);
+static_assert(sizeof(nvmlPciInfo_v2_t) == 52);
+static_assert(sizeof(nvmlProcessInfo_v1_t) == 16);
+static_assert(sizeof(nvmlProcessInfo_v2_t) == 24 &&
+              offsetof(nvmlProcessInfo_v2_t, gpuInstanceId) == 16);
+static_assert(sizeof(nvmlUtilization_t) == 8);
+static_assert(sizeof(nvmlFieldValue_t) == 40 && offsetof(nvmlFieldValue_t, value) == 32);
+static_assert(offsetof(nvmlFieldValue_t, nvmlReturn) == 28);
+static_assert(sizeof(nvmlEventData_t) == 32 && offsetof(nvmlEventData_t, gpuInstanceId) == 24);
+static_assert(NVML_ERROR_INSUFFICIENT_SIZE == 7 && NVML_ERROR_GPU_IS_LOST == 15);
+static_assert(NVML_ERROR_TIMEOUT == 10 && NVML_ERROR_UNKNOWN == 999);
+static_assert(nvmlEventTypeXidCriticalError == 8);
+
+TEST(NvidiaAbi, HoldsAtCompileTime) {}

@@ -1,0 +1,122 @@
+#include "gpusim/ctl/driver_root.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+namespace fs = std::filesystem;
+
+namespace gpusim {
+namespace {
+
+// What /dev/nvidia* has on a real node: every container user may open them.
+constexpr auto kForEveryone = static_cast<fs::perms>(0666);
+constexpr auto kForReaders = static_cast<fs::perms>(0444);
+constexpr auto kForEntering = static_cast<fs::perms>(0755);
+
+template <std::size_t Size>
+void copy_text(const std::string& text, char (&out)[Size]) {
+    std::memcpy(out, text.c_str(), text.size() + 1);
+}
+
+std::unique_ptr<CardsFile> make_state(const std::vector<CardSpec>& specs) {
+    auto file = std::make_unique<CardsFile>();
+    std::memcpy(file->magic, kMagic, sizeof kMagic);
+    file->version = kLayoutVersion;
+    file->card_count = static_cast<std::uint32_t>(specs.size());
+    for (std::size_t i = 0; i < specs.size(); i++) {
+        const CardSpec& spec = specs[i];
+        Card& card = file->cards[i];
+        copy_text(spec.uuid, card.uuid);
+        copy_text(spec.model, card.model);
+        card.memory_bytes = spec.memory_bytes;
+        card.reserved_bytes = spec.reserved_bytes;
+        card.context_overhead_bytes = spec.context_overhead_bytes;
+        card.minor = spec.minor;
+        card.pci_domain = spec.pci_domain;
+        card.pci_bus = spec.pci_bus;
+        card.pci_device = spec.pci_device;
+        card.compute_major = spec.compute_major;
+        card.compute_minor = spec.compute_minor;
+    }
+    return file;
+}
+
+void write_file(const fs::path& path, const void* data, std::size_t bytes, fs::perms mode) {
+    std::ofstream out(path, std::ios::binary);
+    out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+    out.close();
+    if (!out)
+        throw fs::filesystem_error("write", path, std::error_code(EIO, std::system_category()));
+    fs::permissions(path, mode);
+}
+
+void fill(const fs::path& root, const RootPlan& plan) {
+    const fs::path libraries = root / kLibraryDir;
+    const fs::path state = libraries / "gpusim";
+    fs::create_directories(state / "dev");
+    // Neither mkdtemp nor a strict umask lets others in.
+    for (fs::path directory = state / "dev"; directory != root;
+         directory = directory.parent_path()) {
+        fs::permissions(directory, kForEntering);
+    }
+    fs::permissions(root, kForEntering);
+    for (const char* library : kLibraries) {
+        fs::copy_file(plan.libraries / library, libraries / library);
+        fs::permissions(libraries / library, kForEntering);
+    }
+    const auto file = make_state(plan.cards);
+    write_file(state / "cards", file.get(), sizeof *file, kForEveryone);
+    write_file(state / "locks", "", 0, kForEveryone);
+    for (const CardSpec& card : plan.cards) {
+        write_file(state / "dev" / fmt::format("nvidia{}", card.minor), "", 0, kForReaders);
+    }
+}
+
+}  // namespace
+
+tl::expected<void, std::string> create_root(const RootPlan& plan) {
+    std::string temporary;
+    try {
+        const fs::path root = fs::absolute(plan.root).lexically_normal();
+        if (fs::exists(root) && !fs::is_empty(root)) {
+            return tl::unexpected(
+                fmt::format("{} is there already; remove it first", root.string()));
+        }
+        fs::create_directories(root.parent_path());
+        temporary = root.string() + ".tmp-XXXXXX";
+        if (mkdtemp(temporary.data()) == nullptr) {
+            return tl::unexpected(fmt::format("mkdtemp {}: {}", temporary, std::strerror(errno)));
+        }
+        fill(temporary, plan);
+        fs::rename(temporary, root);
+        return {};
+    } catch (const fs::filesystem_error& error) {
+        std::error_code ignored;
+        if (!temporary.empty()) fs::remove_all(temporary, ignored);
+        return tl::unexpected(std::string(error.what()));
+    }
+}
+
+tl::expected<State, std::string> open_root(const fs::path& root, Access access) {
+    const std::string directory = (root / kLibraryDir / "gpusim").string();
+    State state;
+    switch (open_state(state, directory.c_str(), access)) {
+        case OpenResult::ok:
+            return state;
+        case OpenResult::absent:
+            return tl::unexpected(fmt::format("{}: no simulated driver here", directory));
+        case OpenResult::not_permitted:
+            return tl::unexpected(fmt::format("{}: not permitted", directory));
+        case OpenResult::foreign:
+            return tl::unexpected(fmt::format("{}: made by another version", directory));
+    }
+    return tl::unexpected(std::string("unreachable"));
+}
+
+}  // namespace gpusim

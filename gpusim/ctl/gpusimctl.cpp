@@ -1,0 +1,254 @@
+// gpusimctl: makes a simulated node's driver root, shows it, and breaks its cards.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "api/nvidia/nvml.h"
+#include "gpusim/ctl/cdi.hpp"
+#include "gpusim/ctl/driver_root.hpp"
+#include "gpusim/ctl/report.hpp"
+#include "gpusim/state/events.hpp"
+
+namespace fs = std::filesystem;
+using gpusim::Access;
+using gpusim::State;
+
+namespace {
+
+constexpr int kUsageStatus = 2;
+constexpr char kDefaultRoot[] = "/run/nvidia/driver";
+constexpr std::uint64_t kXidFallenOffTheBus = 79;
+
+struct Arguments {
+    fs::path root;     // --root, else $GPUSIM_ROOT, else kDefaultRoot
+    fs::path libs;     // --libs
+    std::string seed;  // --seed
+    std::vector<std::string> words;
+};
+
+using Done = tl::expected<void, std::string>;
+
+struct Command {
+    const char* name;
+    const char* operands;
+    std::size_t least;
+    std::size_t most;
+    const char* help;
+    Done (*run)(const Arguments&);
+};
+
+// The directory of the built libraries, seen from this program: beside it, or as the build tree has
+// it.
+tl::expected<fs::path, std::string> find_libraries(const Arguments& arguments) {
+    if (!arguments.libs.empty()) return arguments.libs;
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    for (const fs::path& candidate : {here, here / "../gpusim/lib", here / "../lib"}) {
+        if (fs::exists(candidate / gpusim::kLibraries[0]) &&
+            fs::exists(candidate / gpusim::kLibraries[1])) {
+            return candidate;
+        }
+    }
+    return tl::unexpected(fmt::format(
+        "libcuda.so.1 and libnvidia-ml.so.1 are not near {}; use --libs", here.string()));
+}
+
+Done create(const Arguments& arguments) {
+    std::ifstream in(arguments.words[0]);
+    if (!in) {
+        return tl::unexpected(fmt::format("{}: {}", arguments.words[0], std::strerror(errno)));
+    }
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    auto cards = gpusim::parse_cards({text, arguments.words[0], arguments.seed});
+    if (!cards) return tl::unexpected(cards.error());
+    auto libraries = find_libraries(arguments);
+    if (!libraries) return tl::unexpected(libraries.error());
+    return gpusim::create_root({std::move(*cards), std::move(*libraries), arguments.words[1]});
+}
+
+fs::path root_of(const Arguments& arguments) {
+    return arguments.words.empty() ? arguments.root : fs::path(arguments.words[0]);
+}
+
+Done cdi(const Arguments& arguments) {
+    const fs::path root = root_of(arguments);
+    const auto state = gpusim::open_root(root, Access::read_only);
+    if (!state) return tl::unexpected(state.error());
+    fmt::print("{}", gpusim::cdi_spec(*state->file, fs::canonical(root)));
+    return {};
+}
+
+Done show(const Arguments& arguments) {
+    const auto state = gpusim::open_root(root_of(arguments), Access::read_only);
+    if (!state) return tl::unexpected(state.error());
+    fmt::print("{}", gpusim::report(*state));
+    return {};
+}
+
+template <class Number>
+bool parse_number(const std::string& text, Number* number) {
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, *number);
+    return error == std::errc{} && stop == end;
+}
+
+tl::expected<int, std::string> find_card(const State& state, const std::string& name) {
+    const int count = static_cast<int>(state.file->card_count);
+    int index = -1;
+    if (parse_number(name, &index) && index >= 0 && index < count) return index;
+    for (int i = 0; i < count; i++) {
+        if (name == state.file->cards[i].uuid) return i;
+    }
+    return tl::unexpected(
+        fmt::format("no card {} (give its UUID, or an index below {})", name, count));
+}
+
+// Runs `change(file, card)` on the card that the first word names, under the decision lock.
+template <class Change>
+Done change_card(const Arguments& arguments, Change change) {
+    auto state = gpusim::open_root(arguments.root, Access::read_write);
+    if (!state) return tl::unexpected(state.error());
+    const auto card = find_card(*state, arguments.words[0]);
+    if (!card) return tl::unexpected(card.error());
+    if (!gpusim::lock_byte(state->locks_fd, gpusim::kDecisionLock)) {
+        return tl::unexpected(fmt::format("cannot lock the state: {}", std::strerror(errno)));
+    }
+    change(*state->file, *card);
+    gpusim::unlock_byte(state->locks_fd, gpusim::kDecisionLock);
+    return {};
+}
+
+Done xid(const Arguments& arguments) {
+    std::uint64_t code = 0;
+    if (!parse_number(arguments.words[1], &code)) {
+        return tl::unexpected(fmt::format("\"{}\" is no Xid", arguments.words[1]));
+    }
+    return change_card(arguments, [code](gpusim::CardsFile& file, int card) {
+        file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_GPU_RESET);
+        gpusim::append_event(file, {card, nvmlEventTypeXidCriticalError, code});
+    });
+}
+
+Done ecc(const Arguments& arguments) {
+    const std::string kind = arguments.words.size() > 1 ? arguments.words[1] : "double";
+    if (kind != "double" && kind != "single") {
+        return tl::unexpected(fmt::format("\"{}\" is neither single nor double", kind));
+    }
+    const std::uint64_t type =
+        kind == "double" ? nvmlEventTypeDoubleBitEccError : nvmlEventTypeSingleBitEccError;
+    return change_card(arguments, [type](gpusim::CardsFile& file, int card) {
+        gpusim::append_event(file, {card, type, 0});
+    });
+}
+
+Done lose(const Arguments& arguments) {
+    return change_card(arguments, [](gpusim::CardsFile& file, int card) {
+        file.cards[card].lost.store(1);
+        gpusim::append_event(file, {card, nvmlEventTypeXidCriticalError, kXidFallenOffTheBus});
+    });
+}
+
+Done recover(const Arguments& arguments) {
+    return change_card(arguments, [](gpusim::CardsFile& file, int card) {
+        file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
+        file.cards[card].lost.store(0);
+    });
+}
+
+constexpr Command kCommands[] = {
+    {"create", "CARDS.yaml ROOT", 2, 2, "make a driver root (options: --libs DIR, --seed TEXT)",
+     create},
+    {"cdi", "[ROOT]", 0, 1, "print the CDI specification of a root", cdi},
+    {"show", "[ROOT]", 0, 1, "print cards, memory in use and live processes", show},
+    {"xid", "CARD CODE", 2, 2, "report a critical Xid; the card wants a reset until `recover`",
+     xid},
+    {"ecc", "CARD [single|double]", 1, 2, "report an ECC error (double)", ecc},
+    {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
+    {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},
+};
+
+void print_help(std::FILE* out) {
+    fmt::print(out, "usage: gpusimctl [--root ROOT] COMMAND ...\n\n");
+    for (const Command& command : kCommands) {
+        fmt::print(out, "  {:8}{:22}{}\n", command.name, command.operands, command.help);
+    }
+    fmt::print(out,
+               "\nCARD is a UUID or an index. ROOT is --root, else $GPUSIM_ROOT, else {}.\n"
+               "The form of CARDS.yaml is in gpusim/README.md.\n",
+               kDefaultRoot);
+}
+
+// Splits options from words. False when an option lacks its value or is unknown.
+bool parse(int argc, char** argv, Arguments* arguments) {
+    const char* root = std::getenv("GPUSIM_ROOT");
+    arguments->root = root != nullptr && *root != '\0' ? root : kDefaultRoot;
+    for (int i = 1; i < argc; i++) {
+        const std::string word = argv[i];
+        const bool is_option = word.starts_with("--");
+        if (!is_option) {
+            arguments->words.push_back(word);
+            continue;
+        }
+        if (i + 1 == argc) return false;
+        const char* value = argv[++i];
+        if (word == "--root") {
+            arguments->root = value;
+        } else if (word == "--libs") {
+            arguments->libs = value;
+        } else if (word == "--seed") {
+            arguments->seed = value;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool wants_help(int argc, char** argv) {
+    for (int i = 1; i < argc; i++) {
+        if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) return true;
+    }
+    return false;
+}
+
+int run(Arguments arguments) {
+    const std::string name = arguments.words.front();
+    arguments.words.erase(arguments.words.begin());
+    for (const Command& command : kCommands) {
+        if (name != command.name) continue;
+        if (arguments.words.size() < command.least || arguments.words.size() > command.most) {
+            fmt::print(stderr, "usage: gpusimctl {} {}\n", command.name, command.operands);
+            return kUsageStatus;
+        }
+        const Done done = command.run(arguments);
+        if (done) return 0;
+        fmt::print(stderr, "gpusimctl: {}\n", done.error());
+        return 1;
+    }
+    fmt::print(stderr, "gpusimctl: no command \"{}\" (see gpusimctl --help)\n", name);
+    return kUsageStatus;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (wants_help(argc, argv)) {
+        print_help(stdout);
+        return 0;
+    }
+    Arguments arguments;
+    if (!parse(argc, argv, &arguments) || arguments.words.empty()) {
+        print_help(stderr);
+        return kUsageStatus;
+    }
+    try {
+        return run(std::move(arguments));
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "gpusimctl: {}\n", error.what());
+        return 1;
+    }
+}

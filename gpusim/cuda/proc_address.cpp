@@ -1,0 +1,61 @@
+// cuGetProcAddress, answered from entry_points.def. Works before cuInit.
+#include <cstring>
+
+#include "api/nvidia/cuda.h"
+
+namespace {
+
+struct EntryPoint {
+    const char* name;
+    void* function;
+    int since;
+};
+
+const EntryPoint kEntryPoints[] = {
+#define ENTRY_POINT(name, symbol, since) {#name, reinterpret_cast<void*>(symbol), since},
+#include "gpusim/cuda/entry_points.def"
+#undef ENTRY_POINT
+};
+
+constexpr cuuint64_t kKnownFlags =
+    CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+
+struct Answer {
+    void* function = nullptr;
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+};
+
+Answer look_up(const char* symbol, int cuda_version) {
+    Answer answer;
+    int best = 0;
+    for (const EntryPoint& entry : kEntryPoints) {
+        if (std::strcmp(entry.name, symbol) != 0) continue;
+        if (entry.since <= cuda_version && entry.since > best) {
+            best = entry.since;
+            answer = {entry.function, CU_GET_PROC_ADDRESS_SUCCESS};
+        } else if (answer.function == nullptr) {
+            answer.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+        }
+    }
+    return answer;
+}
+
+}  // namespace
+
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int cuda_version,
+                             cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+    if (symbol == nullptr || function == nullptr || (flags & ~kKnownFlags) != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const Answer answer = look_up(symbol, cuda_version);
+    *function = answer.function;
+    if (status != nullptr) *status = answer.status;
+    return CUDA_SUCCESS;
+}
+
+// The first version had no status to say that there is no such function, so its result says it.
+CUresult cuGetProcAddress(const char* symbol, void** function, int cuda_version, cuuint64_t flags) {
+    const CUresult result = cuGetProcAddress_v2(symbol, function, cuda_version, flags, nullptr);
+    if (result != CUDA_SUCCESS) return result;
+    return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,202 @@
+// nvmlDeviceGet*: handles, and what a card is.
+#include <cstdio>
+#include <cstring>
+
+#include "gpusim/nvml/session.hpp"
+
+using gpusim::Card;
+using gpusim::nvml;
+
+namespace {
+
+// Sets `device` to the first visible card that `matches`; NVML_ERROR_NOT_FOUND when none does.
+template <class Matches>
+nvmlReturn_t find_handle(nvmlDevice_t* device, Matches matches) {
+    if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
+    if (device == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    for (int i = 0; i < nvml.present.count; i++) {
+        const int card = nvml.present.cards[i];
+        const Card& candidate = nvml.state.file->cards[card];
+        if (!matches(candidate)) continue;
+        if (candidate.lost.load() != 0) return NVML_ERROR_GPU_IS_LOST;
+        *device = &nvml.devices[card];
+        return NVML_SUCCESS;
+    }
+    return NVML_ERROR_NOT_FOUND;
+}
+
+constexpr unsigned kPciDeviceId = 0x1EB810DE;  // a T4, whatever the model says
+constexpr unsigned kPciSubSystemId = 0x12A210DE;
+
+template <std::size_t Size>
+void format_bus_id(const Card& card, int domain_digits, char (&text)[Size]) {
+    std::snprintf(text, Size, "%0*X:%02X:%02X.0", domain_digits, card.pci_domain,
+                  card.pci_bus & 0xffU, card.pci_device & 0xffU);
+}
+
+nvmlReturn_t not_supported(nvmlDevice_t device) {
+    const Card* card = nullptr;
+    const nvmlReturn_t error = gpusim::find_card(device, &card);
+    return error != NVML_SUCCESS ? error : NVML_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace
+
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int* count) {
+    if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
+    if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *count = static_cast<unsigned>(nvml.present.count);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCount(unsigned int* count) {
+    return nvmlDeviceGetCount_v2(count);
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t* device) {
+    if (const nvmlReturn_t error = gpusim::ready(); error != NVML_SUCCESS) return error;
+    if (index >= static_cast<unsigned>(nvml.present.count)) return NVML_ERROR_INVALID_ARGUMENT;
+    const Card* wanted = &nvml.state.file->cards[nvml.present.cards[index]];
+    return find_handle(device, [&](const Card& card) { return &card == wanted; });
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device) {
+    return nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+    if (uuid == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    return find_handle(device, [&](const Card& card) { return std::strcmp(card.uuid, uuid) == 0; });
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned slot = 0;
+    if (bus_id == nullptr || std::sscanf(bus_id, "%x:%x:%x", &domain, &bus, &slot) != 3) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    return find_handle(device, [&](const Card& card) {
+        return card.pci_domain == domain && card.pci_bus == bus && card.pci_device == slot;
+    });
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* bus_id, nvmlDevice_t* device) {
+    return nvmlDeviceGetHandleByPciBusId_v2(bus_id, device);
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned int length) {
+    const Card* card = nullptr;
+    const nvmlReturn_t error = gpusim::find_card(device, &card);
+    return error != NVML_SUCCESS ? error : gpusim::copy_text(card->uuid, uuid, length);
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned int length) {
+    const Card* card = nullptr;
+    const nvmlReturn_t error = gpusim::find_card(device, &card);
+    return error != NVML_SUCCESS ? error : gpusim::copy_text(card->model, name, length);
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int* index) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (index == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *index = device->index;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int* minor_number) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (minor_number == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *minor_number = card->minor;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (pci == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *pci = {};
+    pci->domain = card->pci_domain;
+    pci->bus = card->pci_bus;
+    pci->device = card->pci_device;
+    pci->pciDeviceId = kPciDeviceId;
+    pci->pciSubSystemId = kPciSubSystemId;
+    format_bus_id(*card, 4, pci->busIdLegacy);
+    format_bus_id(*card, 8, pci->busId);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_v2_t* pci) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (pci == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *pci = {};
+    pci->domain = card->pci_domain;
+    pci->bus = card->pci_bus;
+    pci->device = card->pci_device;
+    pci->pciDeviceId = kPciDeviceId;
+    pci->pciSubSystemId = kPciSubSystemId;
+    format_bus_id(*card, 4, pci->busId);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_v2_t* pci) {
+    return nvmlDeviceGetPciInfo_v2(device, pci);
+}
+
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (major == nullptr || minor == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *major = card->compute_major;
+    *minor = card->compute_minor;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (mode == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *mode = NVML_FEATURE_ENABLED;
+    return NVML_SUCCESS;
+}
+
+// Every card hangs on the one CPU that the simulated node has.
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevice_t device2,
+                                                 nvmlGpuTopologyLevel_t* level) {
+    const Card* card = nullptr;
+    for (nvmlDevice_t device : {device1, device2}) {
+        const nvmlReturn_t error = gpusim::find_card(device, &card);
+        if (error != NVML_SUCCESS) return error;
+    }
+    if (level == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *level = device1 == device2 ? NVML_TOPOLOGY_INTERNAL : NVML_TOPOLOGY_NODE;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int*, unsigned int*) {
+    return not_supported(device);
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int, unsigned long*,
+                                         nvmlAffinityScope_t) {
+    return not_supported(device);
+}
+
+nvmlReturn_t nvmlDeviceGetNumaNodeId(nvmlDevice_t device, unsigned int*) {
+    return not_supported(device);
+}

@@ -1,0 +1,41 @@
+// What libnvidia-ml.so.1 knows in one process: whether it is initialized, and which cards it shows.
+//
+// It only ever reads the shared state, so that it works on a read-only mount.
+// Thread rule: initialize and shut_down take a mutex; queries run without one, as long as no thread
+// shuts NVML down under another.
+#pragma once
+
+#include "api/nvidia/nvml.h"
+#include "gpusim/state/state.hpp"
+#include "gpusim/state/visible.hpp"
+
+// An nvmlDevice_t points to one. Handles stay valid for the life of the process.
+struct nvmlDevice_st {
+    int card;        // index into CardsFile::cards
+    unsigned index;  // as nvmlDeviceGetIndex gives it
+};
+
+namespace gpusim {
+
+struct Nvml {
+    State state;
+    CardList present;
+    nvmlDevice_st devices[kMaxCards];  // by card
+};
+
+extern constinit Nvml nvml;
+
+nvmlReturn_t initialize();
+nvmlReturn_t shut_down();
+
+// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED.
+nvmlReturn_t ready();
+
+// The card behind a handle: NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT for what is no
+// handle, NVML_ERROR_GPU_IS_LOST.
+nvmlReturn_t find_card(nvmlDevice_t device, const Card** card);
+
+// Copies `text` as NVML does: NVML_ERROR_INSUFFICIENT_SIZE when it does not fit whole.
+nvmlReturn_t copy_text(const char* text, char* out, unsigned length);
+
+}  // namespace gpusim

@@ -1,0 +1,133 @@
+// What is going on on a card: memory, processes, utilization, field values.
+#include <ctime>
+
+#include "gpusim/nvml/session.hpp"
+
+using gpusim::Card;
+using gpusim::nvml;
+
+namespace {
+
+constexpr unsigned kNoMigInstance = 0xFFFFFFFF;
+
+struct Memory {
+    std::uint64_t total;
+    std::uint64_t reserved;
+    std::uint64_t used;  // without reserved
+    std::uint64_t free;
+};
+
+nvmlReturn_t read_memory(nvmlDevice_t device, Memory* memory) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    // Without the decision lock the sum may mix two moments and overshoot; a card cannot.
+    const std::uint64_t capacity = gpusim::capacity_bytes(*card);
+    const std::uint64_t sum = gpusim::used_bytes(nvml.state, device->card);
+    const std::uint64_t used = sum < capacity ? sum : capacity;
+    *memory = {card->memory_bytes, card->reserved_bytes, used, capacity - used};
+    return NVML_SUCCESS;
+}
+
+void set_info(nvmlProcessInfo_v1_t& info, pid_t pid, std::uint64_t bytes) {
+    info = {static_cast<unsigned>(pid), bytes};
+}
+
+void set_info(nvmlProcessInfo_v2_t& info, pid_t pid, std::uint64_t bytes) {
+    info = {static_cast<unsigned>(pid), bytes, kNoMigInstance, kNoMigInstance};
+}
+
+// A process without a pid in this pid namespace is left out, as the real driver leaves it out.
+template <class Info>
+nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (count == nullptr || (infos == nullptr && *count > 0)) return NVML_ERROR_INVALID_ARGUMENT;
+    const unsigned room = *count;
+    unsigned found = 0;
+    for (int i = 0; i < gpusim::kMaxSlots; i++) {
+        const gpusim::Slot& slot = nvml.state.file->slots[i];
+        const std::uint64_t bytes = slot.bytes[device->card].load();
+        if (bytes == 0 && slot.contexts[device->card].load() == 0) continue;
+        const pid_t pid = gpusim::slot_owner(nvml.state, i);
+        if (pid == gpusim::kNobody || pid == gpusim::kInvisible) continue;
+        if (found < room) set_info(infos[found], pid, bytes);
+        found++;
+    }
+    *count = found;
+    return found <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
+}
+
+void read_field(const Card& card, nvmlFieldValue_t& field) {
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    field.timestamp = now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+    field.latencyUsec = 0;
+    field.value = {};
+    if (field.fieldId != NVML_FI_DEV_GET_GPU_RECOVERY_ACTION) {
+        field.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+        return;
+    }
+    field.nvmlReturn = NVML_SUCCESS;
+    field.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    field.value.uiVal = card.recovery_action.load();
+}
+
+}  // namespace
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+    Memory now = {};
+    if (const nvmlReturn_t error = read_memory(device, &now); error != NVML_SUCCESS) return error;
+    if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *memory = {now.total, now.free, now.used + now.reserved};
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+    Memory now = {};
+    if (const nvmlReturn_t error = read_memory(device, &now); error != NVML_SUCCESS) return error;
+    if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    *memory = {nvmlMemory_v2, now.total, now.reserved, now.free, now.used};
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
+                                                  nvmlProcessInfo_v1_t* infos) {
+    return list_processes(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_v2_t* infos) {
+    return list_processes(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_t* infos) {
+    return list_processes(device, count, infos);
+}
+
+// Nothing runs yet: this simulator has memory, not time.
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* utilization) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (utilization == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *utilization = {};
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (values == nullptr || count <= 0) return NVML_ERROR_INVALID_ARGUMENT;
+    for (int i = 0; i < count; i++)
+        read_field(*card, values[i]);
+    return NVML_SUCCESS;
+}

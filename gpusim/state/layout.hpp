@@ -1,0 +1,84 @@
+// The binary state that all processes of one simulated node share: the file `gpusim/cards`.
+//
+// Invariants:
+//  1. `cards` (but for its atomics) never changes after `gpusimctl create` renamed the root in
+//  place.
+//  2. A slot belongs to the process that holds the write lock on byte <slot index> of
+//  `gpusim/locks`.
+//     Without a holder a slot's content counts for nothing, whatever it says.
+//  3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
+//     kill at any instant leaves a valid file. It raises them under the decision lock.
+//  4. Slots change hands, and events are written, under the decision lock.
+// Thread rule: every atomic may be read by any thread of any process without a lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace gpusim {
+
+inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
+inline constexpr std::uint32_t kLayoutVersion = 1;
+
+inline constexpr int kMaxCards = 64;
+inline constexpr int kMaxSlots = 1024;
+inline constexpr int kMaxEvents = 256;
+
+inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
+
+// What the simulated driver says of itself.
+inline constexpr char kDriverVersion[] = "570.124.06";
+inline constexpr char kNvmlVersion[] = "12.570.124.06";
+inline constexpr int kCudaVersion = 12080;
+
+struct Card {
+    char uuid[48];   // "GPU-" and 36 characters
+    char model[96];  // as nvmlDeviceGetName gives it
+    std::uint64_t memory_bytes;
+    std::uint64_t reserved_bytes;  // the driver's own; never to be had by a process
+    std::uint64_t context_overhead_bytes;
+    std::uint32_t minor;
+    std::uint32_t pci_domain;
+    std::uint32_t pci_bus;
+    std::uint32_t pci_device;
+    std::int32_t compute_major;
+    std::int32_t compute_minor;
+    std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
+    std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
+};
+
+struct Event {
+    std::atomic<std::uint64_t> number;  // 1, 2, ...; 0 while the entry is being written
+    std::atomic<std::uint64_t> type;    // an nvmlEventType bit
+    std::atomic<std::uint64_t> data;
+    std::atomic<std::uint64_t> card;  // index into `cards`
+};
+
+struct Slot {
+    std::atomic<std::uint32_t> in_use;  // 0: never a live owner, so that readers need not ask
+    std::atomic<std::uint32_t> contexts[kMaxCards];
+    std::atomic<std::uint64_t> bytes[kMaxCards];  // whole granules, context overhead included
+};
+
+struct CardsFile {
+    char magic[8];
+    std::uint32_t version;
+    std::uint32_t card_count;
+    Card cards[kMaxCards];
+    std::atomic<std::uint32_t> event_bell;    // futex: changes with every event
+    std::atomic<std::uint64_t> events_total;  // number of the newest event
+    Event events[kMaxEvents];                 // event n is at n % kMaxEvents
+    Slot slots[kMaxSlots];
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
+static_assert(sizeof(Card) == 200);
+static_assert(offsetof(CardsFile, slots) % 8 == 0);
+
+inline std::uint64_t capacity_bytes(const Card& card) {
+    return card.memory_bytes - card.reserved_bytes;
+}
+
+}  // namespace gpusim

@@ -1,0 +1,164 @@
+#include "gpusim/state/state.hpp"
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace gpusim {
+namespace {
+
+struct ObjectQuery {
+    ElfW(Addr) address;
+    char* path;
+};
+
+int keep_path_if_inside(dl_phdr_info* info, std::size_t, void* data) {
+    auto* query = static_cast<ObjectQuery*>(data);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const auto& header = info->dlpi_phdr[i];
+        const ElfW(Addr) start = info->dlpi_addr + header.p_vaddr;
+        if (header.p_type != PT_LOAD || query->address < start) continue;
+        if (query->address - start >= header.p_memsz) continue;
+        if (realpath(info->dlpi_name, query->path) == nullptr) query->path[0] = '\0';
+        return 1;
+    }
+    return 0;
+}
+
+bool join(char (&out)[kMaxPath], const char* directory, const char* name) {
+    const int length = std::snprintf(out, sizeof out, "%s/%s", directory, name);
+    return length > 0 && length < kMaxPath;
+}
+
+OpenResult result_of_errno() {
+    return errno == EACCES || errno == EROFS || errno == EPERM ? OpenResult::not_permitted
+                                                               : OpenResult::absent;
+}
+
+OpenResult map_cards(const char* directory, Access access, CardsFile*& file) {
+    char path[kMaxPath];
+    if (!join(path, directory, "cards")) return OpenResult::absent;
+    const bool writable = access == Access::read_write;
+    const int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (fd < 0) return result_of_errno();
+    const bool right_size = lseek(fd, 0, SEEK_END) == static_cast<off_t>(sizeof(CardsFile));
+    void* memory = MAP_FAILED;
+    if (right_size) {
+        const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+        memory = mmap(nullptr, sizeof(CardsFile), protection, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (memory == MAP_FAILED) return OpenResult::foreign;
+    auto* mapped = static_cast<CardsFile*>(memory);
+    if (std::memcmp(mapped->magic, kMagic, sizeof kMagic) != 0 ||
+        mapped->version != kLayoutVersion || mapped->card_count > kMaxCards) {
+        munmap(memory, sizeof(CardsFile));
+        return OpenResult::foreign;
+    }
+    file = mapped;
+    return OpenResult::ok;
+}
+
+// statx, like dl_iterate_phdr below, is there since glibc 2.28; stat and dladdr would tie the
+// libraries to 2.33 and 2.34, and many images that are to load them are older.
+bool is_same_file(const char* path, int fd) {
+    struct statx a = {};
+    struct statx b = {};
+    return statx(AT_FDCWD, path, 0, STATX_INO, &a) == 0 &&
+           statx(fd, "", AT_EMPTY_PATH, STATX_INO, &b) == 0 && a.stx_ino == b.stx_ino &&
+           a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+}
+
+// A second descriptor of the same file could never be closed again, so a process that opens and
+// shuts NVML in a loop must get its first one back.
+OpenResult open_locks(const char* directory, Access access, int& locks_fd) {
+    char path[kMaxPath];
+    if (!join(path, directory, "locks")) return OpenResult::absent;
+    if (locks_fd >= 0 && is_same_file(path, locks_fd)) return OpenResult::ok;
+    const int fd = open(path, (access == Access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (fd < 0) return result_of_errno();
+    locks_fd = fd;
+    return OpenResult::ok;
+}
+
+}  // namespace
+
+bool find_directory(const void* symbol, char (&directory)[kMaxPath]) {
+    if (const char* set = std::getenv("GPUSIM_DIR"); set != nullptr && *set != '\0') {
+        return std::snprintf(directory, kMaxPath, "%s", set) < kMaxPath;
+    }
+    char object[PATH_MAX] = {};
+    ObjectQuery query = {reinterpret_cast<ElfW(Addr)>(symbol), object};
+    dl_iterate_phdr(keep_path_if_inside, &query);
+    char* slash = std::strrchr(object, '/');
+    if (slash == nullptr) return false;
+    *slash = '\0';
+    return join(directory, object, "gpusim");
+}
+
+OpenResult open_state(State& state, const char* directory, Access access) {
+    CardsFile* file = nullptr;
+    if (const OpenResult mapped = map_cards(directory, access, file); mapped != OpenResult::ok) {
+        return mapped;
+    }
+    if (const OpenResult locks = open_locks(directory, access, state.locks_fd);
+        locks != OpenResult::ok) {
+        munmap(file, sizeof(CardsFile));
+        return locks;
+    }
+    if (state.file != nullptr) munmap(state.file, sizeof(CardsFile));
+    state.file = file;
+    if (directory != state.directory) {
+        std::snprintf(state.directory, sizeof state.directory, "%s", directory);
+    }
+    return OpenResult::ok;
+}
+
+bool has_marker(const State& state, const Card& card) {
+    char path[kMaxPath];
+    const int length = std::snprintf(path, sizeof path, "%s/dev/nvidia%u", state.directory,
+                                     static_cast<unsigned>(card.minor));
+    return length > 0 && length < kMaxPath && access(path, F_OK) == 0;
+}
+
+pid_t slot_owner(const State& state, int slot) {
+    if (state.file->slots[slot].in_use.load() == 0) return kNobody;
+    return lock_holder(state.locks_fd, slot);
+}
+
+std::uint64_t used_bytes(const State& state, int card) {
+    std::uint64_t sum = 0;
+    for (int i = 0; i < kMaxSlots; i++) {
+        const std::uint64_t bytes = state.file->slots[i].bytes[card].load();
+        if (bytes != 0 && slot_owner(state, i) != kNobody) sum += bytes;
+    }
+    return sum;
+}
+
+int claim_slot(State& state) {
+    for (int i = 0; i < kMaxSlots; i++) {
+        if (slot_owner(state, i) != kNobody) continue;
+        Slot& slot = state.file->slots[i];
+        // Wiped before it is locked: a reader must not take what a dead owner left for the new
+        // one's.
+        slot.in_use.store(0);
+        for (int card = 0; card < kMaxCards; card++) {
+            slot.bytes[card].store(0);
+            slot.contexts[card].store(0);
+        }
+        if (!try_lock_byte(state.locks_fd, i)) continue;
+        slot.in_use.store(1);
+        return i;
+    }
+    return -1;
+}
+
+}  // namespace gpusim

@@ -1,0 +1,79 @@
+#include "gpusim/test_support/simulated_node.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace fs = std::filesystem;
+
+namespace gpusim {
+
+SimulatedNode::SimulatedNode(const std::string& yaml) {
+    std::string name = (fs::temp_directory_path() / "gpusim-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    scratch_ = name;
+    fs::permissions(scratch_, static_cast<fs::perms>(0755));
+    root_ = scratch_ / "driver";
+    auto cards = parse_cards({yaml, "test.yaml", ""});
+    if (!cards) throw std::runtime_error(cards.error());
+    cards_ = *cards;
+    const auto made = create_root({cards_, fs::path(TESSERA_BINARY_DIR) / "gpusim/lib", root_});
+    if (!made) throw std::runtime_error(made.error());
+    state_ = open_root(root_, Access::read_only).value();
+}
+
+// The descriptor may be closed here, for this process never is one that holds locks.
+SimulatedNode::~SimulatedNode() {
+    munmap(state_.file, sizeof(CardsFile));
+    close(state_.locks_fd);
+    std::error_code ignored;
+    fs::remove_all(scratch_, ignored);
+}
+
+fs::path SimulatedNode::library(const char* name) const {
+    return root_ / kLibraryDir / name;
+}
+
+fs::path SimulatedNode::state_directory() const {
+    return root_ / kLibraryDir / "gpusim";
+}
+
+int SimulatedNode::control(const std::string& arguments) const {
+    const std::string command =
+        TESSERA_BINARY_DIR "/bin/gpusimctl --root " + root_.string() + " " + arguments;
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void SimulatedNode::hide(unsigned minor) const {
+    fs::remove(state_directory() / "dev" / ("nvidia" + std::to_string(minor)));
+}
+
+Library::Library(const fs::path& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) throw std::runtime_error(dlerror());
+}
+
+void* Library::find(const char* symbol) const {
+    void* found = dlsym(handle_, symbol);
+    if (found == nullptr) throw std::runtime_error(dlerror());
+    return found;
+}
+
+std::string output_of(const std::string& command) {
+    std::FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("popen " + command);
+    std::string out;
+    std::array<char, 4096> buffer = {};
+    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+        out.append(buffer.data(), got);
+    }
+    pclose(pipe);
+    return out;
+}
+
+}  // namespace gpusim
