@@ -57,8 +57,8 @@ class Demo:
 
     def inspect(self, *arguments: str) -> str:
         """Shows `kubectl inspect gpushare`, run by the stock kubectl that finds our plugin."""
-        command = " ".join(["kubectl inspect gpushare", *arguments])
-        return self.show(command, self.stack.tessera(*arguments, program="kubectl-inspect-gpushare"))
+        words = ["inspect", "gpushare", *arguments]
+        return self.show(" ".join(["kubectl", *words]), self.stack.stock_kubectl(*words))
 
     def wait_running(self, selector: str, count: int) -> None:
         """Until `count` pods of the selector run."""
@@ -123,7 +123,7 @@ def too_large(demo: Demo) -> None:
     def refused() -> str:
         events = demo.cluster.kubectl("get", "events", "--field-selector",
                                       "involvedObject.name=too-large,reason=FailedScheduling",
-                                      "-o", "jsonpath={.items[*].message}")
+                                      "-o", "jsonpath={.items[0].message}")
         return events if "GPU Memory" in events else ""
     message = demo.cluster.wait_for("the event of too-large", refused, 20)
     demo.kubectl("get", "pod", "too-large")

@@ -12,7 +12,9 @@ import subprocess
 from collections.abc import Sequence
 from types import TracebackType
 
+from kube import binaries
 from kube.cluster import Cluster
+from kube.errors import CommandError
 from stack import builds, deploy
 from stack.gpu_node import GpuNode
 
@@ -51,11 +53,21 @@ class Stack:
                  trace: TracebackType | None) -> None:
         self.cluster.__exit__(kind, error, trace)
 
+    def stock_kubectl(self, *arguments: str) -> str:
+        """Runs kubectl as a user does who has our programs in his PATH: it finds our plugin there."""
+        path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
+        environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": path,
+                       "HOME": str(self.cluster.directory)}
+        return self._run([str(binaries.directory() / "kubectl"), *arguments], environment, True)
+
     def tessera(self, *arguments: str, program: str = "tessera", check: bool = True) -> str:
         """Runs our command line as cluster-admin and returns what it prints."""
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
-        done = subprocess.run([str(builds.program(program)), *arguments], env=environment, text=True,
-                              capture_output=True, timeout=30)
+        return self._run([str(builds.program(program)), *arguments], environment, check)
+
+    @staticmethod
+    def _run(command: list[str], environment: dict[str, str], check: bool) -> str:
+        done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=30)
         if check and done.returncode != 0:
-            raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stdout}{done.stderr}")
+            raise CommandError(command, done.returncode, done.stdout, done.stderr)
         return done.stdout

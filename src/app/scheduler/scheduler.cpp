@@ -17,6 +17,11 @@ constexpr std::int64_t kDoubtNs = 60 * kNsPerSecond;
 // The watch is normally milliseconds behind; reading earlier would only repeat it.
 constexpr std::int64_t kPatienceNs = 10 * kNsPerSecond;
 
+// kube-scheduler knows 0 to 10. The gap keeps the best node best when its own scorers, most of
+// which prefer the emptiest node, add theirs (deploy/scheduler/config.yaml has the weight).
+constexpr int kBestScore = 10;
+constexpr int kSecondScore = 7;
+
 bool bound_as(const PodFacts& pod, const Allocation& allocation) {
     return pod.node == allocation.node && pod.allocation && *pod.allocation == allocation;
 }
@@ -63,29 +68,36 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) const {
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
-    constexpr std::int64_t kNoFit = std::numeric_limits<std::int64_t>::max();
+    using Price =
+        std::pair<std::int64_t, std::int64_t>;  // the policy's, then the node's spare memory
+    constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
     std::vector<int> scores(args.names.size(), 0);
     const auto request = parse_pod_request(args.pod.containers);
     if (!request || request->empty()) return scores;
     const auto view = keeper_.view();
     Placer placer(*request, policy_);
-    std::vector<std::int64_t> prices(args.names.size(), kNoFit);
-    std::int64_t cheapest = kNoFit;
+    std::vector<Price> prices(args.names.size(), kNoFit);
+    Price cheapest = kNoFit;
     std::int64_t dearest = std::numeric_limits<std::int64_t>::min();
     for (std::size_t i = 0; i < args.names.size(); ++i) {
         const NodeView* node = view->find(args.names[i]);
         if (node == nullptr || !node->blocked.empty()) continue;
         const Fit* fit = placer.try_node(node->cards, node->inventory.unit);
         if (fit == nullptr) continue;
-        prices[i] = fit->price;
-        cheapest = std::min(cheapest, fit->price);
+        prices[i] = {fit->price, fit->spare};
+        cheapest = std::min(cheapest, prices[i]);
         dearest = std::max(dearest, fit->price);
     }
     for (std::size_t i = 0; i < prices.size(); ++i) {
-        if (prices[i] == kNoFit) continue;
-        const double span = static_cast<double>(dearest - cheapest);
-        const double above = static_cast<double>(dearest - prices[i]);
-        scores[i] = span == 0 ? 10 : static_cast<int>(10 * above / span);
+        if (prices[i] == cheapest && cheapest != kNoFit) {
+            scores[i] = kBestScore;
+        } else if (prices[i] != kNoFit && dearest > cheapest.first) {
+            const auto span = static_cast<double>(dearest - cheapest.first);
+            const auto below = static_cast<double>(dearest - prices[i].first);
+            scores[i] = static_cast<int>(kSecondScore * below / span);
+        } else if (prices[i] != kNoFit) {
+            scores[i] = kSecondScore;
+        }
     }
     return scores;
 }

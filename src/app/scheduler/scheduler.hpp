@@ -20,7 +20,8 @@ class Scheduler {
 
     // Every node of `args` is in exactly one list of the answer.
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args) const;
-    // Parallel to args.names; 10 is the best of these nodes, 0 the worst or one that does not fit.
+    // Parallel to args.names: 10 for the best of these nodes, 7 down to 0 for the others by price,
+    // 0 for one that does not fit.
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
     // Reserves, writes the one Binding, settles a lost answer. Safe to repeat.
     Result<> bind(const BindArgs& args);

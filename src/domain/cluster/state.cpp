@@ -51,7 +51,7 @@ void ClusterState::set_pod(const PodFacts& pod) {
     if (pod.allocation && pod.allocation->has_value()) {
         const Allocation& allocation = **pod.allocation;
         if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
-        hold(pod.node, {pod.uid, pod.name, Stage::seen, allocation, holds(allocation.containers)});
+        hold({pod.uid, pod.name, Stage::seen, allocation, holds(allocation.containers)});
     } else if (pod.allocation && pod.allocation->error().code == Code::unsupported) {
         nodes_[pod.node].unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
         blocked_by_[pod.uid] = pod.node;
@@ -59,7 +59,7 @@ void ClusterState::set_pod(const PodFacts& pod) {
     } else if (!pod.allocation && pod.legacy) {
         Allocation allocation = from_legacy(pod, nodes_[pod.node]);
         auto held = holds(allocation.containers);
-        hold(pod.node, {pod.uid, pod.name, Stage::seen, std::move(allocation), std::move(held)});
+        hold({pod.uid, pod.name, Stage::seen, std::move(allocation), std::move(held)});
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else {
         // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
@@ -133,7 +133,7 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     Allocation allocation{uid, node_name, request.front().gpu.dialect,
                           containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
-    hold(node_name, {uid, name, Stage::reserved, allocation, std::move(held)});
+    hold({uid, name, Stage::reserved, allocation, std::move(held)});
     return Reservation{Reservation::Kind::write, std::move(allocation)};
 }
 
@@ -142,7 +142,7 @@ void ClusterState::confirm(const PodUid& uid) {
     if (at == tenants_.end() || at->second->stage != Stage::reserved) return;
     Tenant tenant = *at->second;
     tenant.stage = Stage::bound;
-    hold(tenant.allocation.node, std::move(tenant));
+    hold(std::move(tenant));
 }
 
 void ClusterState::release(const PodUid& uid) {
@@ -163,7 +163,8 @@ const PendingPod* ClusterState::pending(const PodUid& uid) const {
     return at == pending_.end() ? nullptr : &at->second;
 }
 
-void ClusterState::hold(const NodeName& node, Tenant tenant) {
+void ClusterState::hold(Tenant tenant) {
+    const NodeName node = tenant.allocation.node;
     const auto held = tenants_.find(tenant.uid);
     if (held != tenants_.end()) {
         if (*held->second == tenant) return;

@@ -70,7 +70,7 @@ class ClusterState {
         std::map<PodUid, std::string> unreadable;  // pods whose allocation we cannot read
     };
 
-    void hold(const NodeName& node, Tenant tenant);
+    void hold(Tenant tenant);
     void drop(const PodUid& uid);
     void refresh(const NodeName& name);
     [[nodiscard]] NodeView build(const NodeState& node) const;

@@ -11,49 +11,54 @@ const Fit* Placer::try_node(std::span<const Card> cards, MemoryUnit unit) {
     fit_.cards.clear();
     fit_.price = 0;
     for (const ContainerRequest& container : request_) {
-        if (!place_container(container, cards, unit)) return nullptr;
+        const std::size_t first = fit_.cards.size();
+        for (int i = 0; i < container.gpu.gpus; ++i) {
+            if (!place_share(container, first, cards, unit)) return nullptr;
+        }
     }
+    fit_.spare = 0;
+    for (const Card& card : cards)
+        fit_.spare += card.free().count;
     return &fit_;
 }
 
-bool Placer::place_container(const ContainerRequest& container, std::span<const Card> cards,
-                             MemoryUnit unit) {
-    const std::size_t first = fit_.cards.size();
-    const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
-    for (int round = 0; round < container.gpu.gpus; ++round) {
-        int best = -1;
-        std::int64_t best_price = 0;
-        for (std::size_t i = 0; i < cards.size(); ++i) {
-            const Card& card = cards[i];
-            const Own& own = own_[i];
-            const Bytes ask = bytes_of(container.gpu.memory, unit, card.capacity);
-            const Bytes after = std::max(own.peak, own.running + ask);
-            const Percent cores = std::max(own.cores_peak, own.cores_running + container.gpu.cores);
-            if (!card.healthy || after > card.free()) continue;
-            if ((card.cores_held + cores).value > 100) continue;
-            if (whole && card.holders > 0) continue;
-            const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
-            if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end())
-                continue;
-            const std::int64_t price = policy_.price({card, own.peak, after});
-            if (best < 0 || price < best_price) {
-                best = static_cast<int>(i);
-                best_price = price;
-            }
-        }
-        if (best < 0) return false;
-        fit_.cards.push_back(best);
-        fit_.price += best_price;
-        Own& own = own_[static_cast<std::size_t>(best)];
-        const Bytes ask =
-            bytes_of(container.gpu.memory, unit, cards[static_cast<std::size_t>(best)].capacity);
-        own.peak = std::max(own.peak, own.running + ask);
-        own.cores_peak = std::max(own.cores_peak, own.cores_running + container.gpu.cores);
-        if (container.kind != ContainerKind::init) {
-            own.running += ask;
-            own.cores_running = own.cores_running + container.gpu.cores;
-        }
+Placer::Own Placer::with_share(const Own& own, const ContainerRequest& container, Bytes ask) {
+    Own after = own;
+    after.peak = std::max(own.peak, own.running + ask);
+    after.cores_peak = std::max(own.cores_peak, own.cores_running + container.gpu.cores);
+    if (container.kind != ContainerKind::init) {
+        after.running += ask;
+        after.cores_running = after.cores_running + container.gpu.cores;
     }
+    return after;
+}
+
+// One more card for `container`, whose cards so far stand in fit_.cards from `first` on.
+bool Placer::place_share(const ContainerRequest& container, std::size_t first,
+                         std::span<const Card> cards, MemoryUnit unit) {
+    const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
+    const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
+    int best = -1;
+    std::int64_t best_price = 0;
+    Own best_own;
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+        const Card& card = cards[i];
+        const Bytes ask = bytes_of(container.gpu.memory, unit, card.capacity);
+        const Own after = with_share(own_[i], container, ask);
+        if (!card.healthy || after.peak > card.free()) continue;
+        if ((card.cores_held + after.cores_peak).value > 100) continue;
+        if (whole && card.holders > 0) continue;
+        if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end()) continue;
+        const std::int64_t price = policy_.price({card, own_[i].peak, after.peak});
+        if (best >= 0 && price >= best_price) continue;
+        best = static_cast<int>(i);
+        best_price = price;
+        best_own = after;
+    }
+    if (best < 0) return false;
+    fit_.cards.push_back(best);
+    fit_.price += best_price;
+    own_[static_cast<std::size_t>(best)] = best_own;
     return true;
 }
 
@@ -81,6 +86,7 @@ const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
 Misfit Placer::explain(std::span<const Card> cards, MemoryUnit unit) const {
     if (cards.empty()) return {true, "no GPU on this node"};
     const GpuRequest& gpu = hardest(request_, unit);
+    Bytes largest;
     Bytes largest_free;
     int unhealthy = 0;
     int large_enough = 0;
@@ -90,14 +96,15 @@ Misfit Placer::explain(std::span<const Card> cards, MemoryUnit unit) const {
         unhealthy += card.healthy ? 0 : 1;
         large_enough += ask <= card.capacity ? 1 : 0;
         free_enough += card.healthy && ask <= card.free() ? 1 : 0;
+        largest = std::max(largest, card.capacity);
         largest_free = std::max(largest_free, card.free());
     }
     const std::string sick = unhealthy == 0 ? "" : fmt::format(", {} unhealthy", unhealthy);
     if (large_enough < gpu.gpus) {
         return {true,
-                fmt::format("Insufficient GPU Memory in one device: asked {}, and of {} cards {} "
-                            "are that large",
-                            asked(gpu, unit), cards.size(), large_enough)};
+                fmt::format("Insufficient GPU Memory in one device: asked {}, the largest of {} "
+                            "cards has {}, {} are large enough",
+                            asked(gpu, unit), cards.size(), to_string(largest), large_enough)};
     }
     if (free_enough < gpu.gpus) {
         return {false,

@@ -26,7 +26,8 @@ struct Misfit {
 // the node's card list (`gpus` of them each, flattened).
 struct Fit {
     std::vector<int> cards;
-    std::int64_t price = 0;
+    std::int64_t price = 0;  // of the policy
+    std::int64_t spare = 0;  // bytes free on the node: among equal prices the fuller node is better
 };
 
 // Places the containers greedily in order; each takes the cheapest distinct cards that can hold the
@@ -50,8 +51,9 @@ class Placer {
         Percent cores_peak;
     };
 
-    bool place_container(const ContainerRequest& container, std::span<const Card> cards,
-                         MemoryUnit unit);
+    static Own with_share(const Own& own, const ContainerRequest& container, Bytes ask);
+    bool place_share(const ContainerRequest& container, std::size_t first,
+                     std::span<const Card> cards, MemoryUnit unit);
 
     const PodRequest& request_;
     const Policy& policy_;
