@@ -33,7 +33,7 @@ Result<> read_names(od::value value, ExtenderArgs& args) {
     for (auto item : names) {
         std::string_view name;
         JSON_TRY(item.get_string().get(name));
-        args.names.emplace_back(name);
+        args.names.push_back(name);
     }
     return {};
 }
@@ -51,11 +51,10 @@ Result<> read_nodes(od::value value, ExtenderArgs& args) {
         JSON_TRY(item.get_object().get(node));
         std::string_view name;
         JSON_TRY(node["metadata"]["name"].get_string().get(name));
-        std::string owned(name);
         JSON_TRY(node.reset().error());
         std::string_view raw;
         JSON_TRY(node.raw_json().get(raw));
-        args.names.push_back(std::move(owned));
+        args.names.push_back(name);
         args.raws.push_back(raw);
     }
     return {};
@@ -107,10 +106,9 @@ Result<ExtenderArgs> read_extender_args(std::string& body) {
     for (auto field : root) {
         std::string_view key;
         JSON_TRY(field.unescaped_key().get(key));
-        const std::string owned_key(key);
         od::value value;
         JSON_TRY(field.value().get(value));
-        TRY_VOID(read_field(owned_key, value, args, seen));
+        TRY_VOID(read_field(key, value, args, seen));
     }
     if (!seen.pod) return fail(Code::invalid_argument, "arg or pod is nil");
     if (!seen.names && !seen.nodes) return fail(Code::invalid_argument, "cannot get node names");

@@ -13,13 +13,13 @@
 
 namespace tessera {
 
-// ExtenderArgs. Views point into the body that was parsed.
+// ExtenderArgs. Views point into the body that was parsed and into the parser of the calling
+// thread: they are good until that thread reads the next ones.
 struct ExtenderArgs {
     PodFacts pod;
-    bool full_objects = false;       // the nodes came as objects: answer with the same ones
-    std::vector<std::string> names;  // in the order of the request
-    std::vector<std::string_view>
-        raws;  // parallel to names when full_objects: the objects' JSON text
+    bool full_objects = false;            // the nodes came as objects: answer with the same ones
+    std::vector<std::string_view> names;  // in the order of the request
+    std::vector<std::string_view> raws;   // parallel to names when full_objects: the objects' text
 };
 
 // Errors are invalid_argument with gpushare's texts where it has one. `body` must outlive the

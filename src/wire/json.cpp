@@ -75,29 +75,42 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
     return document;
 }
 
+namespace {
+
+void append_escaped(std::string& out, char c) {
+    switch (c) {
+        case '"':
+            out += "\\\"";
+            return;
+        case '\\':
+            out += "\\\\";
+            return;
+        case '\n':
+            out += "\\n";
+            return;
+        case '\t':
+            out += "\\t";
+            return;
+        default:
+            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    }
+}
+
+bool must_escape(char c) {
+    return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+}
+
+}  // namespace
+
 void append_json_string(std::string& out, std::string_view text) {
     out += '"';
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) < 0x20) {
-                    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-                } else {
-                    out += c;
-                }
-        }
+    while (!text.empty()) {
+        const auto plain =
+            static_cast<std::size_t>(std::ranges::find_if(text, must_escape) - text.begin());
+        out += text.substr(0, plain);
+        if (plain == text.size()) break;
+        append_escaped(out, text[plain]);
+        text.remove_prefix(plain + 1);
     }
     out += '"';
 }

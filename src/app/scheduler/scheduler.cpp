@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/log.hpp"
 #include "wire/binding_annotations.hpp"
@@ -32,70 +33,104 @@ Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy,
                      std::function<std::int64_t()> unix_ns)
     : kube_(kube), keeper_(keeper), policy_(policy), unix_ns_(std::move(unix_ns)) {}
 
+namespace {
+
+// The rows of the nodes that are asked about. Looked up together, so that the cards of one node are
+// on their way from memory while another is weighed.
+std::vector<std::uint32_t> positions_of(const ClusterView& view, const ExtenderArgs& args) {
+    std::vector<std::uint32_t> positions(args.names.size());
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        positions[i] = view.position(args.names[i]);
+    }
+    return positions;
+}
+
+// Why the pod cannot go to a node, in the list that the scheduler wants it in.
+void explain(const Placer& placer, const ClusterView& view, std::uint32_t position,
+             std::string_view name, FilterAnswer& answer) {
+    if (position == NameIndex::kNone) {
+        answer.failed.emplace(name, fmt::format("node \"{}\" not found", name));
+        return;
+    }
+    const NodeView& node = *view.nodes()[position];
+    if (!node.blocked.empty()) {
+        answer.failed.emplace(name, node.blocked);
+    } else if (node.cards.empty()) {
+        answer.unresolvable.emplace(
+            name, fmt::format("The node {} is not for GPU share, need skip", name));
+    } else {
+        Misfit misfit = placer.explain(node.cards, node.inventory.unit);
+        auto& list = misfit.never ? answer.unresolvable : answer.failed;
+        list.emplace(name, std::move(misfit.reason));
+    }
+}
+
+}  // namespace
+
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) const {
     FilterAnswer answer;
     answer.fitting.reserve(args.names.size());
     const auto request = parse_pod_request(args.pod.containers);
     if (!request) {
-        for (const std::string& name : args.names) {
+        for (const std::string_view name : args.names) {
             answer.unresolvable.emplace(name, request.error().text);
         }
         return answer;
     }
+    if (request->empty()) {
+        answer.fitting.resize(args.names.size());
+        std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
+        return answer;
+    }
     const auto view = keeper_.view();
     Placer placer(*request, policy_);
-    for (std::size_t i = 0; i < args.names.size(); ++i) {
-        const std::string& name = args.names[i];
-        const NodeView* node = view->find(name);
-        if (request->empty()) {
-            answer.fitting.push_back(i);
-        } else if (node == nullptr) {
-            answer.failed.emplace(name, fmt::format("node \"{}\" not found", name));
-        } else if (!node->blocked.empty()) {
-            answer.failed.emplace(name, node->blocked);
-        } else if (node->cards.empty()) {
-            answer.unresolvable.emplace(
-                name, fmt::format("The node {} is not for GPU share, need skip", name));
-        } else if (placer.try_node(node->cards, node->inventory.unit) != nullptr) {
+    const auto positions = positions_of(*view, args);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const bool known = positions[i] != NameIndex::kNone;
+        if (known && placer.fits(view->rows()[positions[i]])) {
             answer.fitting.push_back(i);
         } else {
-            Misfit misfit = placer.explain(node->cards, node->inventory.unit);
-            auto& list = misfit.never ? answer.unresolvable : answer.failed;
-            list.emplace(name, std::move(misfit.reason));
+            explain(placer, *view, positions[i], args.names[i], answer);
         }
     }
     return answer;
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
-    using Price =
-        std::pair<std::int64_t, std::int64_t>;  // the policy's, then the node's spare memory
+    // The policy's, then the node's spare memory.
+    using Price = std::pair<std::int64_t, std::int64_t>;
     constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
+    constexpr std::size_t kAhead = 8;
     std::vector<int> scores(args.names.size(), 0);
     const auto request = parse_pod_request(args.pod.containers);
     if (!request || request->empty()) return scores;
     const auto view = keeper_.view();
+    const auto& rows = view->rows();
     Placer placer(*request, policy_);
     std::vector<Price> prices(args.names.size(), kNoFit);
     Price cheapest = kNoFit;
     std::int64_t dearest = std::numeric_limits<std::int64_t>::min();
-    for (std::size_t i = 0; i < args.names.size(); ++i) {
-        const NodeView* node = view->find(args.names[i]);
-        if (node == nullptr || !node->blocked.empty()) continue;
-        const Fit* fit = placer.try_node(node->cards, node->inventory.unit);
+    const auto positions = positions_of(*view, args);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (i + kAhead < positions.size() && positions[i + kAhead] != NameIndex::kNone) {
+            __builtin_prefetch(rows[positions[i + kAhead]].cards.data());
+        }
+        if (positions[i] == NameIndex::kNone || !rows[positions[i]].open) continue;
+        const Fit* fit = placer.try_node(rows[positions[i]].cards, rows[positions[i]].unit);
         if (fit == nullptr) continue;
-        prices[i] = {fit->price, fit->spare};
+        prices[i] = {fit->price, rows[positions[i]].spare.count};
         cheapest = std::min(cheapest, prices[i]);
         dearest = std::max(dearest, fit->price);
     }
     for (std::size_t i = 0; i < prices.size(); ++i) {
-        if (prices[i] == cheapest && cheapest != kNoFit) {
+        if (prices[i] == kNoFit) continue;
+        if (prices[i] == cheapest) {
             scores[i] = kBestScore;
-        } else if (prices[i] != kNoFit && dearest > cheapest.first) {
+        } else if (dearest > cheapest.first) {
             const auto span = static_cast<double>(dearest - cheapest.first);
             const auto below = static_cast<double>(dearest - prices[i].first);
             scores[i] = static_cast<int>(kSecondScore * below / span);
-        } else if (prices[i] != kNoFit) {
+        } else {
             scores[i] = kSecondScore;
         }
     }

@@ -29,11 +29,14 @@ void ClusterState::remove_node(const NodeName& name) {
     if (at == nodes_.end()) return;
     names_changed_ = true;
     // Its pods may still be listed for a while; if the node comes back they hold their cards again.
-    if (at->second.tenants.empty() && at->second.unreadable.empty()) {
-        nodes_.erase(at);
-    } else {
-        at->second.known = false;
-    }
+    at->second.known = false;
+    forget_if_unused(name);
+}
+
+void ClusterState::forget_if_unused(const NodeName& name) {
+    const auto at = nodes_.find(name);
+    if (at == nodes_.end() || at->second.known) return;
+    if (at->second.tenants.empty() && at->second.unreadable.empty()) nodes_.erase(at);
 }
 
 void ClusterState::set_pod(const PodFacts& pod) {
@@ -48,6 +51,7 @@ void ClusterState::set_pod(const PodFacts& pod) {
         return;
     }
     pending_.erase(pod.uid);
+    unblock(pod.uid);
     if (pod.allocation && pod.allocation->has_value()) {
         const Allocation& allocation = **pod.allocation;
         if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
@@ -71,11 +75,7 @@ void ClusterState::set_pod(const PodFacts& pod) {
 void ClusterState::remove_pod(const PodUid& uid) {
     pending_.erase(uid);
     drop(uid);
-    if (const auto blocked = blocked_by_.find(uid); blocked != blocked_by_.end()) {
-        nodes_[blocked->second].unreadable.erase(uid);
-        refresh(blocked->second);
-        blocked_by_.erase(blocked);
-    }
+    unblock(uid);
 }
 
 void ClusterState::keep_only_nodes(const std::set<NodeName>& names) {
@@ -185,7 +185,19 @@ void ClusterState::drop(const PodUid& uid) {
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
         node->second.tenants.erase(uid);
-        if (!node->second.known && node->second.tenants.empty()) nodes_.erase(node);
+        forget_if_unused(name);
+    }
+    refresh(name);
+}
+
+void ClusterState::unblock(const PodUid& uid) {
+    const auto at = blocked_by_.find(uid);
+    if (at == blocked_by_.end()) return;
+    const NodeName name = at->second;
+    blocked_by_.erase(at);
+    if (const auto node = nodes_.find(name); node != nodes_.end()) {
+        node->second.unreadable.erase(uid);
+        forget_if_unused(name);
     }
     refresh(name);
 }
@@ -234,29 +246,46 @@ NodeView ClusterState::build(const NodeState& node) const {
     return out;
 }
 
+void ClusterState::publish(std::size_t position, const NodeState& node) {
+    auto built = std::make_shared<const NodeView>(build(node));
+    PlacementRow row{.cards = built->cards, .unit = node.inventory.unit};
+    row.open = built->blocked.empty() && !built->cards.empty();
+    for (const Card& card : built->cards) {
+        row.largest_free = std::max(row.largest_free, card.free());
+        row.spare += card.free();
+    }
+    published_nodes_[position] = std::move(built);
+    published_rows_[position] = row;
+}
+
+void ClusterState::publish_all() {
+    std::vector<std::string> names;
+    std::vector<const NodeState*> known;
+    for (const auto& [name, node] : nodes_) {
+        if (!node.known) continue;
+        names.push_back(name.str());
+        known.push_back(&node);
+    }
+    published_nodes_.assign(known.size(), nullptr);
+    published_rows_.assign(known.size(), {});
+    for (std::size_t i = 0; i < known.size(); ++i)
+        publish(i, *known[i]);
+    index_ = std::make_shared<const NameIndex>(std::move(names));
+}
+
 std::shared_ptr<const ClusterView> ClusterState::view() {
     if (dirty_.empty() && !names_changed_) return view_;
     if (names_changed_) {
-        published_nodes_.clear();
-        auto index = std::make_shared<ClusterView::Index>();
-        for (const auto& [name, node] : nodes_) {
-            if (!node.known) continue;
-            published_nodes_.push_back(std::make_shared<const NodeView>(build(node)));
-        }
-        for (std::size_t i = 0; i < published_nodes_.size(); ++i) {
-            (*index)[published_nodes_[i]->inventory.name.str()] = i;
-        }
-        index_ = std::move(index);
+        publish_all();
     } else {
         for (const NodeName& name : dirty_) {
-            const auto at = index_->find(name.str());
-            if (at == index_->end()) continue;
-            published_nodes_[at->second] = std::make_shared<const NodeView>(build(nodes_.at(name)));
+            const std::uint32_t at = index_->find(name.str());
+            if (at != NameIndex::kNone) publish(at, nodes_.at(name));
         }
     }
     names_changed_ = false;
     dirty_.clear();
-    view_ = std::make_shared<const ClusterView>(published_nodes_, index_);
+    view_ = std::make_shared<const ClusterView>(published_nodes_, published_rows_, index_);
     return view_;
 }
 

@@ -72,8 +72,13 @@ class ClusterState {
 
     void hold(Tenant tenant);
     void drop(const PodUid& uid);
+    void unblock(const PodUid& uid);
+    // A node that left and that no pod names any more.
+    void forget_if_unused(const NodeName& name);
     void refresh(const NodeName& name);
     [[nodiscard]] NodeView build(const NodeState& node) const;
+    void publish_all();
+    void publish(std::size_t position, const NodeState& node);
     [[nodiscard]] Allocation from_legacy(const PodFacts& pod, const NodeState& node) const;
 
     std::map<NodeName, NodeState> nodes_;
@@ -85,7 +90,8 @@ class ClusterState {
     std::set<NodeName> dirty_;
     bool names_changed_ = true;
     std::vector<ClusterView::NodePtr> published_nodes_;
-    std::shared_ptr<const ClusterView::Index> index_;
+    std::vector<PlacementRow> published_rows_;  // parallel
+    std::shared_ptr<const NameIndex> index_;
     std::shared_ptr<const ClusterView> view_ = std::make_shared<ClusterView>();
 };
 

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "domain/allocation/allocation.hpp"
+#include "domain/cluster/name_index.hpp"
 #include "domain/cluster/node.hpp"
 
 namespace tessera {
@@ -47,35 +48,44 @@ struct PendingPod {
     Result<PodRequest> request;
 };
 
+// What placement reads of every node for every request, together and small; the rest is in
+// NodeView.
+struct PlacementRow {
+    std::span<const Card> cards;  // of the NodeView at the same position
+    Bytes largest_free;           // on one healthy card
+    Bytes spare;                  // free on all cards: among equal prices the fuller node is better
+    MemoryUnit unit = MemoryUnit::gib;
+    bool open = false;  // has cards and is not blocked
+};
+
 class ClusterView {
   public:
     using NodePtr = std::shared_ptr<const NodeView>;
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const {
-            return std::hash<std::string_view>{}(text);
-        }
-    };
-    using Index = std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>;
 
     ClusterView() = default;
-    // `index` maps the names of `nodes` to their positions.
-    ClusterView(std::vector<NodePtr> nodes, std::shared_ptr<const Index> index)
-        : nodes_(std::move(nodes)), index_(std::move(index)) {}
+    // `rows` and the positions in `index` are parallel to `nodes`.
+    ClusterView(std::vector<NodePtr> nodes, std::vector<PlacementRow> rows,
+                std::shared_ptr<const NameIndex> index)
+        : nodes_(std::move(nodes)), rows_(std::move(rows)), index_(std::move(index)) {}
 
+    // NameIndex::kNone when the node is unknown.
+    [[nodiscard]] std::uint32_t position(std::string_view name) const {
+        return index_ ? index_->find(name) : NameIndex::kNone;
+    }
     // Null when the node is unknown. The pointer lives as long as this view.
     [[nodiscard]] const NodeView* find(std::string_view name) const {
-        if (!index_) return nullptr;
-        const auto at = index_->find(name);
-        return at == index_->end() ? nullptr : nodes_[at->second].get();
+        const std::uint32_t at = position(name);
+        return at == NameIndex::kNone ? nullptr : nodes_[at].get();
     }
 
     // Ascending by name.
     [[nodiscard]] const std::vector<NodePtr>& nodes() const { return nodes_; }
+    [[nodiscard]] const std::vector<PlacementRow>& rows() const { return rows_; }
 
   private:
     std::vector<NodePtr> nodes_;
-    std::shared_ptr<const Index> index_;
+    std::vector<PlacementRow> rows_;
+    std::shared_ptr<const NameIndex> index_;
 };
 
 }  // namespace tessera

@@ -3,11 +3,10 @@
 namespace tessera {
 namespace {
 
-class Binpack final : public Policy {
-  public:
-    [[nodiscard]] std::string_view name() const override { return "binpack"; }
+struct Binpack {
+    static constexpr std::string_view kName = "binpack";
 
-    [[nodiscard]] std::int64_t price(const Candidate& candidate) const override {
+    static std::int64_t price(const Candidate& candidate) {
         return (candidate.card.free() - candidate.own_after).count;
     }
 };
@@ -15,7 +14,7 @@ class Binpack final : public Policy {
 }  // namespace
 
 const Policy& binpack_policy() {
-    static const Binpack policy;
+    static const PolicyOf<Binpack> policy;
     return policy;
 }
 

@@ -6,19 +6,37 @@
 
 namespace tessera {
 
+Placer::Placer(const PodRequest& request, const Policy& policy)
+    : request_(request),
+      policy_(policy),
+      only_memory_(request.size() == 1 && request.front().gpu.gpus == 1 &&
+                   request.front().gpu.cores.value == 0 &&
+                   request.front().gpu.memory.kind != MemoryAsk::Kind::whole_card) {}
+
+bool Placer::fits(const PlacementRow& row) {
+    if (!row.open) return false;
+    if (!only_memory_) return try_node(row.cards, row.unit) != nullptr;
+    return bytes_of(request_.front().gpu.memory, row.unit, {}) <= row.largest_free;
+}
+
 const Fit* Placer::try_node(std::span<const Card> cards, MemoryUnit unit) {
-    own_.assign(cards.size(), Own{});
     fit_.cards.clear();
     fit_.price = 0;
+    if (only_memory_) {
+        const Bytes ask = bytes_of(request_.front().gpu.memory, unit, {});
+        const PricedCard best = policy_.cheapest(cards, ask);
+        if (best.card < 0) return nullptr;
+        fit_.cards.push_back(best.card);
+        fit_.price = best.price;
+        return &fit_;
+    }
+    own_.assign(cards.size(), Own{});
     for (const ContainerRequest& container : request_) {
         const std::size_t first = fit_.cards.size();
         for (int i = 0; i < container.gpu.gpus; ++i) {
             if (!place_share(container, first, cards, unit)) return nullptr;
         }
     }
-    fit_.spare = 0;
-    for (const Card& card : cards)
-        fit_.spare += card.free().count;
     return &fit_;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "domain/allocation/allocation.hpp"
-#include "domain/cluster/node.hpp"
+#include "domain/cluster/view.hpp"
 #include "domain/placement/policy.hpp"
 
 namespace tessera {
@@ -27,7 +27,6 @@ struct Misfit {
 struct Fit {
     std::vector<int> cards;
     std::int64_t price = 0;  // of the policy
-    std::int64_t spare = 0;  // bytes free on the node: among equal prices the fuller node is better
 };
 
 // Places the containers greedily in order; each takes the cheapest distinct cards that can hold the
@@ -35,7 +34,10 @@ struct Fit {
 // node.
 class Placer {
   public:
-    Placer(const PodRequest& request, const Policy& policy) : request_(request), policy_(policy) {}
+    Placer(const PodRequest& request, const Policy& policy);
+
+    // Whether try_node would find a fit. Answered from the row alone where that is enough.
+    bool fits(const PlacementRow& row);
 
     // The best fit on these cards, or nothing. The result is valid until the next call.
     const Fit* try_node(std::span<const Card> cards, MemoryUnit unit);
@@ -57,6 +59,8 @@ class Placer {
 
     const PodRequest& request_;
     const Policy& policy_;
+    // One share of bytes and nothing else is asked: the largest free share of a node decides.
+    const bool only_memory_;
     std::vector<Own> own_;
     Fit fit_;
 };

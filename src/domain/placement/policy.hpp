@@ -18,6 +18,12 @@ struct Candidate {
     Bytes own_after;   // and would hold with the share
 };
 
+// A card of a node and its price; no card when `card` is -1.
+struct PricedCard {
+    int card = -1;
+    std::int64_t price = 0;
+};
+
 // Immutable; may be called by many threads at once.
 class Policy {
   public:
@@ -27,6 +33,30 @@ class Policy {
     // The price of putting the share there, in any unit of the policy's own: the cheapest card
     // wins, the lowest index among equals, and the node with the lowest sum over a pod's shares.
     [[nodiscard]] virtual std::int64_t price(const Candidate& candidate) const = 0;
+    // The cheapest card that has `ask` free, for a pod that asks for nothing else: the usual case,
+    // asked of every node for every pod.
+    [[nodiscard]] virtual PricedCard cheapest(std::span<const Card> cards, Bytes ask) const = 0;
+};
+
+// A Policy from a Rule, which supplies kName and a static price(Candidate): the loop over the cards
+// is compiled for each rule, since a virtual call per card is most of what a request costs
+// otherwise.
+template <class Rule>
+class PolicyOf final : public Policy {
+  public:
+    [[nodiscard]] std::string_view name() const override { return Rule::kName; }
+    [[nodiscard]] std::int64_t price(const Candidate& candidate) const override {
+        return Rule::price(candidate);
+    }
+    [[nodiscard]] PricedCard cheapest(std::span<const Card> cards, Bytes ask) const override {
+        PricedCard best;
+        for (std::size_t i = 0; i < cards.size(); ++i) {
+            if (!cards[i].healthy || ask > cards[i].free()) continue;
+            const std::int64_t price = Rule::price({cards[i], {}, ask});
+            if (best.card < 0 || price < best.price) best = {static_cast<int>(i), price};
+        }
+        return best;
+    }
 };
 
 struct PolicyRow {

@@ -1,0 +1,252 @@
+// `./dev bench extender`: the real tessera-controller over loopback HTTP, fed by an API server that
+// knows a large cluster, asked as kube-scheduler asks. "floor" is the same bytes against a server
+// that does no work, in the same run: what the transport alone costs on this machine.
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "base/check.hpp"
+#include "testing/bench/cluster_text.hpp"
+#include "testing/bench/figure.hpp"
+#include "testing/bench/raw_http.hpp"
+
+extern char** environ;
+
+namespace tessera::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRounds = 400;
+constexpr int kFullRounds = 30;
+constexpr int kBinds = 300;
+
+double ms_since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+// Enough of an API server: lists in pages, watches that stay silent, single pods, bindings, and
+// "/floor".
+class FakeApi {
+  public:
+    explicit FakeApi(const ClusterText& text) : text_(text), listener_(listen_anywhere()) {
+        acceptor_ = std::thread([this] {
+            for (int fd = 0; (fd = accept_from(listener_)) >= 0;) {
+                std::thread([this, fd] { serve(fd); }).detach();
+            }
+        });
+        acceptor_.detach();
+    }
+    [[nodiscard]] int port() const { return listener_.port; }
+
+  private:
+    void serve(int fd) const {
+        Wire wire(fd);
+        while (true) {
+            const Wire::Message request = wire.receive();
+            if (request.head.empty()) return;
+            const std::string line = request.head.substr(0, request.head.find("\r\n"));
+            if (line.find("watch=1") != std::string::npos) {
+                wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                wire.receive();  // until the other side closes
+                return;
+            }
+            wire.send(reply(line, request.body));
+        }
+    }
+
+    [[nodiscard]] std::string reply(const std::string& line, const std::string& body) const {
+        if (line.starts_with("POST /floor")) return answer(200, body);
+        if (line.starts_with("POST")) return answer(201, "{}");
+        const std::size_t at = line.find("continue=");
+        const std::size_t first = at == std::string::npos ? 0 : std::stoul(line.substr(at + 9));
+        if (line.starts_with("GET /api/v1/nodes")) {
+            return answer(200, list_page("NodeList", text_.nodes, first, 500));
+        }
+        if (line.starts_with("GET /api/v1/pods")) {
+            return answer(200, list_page("PodList", text_.pods, first, 500));
+        }
+        // GET /api/v1/namespaces/default/pods/NAME: the uid is made of the name.
+        const std::size_t begin = line.rfind('/', line.rfind(" HTTP")) + 1;
+        const std::string name = line.substr(begin, line.rfind(' ') - begin);
+        return answer(200, pending_pod(name, "uid-" + name, 3));
+    }
+
+    const ClusterText& text_;
+    Listener listener_;
+    std::thread acceptor_;
+};
+
+// A running controller that has the whole cluster in view.
+class Controller {
+  public:
+    Controller(const std::string& program, int api_port) : port_(free_port()) {
+        path_ =
+            std::filesystem::temp_directory_path() / fmt::format("extender-bench-{}", ::getpid());
+        std::ofstream(path_) << fmt::format(
+            "{{current-context: x, contexts: [{{name: x, context: {{cluster: c, user: u}}}}], "
+            "users: "
+            "[{{name: u, user: {{token: t}}}}], clusters: [{{name: c, cluster: {{server: "
+            "\"http://127.0.0.1:{}\"}}}}]}}",
+            api_port);
+        const std::string kubeconfig = "--kubeconfig=" + path_.string();
+        const std::string port = fmt::format("--port={}", port_);
+        std::vector<char*> arguments = {const_cast<char*>(program.c_str()),
+                                        const_cast<char*>(kubeconfig.c_str()),
+                                        const_cast<char*>(port.c_str()), nullptr};
+        TESSERA_CHECK(
+            ::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments.data(), environ) == 0,
+            "start tessera-controller");
+        wait_ready();
+    }
+    Controller(const Controller&) = delete;
+    Controller& operator=(const Controller&) = delete;
+    ~Controller() {
+        ::kill(pid_, SIGTERM);
+        ::waitpid(pid_, nullptr, 0);
+        std::filesystem::remove(path_);
+    }
+
+    [[nodiscard]] int port() const { return port_; }
+
+    [[nodiscard]] double rss_mb() const {
+        std::ifstream status(fmt::format("/proc/{}/status", pid_));
+        for (std::string line; std::getline(status, line);) {
+            if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+        }
+        return 0;
+    }
+
+  private:
+    void wait_ready() const {
+        const auto begin = Clock::now();
+        while (ms_since(begin) < 120'000) {
+            const int fd = connect_to(port_);
+            if (fd >= 0) {
+                Wire wire(fd);
+                wire.send(get("/readyz"));
+                if (wire.receive().head.starts_with("HTTP/1.1 200")) return;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        TESSERA_CHECK(false, "the controller is ready within two minutes");
+    }
+
+    int port_;
+    pid_t pid_ = 0;
+    std::filesystem::path path_;
+};
+
+std::string names_json(std::vector<std::string> names, std::mt19937& random) {
+    std::ranges::shuffle(names, random);
+    std::string out = "[";
+    for (const std::string& name : names)
+        out += (out.size() > 1 ? ",\"" : "\"") + name + "\"";
+    return out + "]";
+}
+
+double timed(Wire& wire, const std::string& request, const char* must_contain) {
+    const auto begin = Clock::now();
+    wire.send(request);
+    const Wire::Message reply = wire.receive();
+    const double took = ms_since(begin);
+    TESSERA_CHECK(reply.body.find(must_contain) != std::string::npos,
+                  "the answer is the right one");
+    return took;
+}
+
+struct Samples {
+    std::vector<double> filter, prioritize, both, floor;
+};
+
+// Asks for pods of 1 to 80 GiB, as names or with the whole objects.
+Samples ask(int port, int api_port, const ClusterText& text, bool full, int rounds) {
+    std::mt19937 random(7);
+    Wire wire(connect_to(port));
+    Wire floor(connect_to(api_port));
+    std::string objects;
+    if (full) objects = list_page("NodeList", text.nodes, 0, text.nodes.size());
+    Samples samples;
+    for (int i = 0; i < rounds; ++i) {
+        const std::string pod = pending_pod(fmt::format("p{}", i), fmt::format("u{}", i),
+                                            1 + static_cast<int>(random() % 40));
+        const std::string body =
+            full ? fmt::format(R"({{"Pod":{},"Nodes":{},"NodeNames":null}})", pod, objects)
+                 : fmt::format(R"({{"Pod":{},"Nodes":null,"NodeNames":{}}})", pod,
+                               names_json(text.names, random));
+        const double filter =
+            timed(wire, post("/gpushare-scheduler/filter", body), R"("Error":"")");
+        const double prioritize =
+            timed(wire, post("/gpushare-scheduler/prioritize", body), R"("Score":10)");
+        samples.filter.push_back(filter);
+        samples.prioritize.push_back(prioritize);
+        samples.both.push_back(filter + prioritize);
+        samples.floor.push_back(2 * timed(floor, post("/floor", body), "Pod"));
+    }
+    return samples;
+}
+
+std::vector<double> bind(int port, const ClusterText& text) {
+    Wire wire(connect_to(port));
+    std::vector<double> samples;
+    std::mt19937 random(11);
+    for (int i = 0; i < kBinds; ++i) {
+        const std::string& node = text.names[random() % text.names.size()];
+        const std::string body = fmt::format(
+            R"({{"PodName":"b{}","PodNamespace":"default","PodUID":"uid-b{}","Node":"{}"}})", i, i,
+            node);
+        samples.push_back(timed(wire, post("/gpushare-scheduler/bind", body), R"("Error":)"));
+    }
+    return samples;
+}
+
+void show(const std::string& what, const std::vector<double>& samples) {
+    shown(what + " p50", quantile(samples, 0.5), "ms");
+    shown(what + " p99", quantile(samples, 0.99), "ms");
+}
+
+bool run(const std::string& program, int nodes) {
+    const ClusterText text = make_cluster({.nodes = nodes});
+    const FakeApi& api = *new FakeApi(text);  // its threads end with the process
+    const Controller controller(program, api.port());
+    const std::string at = fmt::format("{} nodes x 8 GPUs, {} pods: ", nodes, text.pods.size());
+    const double loaded = controller.rss_mb();
+    const Samples names = ask(controller.port(), api.port(), text, false, kRounds);
+    show(at + "names: filter", names.filter);
+    show(at + "names: prioritize", names.prioritize);
+    show(at + "names: floor of both", names.floor);
+    bool holds =
+        at_most(at + "names: filter+prioritize p99", 1.0, quantile(names.both, 0.99), "ms");
+    show(at + "bind", bind(controller.port(), text));
+    holds &= at_most(at + "RSS in names mode", 200, std::max(loaded, controller.rss_mb()), "MB");
+    const Samples full = ask(controller.port(), api.port(), text, true, kFullRounds);
+    show(at + "full objects: filter", full.filter);
+    show(at + "full objects: prioritize", full.prioritize);
+    show(at + "full objects: floor of both", full.floor);
+    shown(at + "RSS after full objects", controller.rss_mb(), "MB");
+    return holds;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        fmt::print(stderr, "usage: extender_bench TESSERA_CONTROLLER\n");
+        return 2;
+    }
+    fmt::print("figure | goal | measured | holds\n");
+    bool holds = true;
+    for (const int nodes : {1000, 5000})
+        holds &= tessera::bench::run(argv[1], nodes);
+    return holds ? 0 : 1;
+}

@@ -1,0 +1,46 @@
+// HTTP/1.1 over a loopback socket with nothing around it, so that a benchmark times the other side.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tessera::bench {
+
+// A connected loopback socket that reads and writes whole messages. Failures end the benchmark.
+class Wire {
+  public:
+    explicit Wire(int fd) : fd_(fd) {}
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
+    ~Wire();
+
+    void send(std::string_view bytes) const;
+    // Header and body of the next message (Content-Length or none); empty when the peer closed.
+    struct Message {
+        std::string head;
+        std::string body;
+    };
+    Message receive();
+
+  private:
+    int fd_;
+    std::string rest_;
+};
+
+// Port of a listening loopback socket, and the socket.
+struct Listener {
+    int fd = -1;
+    int port = 0;
+};
+Listener listen_anywhere();
+int accept_from(const Listener& listener);
+int connect_to(int port);
+// A port that was free a moment ago.
+int free_port();
+
+// The bytes of a request and of an answer.
+std::string post(std::string_view path, std::string_view body);
+std::string get(std::string_view path);
+std::string answer(int status, std::string_view body);
+
+}  // namespace tessera::bench
