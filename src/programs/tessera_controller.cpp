@@ -54,7 +54,7 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
                                {"address", config.listen},
                                {"port", port},
                                {"policy", config.policy}});
-    server.serve(stop);
+    server.serve(std::move(stop));
     return {};
 }
 

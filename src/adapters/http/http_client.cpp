@@ -1,6 +1,7 @@
 #include <httplib.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <poll.h>
 
 #include <mutex>
 #include <utility>
@@ -87,6 +88,14 @@ tl::unexpected<Error> no_answer(const HttpEndpoint& endpoint, httplib::Error err
                 origin(endpoint) + " does not answer: " + httplib::to_string(error));
 }
 
+// An idle connection has nothing to read. Where there is something, it is the server's goodbye,
+// which the library takes for life: a request written to it would be lost.
+bool is_usable(const httplib::Client& client) {
+    if (client.is_socket_open() == 0) return false;
+    pollfd entry{client.socket(), POLLIN, 0};
+    return ::poll(&entry, 1, 0) == 0;
+}
+
 }  // namespace
 
 class HttpClient::Impl {
@@ -94,16 +103,16 @@ class HttpClient::Impl {
     explicit Impl(HttpEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
 
     Result<HttpResponse> send(const HttpRequest& request, std::chrono::milliseconds deadline) {
-        ClientPtr client = take();
-        client->set_connection_timeout(deadline);
-        client->set_read_timeout(deadline);
-        client->set_write_timeout(deadline);
-        httplib::Request out = message(endpoint_, request);
-        httplib::Response in;
-        httplib::Error error = httplib::Error::Success;
-        if (!client->send(out, in, error)) return no_answer(endpoint_, error);
-        give_back(std::move(client));
-        return HttpResponse{.status = in.status, .body = std::move(in.body)};
+        ClientPtr idle = take_idle();
+        const bool reused = idle != nullptr;
+        Attempt attempt =
+            try_once(reused ? std::move(idle) : connect(endpoint_), request, deadline);
+        // Closed by the server just now: it has not read the whole request, so it did nothing.
+        if (reused && attempt.error == httplib::Error::Write) {
+            attempt = try_once(connect(endpoint_), request, deadline);
+        }
+        if (attempt.error != httplib::Error::Success) return no_answer(endpoint_, attempt.error);
+        return std::move(attempt.response);
     }
 
     Result<HttpResponse> stream(const std::string& path,
@@ -137,16 +146,41 @@ class HttpClient::Impl {
     }
 
   private:
-    ClientPtr take() {
-        {
-            const std::scoped_lock lock(mutex_);
-            if (!idle_.empty()) {
-                ClientPtr client = std::move(idle_.back());
-                idle_.pop_back();
-                return client;
-            }
+    struct Attempt {
+        httplib::Error error = httplib::Error::Success;
+        HttpResponse response;
+    };
+
+    Attempt try_once(ClientPtr client, const HttpRequest& request,
+                     std::chrono::milliseconds deadline) {
+        client->set_connection_timeout(deadline);
+        client->set_read_timeout(deadline);
+        client->set_write_timeout(deadline);
+        httplib::Request out = message(endpoint_, request);
+        httplib::Response in;
+        Attempt attempt;
+        if (!client->send(out, in, attempt.error)) {
+            if (attempt.error == httplib::Error::Success) attempt.error = httplib::Error::Unknown;
+            return attempt;
         }
-        return connect(endpoint_);
+        attempt.error = httplib::Error::Success;
+        attempt.response.status = in.status;
+        attempt.response.body = std::move(in.body);
+        give_back(std::move(client));
+        return attempt;
+    }
+
+    // Null when none is good any more.
+    ClientPtr take_idle() {
+        std::vector<ClientPtr> dead;  // closed without the lock
+        const std::scoped_lock lock(mutex_);
+        while (!idle_.empty()) {
+            ClientPtr client = std::move(idle_.back());
+            idle_.pop_back();
+            if (is_usable(*client)) return client;
+            dead.push_back(std::move(client));
+        }
+        return nullptr;
     }
 
     void give_back(ClientPtr client) {

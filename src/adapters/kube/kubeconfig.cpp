@@ -1,7 +1,6 @@
 #include "adapters/kube/kubeconfig.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstdlib>
@@ -9,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+
+#include "adapters/os/base64.hpp"
 
 namespace tessera {
 namespace {
@@ -26,17 +27,6 @@ Result<std::string> read_file(const std::string& path) {
     return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-Result<std::string> decode_base64(const std::string& text, std::string_view field) {
-    std::string out(text.size() / 4 * 3 + 3, '\0');
-    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-    if (size < 0) return bad(fmt::format("kubeconfig: {} is not base64", field));
-    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-    out.resize(static_cast<std::size_t>(size) - padding);
-    return out;
-}
-
 std::string text_of(const YAML::Node& node, const char* key) {
     const YAML::Node value = node[key];
     return value && value.IsScalar() ? value.as<std::string>() : std::string();
@@ -46,7 +36,11 @@ std::string text_of(const YAML::Node& node, const char* key) {
 Result<std::string> pem_of(const YAML::Node& node, const std::string& key,
                            const std::string& directory) {
     const std::string data = text_of(node, (key + "-data").c_str());
-    if (!data.empty()) return decode_base64(data, key + "-data");
+    if (!data.empty()) {
+        auto pem = decode_base64(data);
+        if (!pem) return bad(fmt::format("kubeconfig: {}-data is not base64", key));
+        return *std::move(pem);
+    }
     const std::string path = text_of(node, key.c_str());
     if (path.empty()) return std::string();
     return read_file((std::filesystem::path(directory) / path).string());

@@ -1,25 +1,14 @@
 #include "adapters/kubelet/device_checkpoint.hpp"
 
-#include <openssl/evp.h>
-
 #include <fstream>
 #include <iterator>
 
+#include "adapters/os/base64.hpp"
 #include "kubelet/deviceplugin.pb.h"
 #include "wire/kubelet_checkpoint.hpp"
 
 namespace tessera {
 namespace {
-
-std::string decode_base64(const std::string& text) {
-    std::string out(text.size() / 4 * 3 + 3, '\0');
-    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-    out.resize(size < 0 ? 0 : static_cast<std::size_t>(size) - padding);
-    return out;
-}
 
 class Checkpoint final : public DeviceHolders {
   public:
@@ -38,7 +27,8 @@ class Checkpoint final : public DeviceHolders {
                                 std::move(entry.ids),
                                 {}};
             v1beta1::ContainerAllocateResponse response;
-            if (response.ParseFromString(decode_base64(entry.allocate_response))) {
+            const auto bytes = decode_base64(entry.allocate_response);
+            if (bytes && response.ParseFromString(*bytes)) {
                 for (const auto& device : response.cdi_devices()) {
                     holder.cdi_devices.push_back(device.name());
                 }

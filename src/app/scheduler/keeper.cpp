@@ -35,7 +35,7 @@ void Keeper::run() {
             if (queue_.empty()) return;
             batch.swap(queue_);
         }
-        for (Change& change : batch)
+        for (const Change& change : batch)
             change(state_);
         auto published = state_.view();
         const std::scoped_lock lock(view_mutex_);
