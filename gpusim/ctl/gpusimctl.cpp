@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,8 @@ namespace {
 constexpr int kUsageStatus = 2;
 constexpr char kDefaultRoot[] = "/run/nvidia/driver";
 constexpr std::uint64_t kXidFallenOffTheBus = 79;
+// Faults that an application causes: the card is good for the next one (NVIDIA's Xid catalogue).
+constexpr std::uint64_t kApplicationXids[] = {13, 31, 43, 45, 68, 109};
 
 struct Arguments {
     fs::path root;     // --root, else $GPUSIM_ROOT, else kDefaultRoot
@@ -127,8 +130,12 @@ Done xid(const Arguments& arguments) {
     if (!parse_number(arguments.words[1], &code)) {
         return tl::unexpected(fmt::format("\"{}\" is no Xid", arguments.words[1]));
     }
-    return change_card(arguments, [code](gpusim::CardsFile& file, int card) {
-        file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_GPU_RESET);
+    const bool wants_reset = std::find(std::begin(kApplicationXids), std::end(kApplicationXids),
+                                       code) == std::end(kApplicationXids);
+    return change_card(arguments, [code, wants_reset](gpusim::CardsFile& file, int card) {
+        if (wants_reset) {
+            file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_GPU_RESET);
+        }
         gpusim::append_event(file, {card, nvmlEventTypeXidCriticalError, code});
     });
 }
@@ -164,8 +171,8 @@ constexpr Command kCommands[] = {
      create},
     {"cdi", "[ROOT]", 0, 1, "print the CDI specification of a root", cdi},
     {"show", "[ROOT]", 0, 1, "print cards, memory in use and live processes", show},
-    {"xid", "CARD CODE", 2, 2, "report a critical Xid; the card wants a reset until `recover`",
-     xid},
+    {"xid", "CARD CODE", 2, 2,
+     "report an Xid; unless applications cause it, the card wants a reset until `recover`", xid},
     {"ecc", "CARD [single|double]", 1, 2, "report an ECC error (double)", ecc},
     {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
     {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},

@@ -42,7 +42,9 @@ std::optional<Suffix> read_suffix(std::string_view text) {
         if (suffix.text == text) return suffix;
     }
     if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return std::nullopt;
-    text.remove_prefix(text[1] == '+' ? 2 : 1);
+    const bool plus = text[1] == '+';
+    text.remove_prefix(plus ? 2 : 1);
+    if (plus && text.starts_with('-')) return std::nullopt;
     int exponent = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;

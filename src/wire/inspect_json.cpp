@@ -46,6 +46,9 @@ std::string write_inspect(std::span<const NodeView* const> nodes) {
                     total += card.capacity.count / unit;
                     used += units_up(card.held, unit);
                 }
+                // A legacy node says its sum itself, which loses less than its equal cards do.
+                const bool legacy = node->inventory.source == InventorySource::legacy;
+                if (legacy) total = node->inventory.gpu_mem;
                 w.object([&] {
                     w.member("name", node->inventory.name.str());
                     w.member("totalGPU", total);

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kube.errors import KubeError
 from kube.node import NodeSpec
@@ -16,11 +18,14 @@ DRIVER_ROOT = "/run/nvidia/driver"  # inside the node
 
 @dataclass(frozen=True)
 class GpuNode:
-    """cards: a file of gpusim/cards (its form is in gpusim/README.md)."""
+    """cards: a file of gpusim/cards (its form is in gpusim/README.md). kubelet: entries of its
+    configuration. publishes: its agent is expected to come up."""
 
     name: str
     cards: Path
     nri: bool = True
+    kubelet: Mapping[str, Any] = field(default_factory=dict)
+    publishes: bool = True
 
     def driver_root(self, directory: Path) -> Path:
         """Its driver root as this machine sees it."""
@@ -34,7 +39,8 @@ class GpuNode:
         cdi = gpusimctl("cdi", str(root)).replace(str(root), DRIVER_ROOT)
         json.loads(cdi)
         return NodeSpec(self.name, nri=self.nri, binds=((root, DRIVER_ROOT),),
-                        files={"/run/cdi/nvidia.json": cdi}, labels={"gpushare": "true"})
+                        files={"/run/cdi/nvidia.json": cdi}, labels={"gpushare": "true"},
+                        kubelet=self.kubelet)
 
 
 def gpusimctl(*arguments: str) -> str:

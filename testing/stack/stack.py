@@ -40,7 +40,7 @@ class Stack:
             cluster.scheduler_config = deploy.scheduler_config(self.port)
             cluster.start()
             deploy.apply(cluster, self.port, self.identity, self.memory_unit)
-            deploy.wait(cluster, len(self.nodes))
+            deploy.wait(cluster, sum(node.publishes for node in self.nodes.values()))
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise

@@ -27,7 +27,7 @@ void GpuHealth::on_fault(const GpuUuid& gpu, int xid) {
 void GpuHealth::on_probe(const GpuUuid& gpu, const GpuProbe& probe) {
     const auto known = reasons_.find(gpu);
     if (probe.lost) {
-        reasons_[gpu] = kLost;
+        reasons_.try_emplace(gpu, kLost);  // a fault that is known outlives the silence
     } else if (probe.recovered || (known != reasons_.end() && known->second == kLost)) {
         if (known != reasons_.end()) reasons_.erase(known);
         if (probe.needs_recovery) reasons_[gpu] = kNeedsRecovery;

@@ -1,0 +1,45 @@
+#include "domain/cluster/name_index.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tessera {
+namespace {
+
+// Goal: an index without names knows nobody.
+TEST(NameIndex, Empty) {
+    const NameIndex index({});
+    EXPECT_EQ(index.find(""), NameIndex::kNone);
+    EXPECT_EQ(index.find("n1"), NameIndex::kNone);
+}
+
+// Goal: every name finds its own position and nobody else's, however many there are. Method: random
+// names; compare with the list, for names that are in it and for some that are not.
+RC_GTEST_PROP(NameIndexProperty, FindsWhatTheListHas, ()) {
+    const auto distinct = *rc::gen::container<std::set<std::string>>(
+        rc::gen::container<std::string>(rc::gen::inRange('a', 'd')));
+    const std::vector<std::string> names(distinct.begin(), distinct.end());
+    const NameIndex index(names);
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+        RC_ASSERT(index.find(names[i]) == i);
+        const std::string longer = names[i] + "x";
+        RC_ASSERT(index.find(longer) == NameIndex::kNone);
+    }
+}
+
+// Goal: a cluster's worth of names, one after the other and well above one table size.
+TEST(NameIndex, ManyNames) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 5000; ++i)
+        names.push_back("node-" + std::to_string(i));
+    const NameIndex index(names);
+    for (std::uint32_t i = 0; i < names.size(); ++i)
+        ASSERT_EQ(index.find(names[i]), i);
+    EXPECT_EQ(index.find("node-5000"), NameIndex::kNone);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,327 @@
+// The promises of cluster/state.hpp under any order of events: a small model of the API server, of a
+// watch that is late, and of the controller's own steps.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "domain/cluster/state.hpp"
+#include "domain/placement/binpack.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kNodes = 2;
+constexpr int kNames = 5;
+
+NodeName node_name(int i) {
+    return NodeName("n" + std::to_string(i));
+}
+
+// What the API server has, and the events that the watch has not delivered yet.
+struct Api {
+    std::map<PodUid, PodFacts> pods;
+    struct Event {
+        PodFacts pod;
+        bool deleted = false;
+    };
+    std::deque<Event> watch;
+
+    void put(const PodFacts& pod) {
+        pods.insert_or_assign(pod.uid, pod);
+        watch.push_back({pod, false});
+    }
+    void remove(const PodUid& uid) {
+        watch.push_back({pods.at(uid), true});
+        pods.erase(uid);
+    }
+};
+
+// A Binding on its way: what reserve() decided, until the model answers it.
+struct UnderWay {
+    PodFacts pod;
+    Allocation allocation;
+};
+
+class Model {
+  public:
+    Model() {
+        for (int i = 0; i < kNodes; ++i) {
+            const auto name = node_name(i).str();
+            nodes_.push_back(build::node(name, 1 + i, gibibytes(8 + 8 * i)));
+            state_.set_node(nodes_.back());
+        }
+    }
+
+    // One step, chosen and filled in by a number.
+    void step(std::uint32_t number) {
+        const std::uint32_t choice = number % 16;
+        number /= 16;
+        switch (choice) {
+            case 0:
+            case 1:
+            case 2:
+                return create(number);
+            case 3:
+            case 4:
+            case 5:
+                return reserve(number);
+            case 6:
+            case 7:
+                return answer(number);
+            case 8:
+            case 9:
+            case 10:
+                return deliver();
+            case 11:
+                return end(number);
+            case 12:
+                return settle();
+            case 13:
+                return relist();
+            case 14:
+                return toggle_node(number);
+            case 15:
+                return toggle_health(number);
+            default:
+                return;
+        }
+    }
+
+    // Nothing is over-committed: neither in what the API server granted nor in our books. The books
+    // may count a pod too many for a moment: one that was read as ended, and that an older event of
+    // a late watch shows once more.
+    void check() {
+        const auto view = state_.view();
+        for (const auto& node : view->nodes()) {
+            for (const Card& card : node->cards) {
+                RC_ASSERT(card.held >= Bytes{});
+                RC_ASSERT(card.held <= card.capacity || !read_ahead_.empty());
+                RC_ASSERT(card.cores_held.value <= 100);
+            }
+        }
+        std::map<GpuUuid, Bytes> granted;
+        for (const auto& [uid, pod] : api_.pods) {
+            if (pod.finished || !pod.allocation) continue;
+            for (const Hold& hold : holds((*pod.allocation)->containers))
+                granted[hold.uuid] += hold.memory;
+        }
+        for (const NodeInventory& node : nodes_) {
+            for (const Gpu& gpu : node.gpus)
+                RC_ASSERT(granted[gpu.uuid] <= gpu.capacity());
+        }
+    }
+
+    // All pods end, all events arrive, all doubts are settled: everything must be free.
+    void finish() {
+        while (!under_way_.empty())
+            answer(0);
+        while (!api_.pods.empty())
+            api_.remove(api_.pods.begin()->first);
+        while (!api_.watch.empty())
+            deliver();
+        settle();
+        for (const NodeInventory& node : nodes_)
+            state_.set_node(node);
+        for (const auto& node : state_.view()->nodes()) {
+            RC_ASSERT(node->tenants.empty());
+            RC_ASSERT(node->blocked.empty());
+            for (const Card& card : node->cards) {
+                RC_ASSERT(card.held == Bytes{});
+                RC_ASSERT(card.cores_held == Percent{});
+                RC_ASSERT(card.holders == 0);
+            }
+        }
+        RC_ASSERT(state_.pending_count() == 0U);
+        RC_ASSERT(state_.unconfirmed().empty());
+    }
+
+  private:
+    // A new pod; its name may be in use by one that is not gone yet, its uid never is.
+    void create(std::uint32_t number) {
+        const std::int64_t units = 1 + number % 10;
+        std::vector<ContainerSpec> containers = build::aliyun(units);
+        if (number % 3 == 1) containers = build::native(gibibytes(units), 1 + number % 2);
+        if (number % 7 == 2) containers = build::whole();
+        if (number % 5 == 3) {
+            containers.insert(containers.begin(),
+                              build::container("prepare", {{containers[0].limits[0].first, "1"}},
+                                               ContainerKind::init));
+        }
+        PodFacts pod = build::pod("p" + std::to_string(number % kNames), containers);
+        pod.uid = PodUid("uid-" + std::to_string(next_uid_++));
+        api_.put(pod);
+    }
+
+    void reserve(std::uint32_t number) {
+        if (api_.pods.empty()) return;
+        const auto at = std::next(api_.pods.begin(),
+                                  static_cast<std::ptrdiff_t>(number % api_.pods.size()));
+        const PodFacts pod = at->second;
+        if (pod.finished) return;
+        const auto made = state_.reserve(pod.uid, pod.name, node_name(number / 64 % kNodes),
+                                         build::request(pod.containers), binpack_policy());
+        if (made && made->kind == Reservation::Kind::write) {
+            under_way_.push_back({pod, made->allocation});
+        }
+    }
+
+    // The API server decides about the oldest Binding under way; the answer arrives, says no, or is
+    // lost after or before the write.
+    void answer(std::uint32_t number) {
+        if (under_way_.empty()) return;
+        const UnderWay binding = under_way_.front();
+        under_way_.pop_front();
+        const PodUid uid = binding.pod.uid;
+        const auto at = api_.pods.find(uid);
+        const bool bindable = at != api_.pods.end() && at->second.node.empty();
+        const bool ours = at != api_.pods.end() && at->second.allocation &&
+                          **at->second.allocation == binding.allocation;
+        const bool written = bindable && number % 4 != 3;
+        if (written) api_.put(build::bound(at->second, binding.allocation));
+        if (number % 4 == 0 && !api_.watch.empty() && written) deliver();
+        if (written || ours) {
+            state_.confirm(uid);
+        } else if (number % 2 == 1) {
+            state_.confirm(uid);  // the answer was lost: in doubt
+        } else {
+            state_.release(uid);
+        }
+    }
+
+    void deliver() {
+        if (api_.watch.empty()) return;
+        const Api::Event event = api_.watch.front();
+        api_.watch.pop_front();
+        if (!on_its_way(event.pod.uid)) read_ahead_.erase(event.pod.uid);
+        if (event.deleted) {
+            state_.remove_pod(event.pod.uid);
+        } else {
+            state_.set_pod(event.pod);
+        }
+    }
+
+    // A pod is asked to end, finishes, or is deleted with force.
+    void end(std::uint32_t number) {
+        if (api_.pods.empty()) return;
+        const auto at = std::next(api_.pods.begin(),
+                                  static_cast<std::ptrdiff_t>(number % api_.pods.size()));
+        PodFacts pod = at->second;
+        if (number / 64 % 3 == 0) return api_.remove(pod.uid);
+        if (number / 64 % 3 == 1) {
+            pod.finished = true;
+        } else {
+            pod.terminating = true;
+        }
+        api_.put(pod);
+    }
+
+    // What the controller does for Bindings in doubt: it reads the pods.
+    void settle() {
+        for (const TenantPtr& tenant : state_.unconfirmed()) {
+            const auto under_way = std::ranges::any_of(
+                under_way_, [&](const UnderWay& b) { return b.pod.uid == tenant->uid; });
+            if (under_way) continue;
+            const auto at = api_.pods.find(tenant->uid);
+            if (on_its_way(tenant->uid)) read_ahead_.insert(tenant->uid);
+            if (at != api_.pods.end() && !at->second.node.empty()) {
+                state_.set_pod(at->second);
+            } else {
+                state_.release(tenant->uid);
+            }
+        }
+    }
+
+    // True while the watch has not shown everything about this pod.
+    bool on_its_way(const PodUid& uid) const {
+        return std::ranges::any_of(api_.watch,
+                                   [&](const Api::Event& e) { return e.pod.uid == uid; });
+    }
+
+    void relist() {
+        api_.watch.clear();
+        read_ahead_.clear();
+        std::set<PodUid> all;
+        for (const auto& [uid, pod] : api_.pods) {
+            all.insert(uid);
+            state_.set_pod(pod);
+        }
+        state_.keep_only_pods(all);
+    }
+
+    void toggle_node(std::uint32_t number) {
+        const NodeInventory& node = nodes_[number % nodes_.size()];
+        if (state_.view()->find(node.name.str()) != nullptr) {
+            state_.remove_node(node.name);
+        } else {
+            state_.set_node(node);
+        }
+    }
+
+    void toggle_health(std::uint32_t number) {
+        NodeInventory& node = nodes_[number % nodes_.size()];
+        Gpu& gpu = node.gpus[number / 8 % node.gpus.size()];
+        gpu.healthy = !gpu.healthy;
+        if (state_.view()->find(node.name.str()) != nullptr) state_.set_node(node);
+    }
+
+    ClusterState state_;
+    Api api_;
+    std::vector<NodeInventory> nodes_;
+    std::deque<UnderWay> under_way_;
+    std::set<PodUid> read_ahead_;
+    int next_uid_ = 0;
+};
+
+// Goal: no card is ever over-committed, and nothing leaks once all pods are gone. Method: up to a
+// few hundred random steps of the model; check after each, and after the end of everything.
+RC_GTEST_PROP(ClusterStateProperty, NeverOverCommitsAndNeverLeaks, ()) {
+    const auto steps = *rc::gen::scale(
+        4.0, rc::gen::container<std::vector<std::uint32_t>>(
+                 rc::gen::inRange<std::uint32_t>(0, 16 * 64 * 64)));
+    Model model;
+    for (const std::uint32_t step : steps) {
+        model.step(step);
+        model.check();
+    }
+    model.finish();
+}
+
+// Goal: filter and bind cannot disagree: on one state, a fit in the view is a reservation of those
+// very cards, and no fit is a refusal with the same words. Method: random holds, random requests.
+RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
+    ClusterState state;
+    NodeInventory node = build::node("n", *rc::gen::inRange(0, 4), gibibytes(16));
+    for (Gpu& gpu : node.gpus)
+        gpu.healthy = *rc::gen::inRange(0, 4) > 0;
+    state.set_node(node);
+    const int pods = *rc::gen::inRange(1, 12);
+    for (int i = 0; i < pods; ++i) {
+        const std::int64_t units = *rc::gen::inRange<std::int64_t>(1, 18);
+        const auto containers = *rc::gen::element(
+            build::aliyun(units), build::native(gibibytes(units), 2), build::whole());
+        const PodFacts pod = build::pod("p" + std::to_string(i), containers);
+        const PodRequest request = build::request(containers);
+        const auto view = state.view();
+        const NodeView* now = view->find("n");
+        Placer placer(request, binpack_policy());
+        const Fit* fit = placer.try_node(now->cards, now->inventory.unit);
+        const auto made =
+            state.reserve(pod.uid, pod.name, NodeName("n"), request, binpack_policy());
+        RC_ASSERT((fit != nullptr) == made.has_value());
+        RC_ASSERT(placer.fits(view->rows()[view->position("n")]) == made.has_value());
+        if (fit == nullptr) {
+            RC_ASSERT(made.error().text == placer.explain(now->cards, now->inventory.unit).reason);
+        } else {
+            RC_ASSERT(made->allocation.containers ==
+                      containers_of(request, *fit, now->inventory.gpus, now->inventory.unit));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tessera

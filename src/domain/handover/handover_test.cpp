@@ -1,0 +1,105 @@
+#include "domain/handover/handover.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+class HandOver : public ::testing::Test {
+  protected:
+    HandOver() : node_(build::node("n1", 2, gibibytes(16))) {
+        node_.gpus[1].reserved = gibibytes(1);
+        allocation_ = {PodUid("uid-p"), NodeName("n1"), DialectId::aliyun, {}};
+        allocation_.containers = {
+            {"prepare", ContainerKind::init, {share(0, 9)}},
+            {"main", ContainerKind::app, {share(1, 4), share(0, 4)}},
+            {"side", ContainerKind::app, {share(1, 2)}},
+        };
+    }
+    GpuShare share(int index, int gib) const {
+        return {node_.gpus[static_cast<std::size_t>(index)].uuid, index, gibibytes(gib), {}, false};
+    }
+    Result<Handover> hand_over_to(const std::string& container) {
+        return hand_over(allocation_, PodUid("uid-p"), NodeName("n1"), container, node_);
+    }
+    std::map<std::string, std::string> env_of(const std::string& container) {
+        const auto handover = hand_over_to(container);
+        EXPECT_TRUE(handover) << handover.error().text;
+        return {handover->env.begin(), handover->env.end()};
+    }
+    void expect_refused(Code code, const std::string& part, const std::string& fix) {
+        const auto handover = hand_over_to("main");
+        ASSERT_FALSE(handover);
+        EXPECT_EQ(handover.error().code, code);
+        EXPECT_NE(handover.error().text.find(part), std::string::npos) << handover.error().text;
+        EXPECT_NE(handover.error().text.find(fix), std::string::npos) << handover.error().text;
+    }
+
+    NodeInventory node_;
+    Allocation allocation_;
+};
+
+// Goal: a container sees its own cards, by UUID, in the order of its shares, and what gpushare's
+// users read: first card, sums of pod (at its peak) and container, and the card's size.
+TEST_F(HandOver, EnvironmentOfAnAliyunContainer) {
+    const auto env = env_of("main");
+    EXPECT_EQ(env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1,GPU-n1-0");
+    EXPECT_EQ(env.at("TESSERA_GPU_MEMORY_BYTES"), "4294967296,4294967296");
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_IDX"), "1");
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_POD"), "15");  // 9 on card 0, 4 + 2 on card 1
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_CONTAINER"), "8");
+    EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), "15");  // 16 less the driver's own
+    EXPECT_EQ(env_of("prepare").at("ALIYUN_COM_GPU_MEM_CONTAINER"), "9");
+    EXPECT_EQ(env_of("side").at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1");
+    EXPECT_EQ(hand_over_to("main")->env.front().first, kVisibleDevices);
+    EXPECT_EQ(hand_over_to("main")->gpus[0].minor, 1);
+}
+
+// Goal: a pod of the native dialect gets nothing of gpushare's.
+TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
+    allocation_.dialect = DialectId::native;
+    const auto env = env_of("main");
+    EXPECT_EQ(env.size(), 2U);
+    EXPECT_TRUE(env.contains("NVIDIA_VISIBLE_DEVICES"));
+    EXPECT_TRUE(env.contains("TESSERA_GPU_MEMORY_BYTES"));
+}
+
+// Goal: the card is found by UUID, not by the index that it had when it was given (D-4).
+TEST_F(HandOver, IndexMayHaveChanged) {
+    std::swap(node_.gpus[0].index, node_.gpus[1].index);
+    EXPECT_EQ(env_of("side").at("NVIDIA_VISIBLE_DEVICES"), "GPU-n1-1");
+    EXPECT_EQ(env_of("side").at("ALIYUN_COM_GPU_MEM_IDX"), "0");
+}
+
+// Goal: an allocation that was copied from another pod or node hands nothing over.
+TEST_F(HandOver, ForeignAllocationIsRefused) {
+    allocation_.pod = PodUid("uid-other");
+    expect_refused(Code::conflict, "uid-other", "create the pod again");
+    allocation_.pod = PodUid("uid-p");
+    allocation_.node = NodeName("n2");
+    expect_refused(Code::conflict, "n2", "create the pod again");
+}
+
+// Goal: a container that the allocation does not name gets nothing, not another's share.
+TEST_F(HandOver, UnknownContainerIsRefused) {
+    const auto handover = hand_over_to("debugger");
+    ASSERT_FALSE(handover);
+    EXPECT_EQ(handover.error().code, Code::not_found);
+    EXPECT_NE(handover.error().text.find("debugger"), std::string::npos);
+}
+
+// Goal: a card that is gone or sick is never replaced by another one in silence.
+TEST_F(HandOver, CardGoneOrSick) {
+    node_.gpus[0].healthy = false;
+    node_.gpus[0].reason = "Xid 79";
+    expect_refused(Code::unavailable, "unhealthy: Xid 79", "delete the pod");
+    node_.gpus.erase(node_.gpus.begin());
+    expect_refused(Code::unavailable, "GPU-n1-0 is no longer on this node", "delete the pod");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,246 @@
+#include "domain/request/dialect.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+using build::container;
+using build::Limits;
+
+const std::string kGpu(resource::kGpu);
+const std::string kMemory(resource::kGpuMemory);
+const std::string kCores(resource::kGpuCores);
+const std::string kMem(resource::kAliyunMem);
+const std::string kCount(resource::kAliyunCount);
+const std::string kPercentage(resource::kAliyunCores);
+
+GpuRequest native(int gpus, MemoryAsk memory, int cores) {
+    return {.gpus = gpus, .memory = memory, .cores = {cores}, .dialect = DialectId::native};
+}
+GpuRequest aliyun(int gpus, std::int64_t units, int cores) {
+    return {.gpus = gpus,
+            .memory = {MemoryAsk::Kind::node_units, units},
+            .cores = {cores},
+            .dialect = DialectId::aliyun};
+}
+
+// Goal: each way of asking has one meaning. Method: a table of one container's limits and value.
+TEST(ParsePodRequest, ReadsEveryWayOfAsking) {
+    struct Case {
+        Limits limits;
+        GpuRequest expected;
+    };
+    const MemoryAsk whole{MemoryAsk::Kind::whole_card, 0};
+    const MemoryAsk three{MemoryAsk::Kind::bytes, 3 * kGiB};
+    const std::vector<Case> cases = {
+        {{{kGpu, "1"}}, native(1, whole, 0)},
+        {{{kGpu, "4"}}, native(4, whole, 0)},
+        {{{kGpu, "1"}, {kMemory, "3Gi"}}, native(1, three, 0)},
+        {{{kMemory, "3Gi"}, {kGpu, "2"}}, native(2, three, 0)},
+        {{{kGpu, "1"}, {kMemory, "3221225472"}, {kCores, "30"}}, native(1, three, 30)},
+        {{{kGpu, "64"}, {kMemory, "3Gi"}, {kCores, "100"}}, native(64, three, 100)},
+        {{{kMem, "3"}}, aliyun(1, 3, 0)},
+        {{{kMem, "3000m"}}, aliyun(1, 3, 0)},
+        {{{kMem, "1Ki"}}, aliyun(1, 1024, 0)},
+        {{{kMem, "8"}, {kCount, "2"}}, aliyun(2, 4, 0)},
+        {{{kMem, "8"}, {kPercentage, "25"}}, aliyun(1, 8, 25)},
+    };
+    for (const Case& c : cases) {
+        const auto request = parse_pod_request(std::vector{container("main", c.limits)});
+        ASSERT_TRUE(request) << request.error().text;
+        ASSERT_EQ(request->size(), 1U);
+        EXPECT_EQ(request->front(), (ContainerRequest{"main", ContainerKind::app, c.expected}));
+    }
+}
+
+// Goal: whoever asks for nothing is none of our business: no request, and no error either.
+TEST(ParsePodRequest, NothingAskedIsNoRequest) {
+    const std::vector<Limits> cases = {
+        {},
+        {{"cpu", "1"}, {"memory", "rubbish"}},
+        {{"nvidia.com/gpu", "1"}},
+        {{kGpu, "0"}},
+        {{kMem, "0"}},
+        {{kMem, "0Gi"}},
+    };
+    for (const Limits& limits : cases) {
+        const auto request = parse_pod_request(std::vector{container("main", limits)});
+        ASSERT_TRUE(request) << request.error().text;
+        EXPECT_TRUE(request->empty());
+    }
+    EXPECT_TRUE(parse_pod_request({})->empty());
+}
+
+struct BadCase {
+    Limits limits;
+    std::string resource;  // that the message must name
+    std::string fix;       // a part of what it tells the user to do
+};
+
+void expect_refused(const std::vector<BadCase>& cases) {
+    for (const BadCase& c : cases) {
+        const auto request = parse_pod_request(std::vector{container("worker", c.limits)});
+        ASSERT_FALSE(request) << c.resource << " " << c.fix;
+        const std::string& text = request.error().text;
+        EXPECT_EQ(request.error().code, Code::invalid_argument) << text;
+        EXPECT_TRUE(text.starts_with("container worker: " + c.resource + ": ")) << text;
+        EXPECT_NE(text.find(c.fix), std::string::npos) << text;
+        EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    }
+}
+
+// Goal: a quantity that is none is refused, for every resource alike. Method: bad texts in each of
+// the resources; the message names container, resource and the fix.
+TEST(ParsePodRequest, RefusesBadQuantities) {
+    struct Text {
+        std::string quantity;
+        std::string fix;
+    };
+    const std::vector<Text> texts = {
+        {"", "write a whole number"},   {"abc", "write a whole number"},
+        {"-1", "write a positive"},     {"-3Gi", "write a positive"},
+        {"1.5", "round it up"},         {"1500m", "round it up"},
+        {"3 Gi", "use none, k, M"},     {"3GiB", "use none, k, M"},
+        {"8Ei", "is too large"},        {"9223372036854775808", "is too large"},
+    };
+    for (const Text& text : texts) {
+        for (const std::string& name : {kGpu, kMemory, kCores}) {
+            Limits limits = {{name, text.quantity}};
+            if (name != kGpu) limits.emplace_back(kGpu, "1");
+            expect_refused({{limits, name, text.fix}});
+        }
+        for (const std::string& name : {kMem, kCount, kPercentage}) {
+            Limits limits = {{name, text.quantity}};
+            if (name != kMem) limits.emplace_back(kMem, "4");
+            expect_refused({{limits, name, text.fix}});
+        }
+    }
+}
+
+// Goal: good numbers that make no sense together or alone are refused with the fix.
+TEST(ParsePodRequest, RefusesNonsense) {
+    expect_refused({
+        {{{kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu: 1 beside it"},
+        {{{kGpu, "0"}, {kMemory, "3Gi"}}, kMemory, "needs tessera.dev/gpu: 1 beside it"},
+        {{{kCores, "30"}}, kCores, "needs tessera.dev/gpu: 1 beside it"},
+        {{{kGpu, "1"}, {kMemory, "0"}}, kMemory, "write the bytes that you need"},
+        {{{kGpu, "1"}, {kCores, "30"}}, kCores, "needs tessera.dev/gpu-memory beside it"},
+        {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "0"}}, kCores, "write 1 to 100"},
+        {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "101"}}, kCores, "write 1 to 100"},
+        {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "9223372036854775807"}},
+         kCores,
+         "write 1 to 100"},
+        {{{kGpu, "65"}}, kGpu, "write 1 to 64"},
+        {{{kGpu, "9223372036854775807"}}, kGpu, "write 1 to 64"},
+        {{{kGpu, "4294967297"}}, kGpu, "write 1 to 64"},
+        {{{kGpu, "1"}, {kMemory, "2Pi"}}, kMemory, "is the unit right?"},
+        {{{kGpu, "1"}, {kMemory, "7Ei"}}, kMemory, "is the unit right?"},
+        {{{kMem, "10G"}}, kMem, "is the unit right?"},
+        {{{kMem, "9223372036854775807"}}, kMem, "is the unit right?"},
+        {{{kCount, "2"}}, kCount, "needs aliyun.com/gpu-mem beside it"},
+        {{{kMem, "0"}, {kCount, "2"}}, kCount, "needs aliyun.com/gpu-mem beside it"},
+        {{{kPercentage, "20"}}, kPercentage, "needs aliyun.com/gpu-mem beside it"},
+        {{{kMem, "4"}, {kPercentage, "0"}}, kPercentage, "write 1 to 100"},
+        {{{kMem, "4"}, {kPercentage, "101"}}, kPercentage, "write 1 to 100"},
+        {{{kMem, "4"}, {kCount, "0"}}, kCount, "write 1 to 64"},
+        {{{kMem, "4"}, {kCount, "65"}}, kCount, "write 1 to 64"},
+        {{{kMem, "5"}, {kCount, "2"}}, kMem, "write a multiple of 2"},
+        {{{kMem, "1"}, {kCount, "2"}}, kMem, "write a multiple of 2"},
+    });
+}
+
+// Goal: two dialects in one pod are refused, in one container or in two, and both are named.
+TEST(ParsePodRequest, RefusesTwoDialects) {
+    const auto one = parse_pod_request(std::vector{container("a", {{kGpu, "1"}, {kMem, "3"}})});
+    ASSERT_FALSE(one);
+    EXPECT_TRUE(one.error().text.starts_with("container a: " + kMem + ": ")) << one.error().text;
+    EXPECT_NE(one.error().text.find(kGpu), std::string::npos);
+    EXPECT_NE(one.error().text.find("either native or aliyun"), std::string::npos);
+
+    const auto two = parse_pod_request(std::vector{
+        container("a", {{kMem, "3"}}), container("b", {{kMemory, "3Gi"}, {kGpu, "1"}})});
+    ASSERT_FALSE(two);
+    EXPECT_TRUE(two.error().text.starts_with("container b: " + kMemory + ": "));
+    EXPECT_NE(two.error().text.find("either aliyun or native"), std::string::npos);
+}
+
+// Goal: containers keep their order and kind; those that ask for nothing are left out.
+TEST(ParsePodRequest, KeepsKindsAndOrder) {
+    const auto request = parse_pod_request(std::vector{
+        container("prepare", {{kMem, "6"}}, ContainerKind::init),
+        container("proxy", {{kMem, "1"}}, ContainerKind::sidecar),
+        container("idle", {{kMem, "0"}}),
+        container("main", {{kMem, "4"}}),
+    });
+    ASSERT_TRUE(request) << request.error().text;
+    ASSERT_EQ(request->size(), 3U);
+    EXPECT_EQ((*request)[0].container, "prepare");
+    EXPECT_EQ((*request)[0].kind, ContainerKind::init);
+    EXPECT_EQ((*request)[1].kind, ContainerKind::sidecar);
+    EXPECT_EQ((*request)[2].container, "main");
+    EXPECT_EQ((*request)[2].kind, ContainerKind::app);
+}
+
+// Goal: the error of an init or sidecar container names that container.
+TEST(ParsePodRequest, NamesTheInitContainerThatIsWrong) {
+    for (const ContainerKind kind : {ContainerKind::init, ContainerKind::sidecar}) {
+        const auto request = parse_pod_request(
+            std::vector{container("warm-up", {{kMem, "x"}}, kind), container("b", {{kMem, "1"}})});
+        ASSERT_FALSE(request);
+        EXPECT_TRUE(request.error().text.starts_with("container warm-up: ")) << request.error().text;
+    }
+}
+
+// Goal: the table is whole: every dialect can be found by id, guards its own resource, and no
+// resource belongs to two.
+TEST(Dialects, TableIsWhole) {
+    std::vector<std::string_view> seen;
+    for (const Dialect& row : dialects()) {
+        EXPECT_EQ(&dialect(row.id), &row);
+        EXPECT_NE(std::ranges::find(row.resources, row.gate), row.resources.end());
+        for (const std::string_view resource : row.resources) {
+            EXPECT_TRUE(is_gpu_resource(resource));
+            EXPECT_EQ(std::ranges::find(seen, resource), seen.end()) << resource;
+            seen.push_back(resource);
+        }
+    }
+    EXPECT_FALSE(is_gpu_resource("cpu"));
+    EXPECT_FALSE(is_gpu_resource("nvidia.com/gpu"));
+    EXPECT_FALSE(is_gpu_resource(""));
+}
+
+// Goal: no text that anyone may write gives a request out of bounds. Method: random limits of both
+// dialects; what parses has 1 to 64 cards, 0 to 100 percent, and memory that can be summed.
+RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
+    const auto quantity = rc::gen::oneOf(
+        rc::gen::map(rc::gen::inRange<std::int64_t>(-2, 200),
+                     [](std::int64_t n) { return std::to_string(n); }),
+        rc::gen::map(rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 62),
+                     [](std::int64_t n) { return std::to_string(n); }),
+        rc::gen::elementOf(std::vector<std::string>{"", "3Gi", "1e30", "7Ei", "2.5", "1Ki", "m"}));
+    const auto name = rc::gen::elementOf(
+        std::vector<std::string>{kGpu, kMemory, kCores, kMem, kCount, kPercentage, "cpu"});
+    const auto limits = *rc::gen::container<Limits>(rc::gen::pair(name, quantity));
+    const auto request = parse_pod_request(std::vector{container("main", limits)});
+    if (!request) {
+        RC_ASSERT(request.error().code == Code::invalid_argument);
+        RC_ASSERT(request.error().text.find("container main: ") == 0U);
+        return;
+    }
+    for (const ContainerRequest& c : *request) {
+        RC_ASSERT(c.gpu.gpus >= 1 && c.gpu.gpus <= kMaxGpusPerContainer);
+        RC_ASSERT(c.gpu.cores.value >= 0 && c.gpu.cores.value <= 100);
+        const bool whole = c.gpu.memory.kind == MemoryAsk::Kind::whole_card;
+        RC_ASSERT(whole || c.gpu.memory.amount > 0);
+        RC_ASSERT(c.gpu.memory.amount <= std::int64_t{1} << 50);
+    }
+}
+
+}  // namespace
+}  // namespace tessera

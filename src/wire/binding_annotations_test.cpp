@@ -1,0 +1,102 @@
+#include "wire/binding_annotations.hpp"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders/builders.hpp"
+#include "wire/allocation_json.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kTime = 1'795'229'693'218'179'571;
+
+class BindingAnnotations : public ::testing::Test {
+  protected:
+    Allocation allocation(std::vector<ContainerAllocation> containers) const {
+        return {PodUid("u"), NodeName("n1"), DialectId::aliyun, std::move(containers)};
+    }
+    GpuShare share(int index, int gib) const {
+        return {node_.gpus[static_cast<std::size_t>(index)].uuid, index, gibibytes(gib), {}, false};
+    }
+    NodeInventory node_ = build::node("n1", 2, gibibytes(16));
+};
+
+// Goal: one card: the annotations that gpushare's users and tools read (research/gpushare.md §1.3),
+// with ASSIGNED true at once, since our agent needs no such mark.
+TEST_F(BindingAnnotations, AliyunOneCard) {
+    const Allocation given = allocation({{"main", {}, {share(1, 8)}}});
+    const auto out = binding_annotations(given, node_, kTime);
+    const std::map<std::string, std::string, std::less<>> expected = {
+        {"tessera.dev/allocation", write_allocation(given)},
+        {"tessera.dev/enforced-by", "none"},
+        {"ALIYUN_COM_GPU_MEM_IDX", "1"},
+        {"ALIYUN_COM_GPU_MEM_DEV", "16"},
+        {"ALIYUN_COM_GPU_MEM_POD", "8"},
+        {"ALIYUN_COM_GPU_MEM_ASSIGNED", "true"},
+        {"ALIYUN_COM_GPU_MEM_ASSUME_TIME", "1795229693218179571"},
+    };
+    EXPECT_EQ(out, expected);
+}
+
+// Goal: on a node of gpushare's plugin the pod must wait for that plugin: ASSIGNED is "false".
+TEST_F(BindingAnnotations, LegacyNodeWaitsForItsPlugin) {
+    const NodeInventory legacy = build::legacy_node("n1", 2, 16);
+    const Allocation given = allocation({{"main", {}, {{legacy.gpus[0].uuid, 0, gibibytes(8), {}, false}}}});
+    const auto out = binding_annotations(given, legacy, kTime);
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_ASSIGNED"), "false");
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_DEV"), "16");
+}
+
+// Goal: several cards go into the JSON that gpushare's inspect reads first; POD is the pod's sum at
+// its peak, DEV the first card's size.
+TEST_F(BindingAnnotations, AliyunSeveralCards) {
+    node_.gpus[1].memory = gibibytes(24);
+    const auto out = binding_annotations(
+        allocation({{"prepare", ContainerKind::init, {share(0, 9)}},
+                    {"main", {}, {share(0, 4), share(1, 4)}}}),
+        node_, kTime);
+    EXPECT_EQ(out.at("scheduler.framework.gpushare.allocation"),
+              R"({"0":{"0":9},"1":{"0":4,"1":4}})");
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_POD"), "13");
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_DEV"), "16");
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_IDX"), "0");
+}
+
+// Goal: native pods carry nothing of gpushare's; whole cards are exclusive, shares are not held by
+// anything in this release, and the pod says so.
+TEST_F(BindingAnnotations, Native) {
+    Allocation given = allocation({{"main", {}, {share(0, 16)}}});
+    given.dialect = DialectId::native;
+    given.containers[0].gpus[0].whole = true;
+    auto out = binding_annotations(given, node_, kTime);
+    EXPECT_EQ(out.size(), 2U);
+    EXPECT_EQ(out.at("tessera.dev/enforced-by"), "exclusive");
+    given.containers.push_back({"side", {}, {share(1, 2)}});
+    out = binding_annotations(given, node_, kTime);
+    EXPECT_EQ(out.at("tessera.dev/enforced-by"), "none");
+}
+
+// Goal: what is written with a Binding is what everybody reads from the pod afterwards: our
+// allocation, and for gpushare's tools the same cards and amounts.
+TEST_F(BindingAnnotations, ReadBackFromThePod) {
+    const Allocation given = allocation({{"main", {}, {share(0, 4), share(1, 4)}}});
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] {
+            w.object("annotations", [&] {
+                for (const auto& [name, value] : binding_annotations(given, node_, kTime))
+                    w.member(name, value);
+            });
+        });
+        w.raw_member("spec", R"({"containers":[{"name":"main","resources":{"limits":)"
+                             R"({"aliyun.com/gpu-mem":"8","aliyun.com/gpu-count":"2"}}}]})");
+    });
+    const auto document = JsonDocument::parse(w.take());
+    const PodFacts pod = read_pod(document->root());
+    EXPECT_EQ(pod.allocation->value(), given);
+    EXPECT_EQ(pod.legacy->shares, (std::vector<LegacyAllocation::Share>{{0, 4}, {1, 4}}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,69 @@
+#include "wire/inspect_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "domain/cluster/state.hpp"
+#include "domain/placement/binpack.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+std::string inspect(ClusterState& state) {
+    const auto view = state.view();
+    std::vector<const NodeView*> nodes;
+    for (const auto& node : view->nodes())
+        nodes.push_back(node.get());
+    return write_inspect(nodes);
+}
+
+void put(ClusterState& state, const std::string& name, std::vector<ContainerSpec> containers) {
+    const PodFacts pod = build::pod(name, std::move(containers));
+    const auto made = state.reserve(pod.uid, pod.name, NodeName("n1"),
+                                    build::request(pod.containers), binpack_policy());
+    ASSERT_TRUE(made) << made.error().text;
+}
+
+// Goal: gpushare's text, key for key, with nodes, cards and pods in order.
+TEST(Inspect, Text) {
+    ClusterState state;
+    EXPECT_EQ(inspect(state), R"({"nodes":[]})");
+    state.set_node(build::node("n2", 0, {}));
+    state.set_node(build::node("n1", 2, gibibytes(16)));
+    put(state, "b", build::aliyun(8));
+    put(state, "a", build::aliyun(8));
+    put(state, "c", build::aliyun(4));
+    EXPECT_EQ(inspect(state),
+              R"({"nodes":[{"name":"n1","totalGPU":32,"usedGPU":20,"devs":[)"
+              R"({"id":0,"totalGPU":16,"usedGPU":16,"pods":[)"
+              R"({"name":"a","namespace":"default","usedGPU":8},)"
+              R"({"name":"b","namespace":"default","usedGPU":8}]},)"
+              R"({"id":1,"totalGPU":16,"usedGPU":4,"pods":[)"
+              R"({"name":"c","namespace":"default","usedGPU":4}]}]},)"
+              R"({"name":"n2","totalGPU":0,"usedGPU":0,"devs":[]}]})");
+}
+
+// Goal: amounts that are no whole units are rounded up: nobody sees room that is not there.
+TEST(Inspect, RoundsUp) {
+    ClusterState state;
+    state.set_node(build::node("n1", 1, gibibytes(16)));
+    put(state, "half", build::native(mebibytes(1536)));
+    const std::string text = inspect(state);
+    EXPECT_NE(text.find(R"("usedGPU":2)"), std::string::npos) << text;
+}
+
+// Goal: a node of gpushare's plugin whose sum does not divide shows the sum, as gpushare did.
+TEST(Inspect, LegacySumIsTheNodesOwn) {
+    ClusterState state;
+    NodeInventory node = build::legacy_node("n4", 3, 15);
+    node.gpu_mem = 47;
+    state.set_node(node);
+    EXPECT_EQ(inspect(state),
+              R"({"nodes":[{"name":"n4","totalGPU":47,"usedGPU":0,"devs":[)"
+              R"({"id":0,"totalGPU":15,"usedGPU":0,"pods":[]},)"
+              R"({"id":1,"totalGPU":15,"usedGPU":0,"pods":[]},)"
+              R"({"id":2,"totalGPU":15,"usedGPU":0,"pods":[]}]}]})");
+}
+
+}  // namespace
+}  // namespace tessera

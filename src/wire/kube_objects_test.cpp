@@ -1,0 +1,308 @@
+#include "wire/kube_objects.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wire/allocation_json.hpp"
+#include "wire/keys.hpp"
+
+namespace tessera {
+namespace {
+
+PodFacts pod_of(std::string_view text) {
+    const auto document = JsonDocument::parse(text);
+    EXPECT_TRUE(document) << text;
+    return read_pod(document->root());
+}
+NodeInventory node_of(std::string_view text) {
+    const auto document = JsonDocument::parse(text);
+    EXPECT_TRUE(document) << text;
+    return read_node(document->root());
+}
+
+// Goal: the parts of a pod that concern GPUs, init containers first, kinds told apart, other
+// containers and resources left out; limits count, requests do not.
+TEST(ReadPod, Parts) {
+    const PodFacts pod = pod_of(R"({
+      "metadata":{"name":"p","namespace":"team-a","uid":"u-1","deletionTimestamp":"2026-01-01T00:00:00Z"},
+      "spec":{"nodeName":"n1",
+        "initContainers":[
+          {"name":"prepare","resources":{"limits":{"aliyun.com/gpu-mem":"2"}}},
+          {"name":"proxy","restartPolicy":"Always","resources":{"limits":{"aliyun.com/gpu-mem":3}}}],
+        "containers":[
+          {"name":"web","resources":{"limits":{"cpu":"1"}}},
+          {"name":"plain"},
+          {"name":"requests","resources":{"requests":{"aliyun.com/gpu-mem":"9"}}},
+          {"name":"main","resources":{"limits":{"aliyun.com/gpu-mem":"4","cpu":"2","nvidia.com/gpu":"1"}}}]},
+      "status":{"phase":"Running"}})");
+    EXPECT_EQ(pod.uid, PodUid("u-1"));
+    EXPECT_EQ(pod.name, (PodName{"team-a", "p"}));
+    EXPECT_EQ(pod.node, NodeName("n1"));
+    EXPECT_TRUE(pod.terminating);
+    EXPECT_FALSE(pod.finished);
+    EXPECT_FALSE(pod.allocation);
+    EXPECT_FALSE(pod.legacy);
+    ASSERT_EQ(pod.containers.size(), 3U);
+    EXPECT_EQ(pod.containers[0], (ContainerSpec{"prepare", ContainerKind::init,
+                                                {{"aliyun.com/gpu-mem", "2"}}}));
+    EXPECT_EQ(pod.containers[1], (ContainerSpec{"proxy", ContainerKind::sidecar,
+                                                {{"aliyun.com/gpu-mem", "3"}}}));
+    EXPECT_EQ(pod.containers[2], (ContainerSpec{"main", ContainerKind::app,
+                                                {{"aliyun.com/gpu-mem", "4"}}}));
+}
+
+// Goal: only Succeeded and Failed mean that a pod's containers are gone for good.
+TEST(ReadPod, Phases) {
+    const std::vector<std::pair<std::string, bool>> cases = {
+        {"Succeeded", true}, {"Failed", true}, {"Running", false},
+        {"Pending", false},  {"Unknown", false}, {"", false}};
+    for (const auto& [phase, finished] : cases)
+        EXPECT_EQ(pod_of(R"({"status":{"phase":")" + phase + "\"}}").finished, finished) << phase;
+}
+
+// Goal: nothing that a pod may lack or have in another type makes reading fail.
+TEST(ReadPod, OddObjects) {
+    for (const char* text :
+         {"{}", "null", "[]", "7", R"({"metadata":null,"spec":null,"status":null})",
+          R"({"metadata":[],"spec":7,"status":"x"})",
+          R"({"spec":{"containers":null,"initContainers":{}}})",
+          R"({"spec":{"containers":[null,7,[],{"name":7,"resources":{"limits":[]}}]}})"}) {
+        const PodFacts pod = pod_of(text);
+        EXPECT_TRUE(pod.uid.empty());
+        EXPECT_EQ(pod.name.space, "default");
+        EXPECT_TRUE(pod.containers.empty());
+    }
+    // A limit that is no quantity is kept, so that the request is refused and not overlooked.
+    const PodFacts odd = pod_of(
+        R"({"spec":{"containers":[{"name":"a","resources":{"limits":{"aliyun.com/gpu-mem":1.5}}}]}})");
+    ASSERT_EQ(odd.containers.size(), 1U);
+    EXPECT_FALSE(parse_pod_request(odd.containers));
+}
+
+// Goal: our allocation is read, and what cannot be read is an error, never nothing.
+TEST(ReadPod, Allocation) {
+    const Allocation allocation{PodUid("u"), NodeName("n"), DialectId::native,
+                                {{"c", {}, {{GpuUuid("g"), 0, {5}, {0}, false}}}}};
+    const auto annotated = [](const std::string& value) {
+        JsonWriter w;
+        w.object([&] {
+            w.object("metadata", [&] {
+                w.object("annotations", [&] { w.member(key::kAllocation, value); });
+            });
+        });
+        return pod_of(w.take());
+    };
+    const PodFacts good = annotated(write_allocation(allocation));
+    ASSERT_TRUE(good.allocation && good.allocation->has_value());
+    EXPECT_EQ(**good.allocation, allocation);
+    const PodFacts broken = annotated("{");
+    ASSERT_TRUE(broken.allocation);
+    EXPECT_EQ(broken.allocation->error().code, Code::invalid_argument);
+    const PodFacts newer = annotated(R"({"version":2})");
+    ASSERT_TRUE(newer.allocation);
+    EXPECT_EQ(newer.allocation->error().code, Code::unsupported);
+}
+
+// Goal: gpushare's annotations in every state that its programs leave them in. Method: a table of
+// annotations and the shares that they mean; the JSON of several cards wins over the single index.
+TEST(ReadPod, LegacyAnnotations) {
+    using Shares = std::vector<LegacyAllocation::Share>;
+    struct Case {
+        std::string annotations;
+        Shares shares;
+    };
+    const std::string json_key(key::kGpushareAllocation);
+    const std::vector<Case> cases = {
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"1","ALIYUN_COM_GPU_MEM_POD":"6")", {{1, 6}}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"1")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_POD":"6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"one","ALIYUN_COM_GPU_MEM_POD":"6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"","ALIYUN_COM_GPU_MEM_POD":"6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":" 1","ALIYUN_COM_GPU_MEM_POD":"6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"-1","ALIYUN_COM_GPU_MEM_POD":"6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"1","ALIYUN_COM_GPU_MEM_POD":"-6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"1","ALIYUN_COM_GPU_MEM_POD":"0")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"99999999999999999999","ALIYUN_COM_GPU_MEM_POD":"6")", {}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":"1","ALIYUN_COM_GPU_MEM_POD":"99999999999")", {{1, 1 << 20}}},
+        {R"("ALIYUN_COM_GPU_MEM_IDX":1,"ALIYUN_COM_GPU_MEM_POD":6)", {}},
+        {"\"" + json_key + R"(":"{\"0\":{\"0\":4,\"1\":4},\"1\":{\"1\":2}}")",
+         {{0, 4}, {1, 4}, {1, 2}}},
+        {"\"" + json_key + R"(":"{\"0\":{\"0\":4}}","ALIYUN_COM_GPU_MEM_IDX":"3",)" +
+             R"("ALIYUN_COM_GPU_MEM_POD":"6")",
+         {{0, 4}}},
+        {"\"" + json_key + R"(":"rubbish","ALIYUN_COM_GPU_MEM_IDX":"3",)" +
+             R"("ALIYUN_COM_GPU_MEM_POD":"6")",
+         {{3, 6}}},
+        {"\"" + json_key + R"(":"{}","ALIYUN_COM_GPU_MEM_IDX":"3","ALIYUN_COM_GPU_MEM_POD":"6")",
+         {{3, 6}}},
+        {"\"" + json_key + R"(":"{\"0\":{\"x\":4,\"1\":\"4\",\"2\":-1}}")", {}},
+    };
+    for (const Case& c : cases) {
+        const std::string head = R"({"metadata":{"annotations":{)" + c.annotations + "}},";
+        const PodFacts pod = pod_of(
+            head +
+            R"("spec":{"containers":[{"name":"a","resources":{"limits":{"aliyun.com/gpu-mem":"6"}}}]}})");
+        EXPECT_EQ(pod.legacy ? pod.legacy->shares : Shares{}, c.shares) << c.annotations;
+        EXPECT_EQ(pod.legacy.has_value(), !c.shares.empty());
+        EXPECT_FALSE(pod_of(head + R"("spec":{}})").legacy) << "asks for nothing";
+    }
+}
+
+constexpr std::string_view kAddresses =
+    R"("addresses":[{"type":"Hostname","address":"h"},{"type":"InternalIP","address":"10.0.0.1"},)"
+    R"({"type":"InternalIP","address":"fd00::1"}])";
+
+// Goal: an agent's report wins over the sums in the node's status.
+TEST(ReadNode, FromTheAgent) {
+    const NodeInventory node = node_of(
+        R"({"metadata":{"name":"n1","annotations":{"tessera.dev/gpus":)"
+        R"("{\"version\":1,\"unit\":\"MiB\",\"gpus\":[{\"uuid\":\"g\",\"index\":0,\"memory\":5}]}"}},)"
+        R"("status":{"capacity":{"aliyun.com/gpu-mem":"32","aliyun.com/gpu-count":"2"},)" +
+        std::string(kAddresses) + "}}");
+    EXPECT_EQ(node.name, NodeName("n1"));
+    EXPECT_EQ(node.address, "10.0.0.1");
+    EXPECT_EQ(node.source, InventorySource::agent);
+    EXPECT_EQ(node.unit, MemoryUnit::mib);
+    EXPECT_EQ(node.gpu_mem, 32);
+    ASSERT_EQ(node.gpus.size(), 1U);
+    EXPECT_EQ(node.gpus[0].uuid, GpuUuid("g"));
+    EXPECT_EQ(node.fault, "");
+}
+
+// Goal: a report that cannot be read leaves a node without cards that says why; it never falls back
+// to sums that may be wrong.
+TEST(ReadNode, BrokenReportIsAFault) {
+    for (const char* value : {"rubbish", "{\\\"version\\\":2}", "{\\\"version\\\":1,\\\"unit\\\":\\\"x\\\"}"}) {
+        const NodeInventory node = node_of(
+            R"({"metadata":{"name":"n1","annotations":{"tessera.dev/gpus":")" + std::string(value) +
+            R"("}},"status":{"capacity":{"aliyun.com/gpu-mem":"32","aliyun.com/gpu-count":"2"}}})");
+        EXPECT_TRUE(node.gpus.empty());
+        EXPECT_TRUE(node.fault.starts_with("tessera.dev/gpus: ")) << node.fault;
+    }
+}
+
+// Goal: nodes of gpushare's device plugin: equal cards from its sums, in whichever unit it counts.
+// Method: a table of capacity and the cards that it means.
+TEST(ReadNode, LegacySums) {
+    struct Case {
+        std::string mem;
+        std::string count;
+        std::size_t cards;
+        MemoryUnit unit;
+        Bytes each;
+    };
+    const std::vector<Case> cases = {
+        {"32", "2", 2, MemoryUnit::gib, gibibytes(16)},
+        {"47", "3", 3, MemoryUnit::gib, gibibytes(15)},
+        {"100", "1", 1, MemoryUnit::gib, gibibytes(100)},
+        {"101", "1", 1, MemoryUnit::mib, mebibytes(101)},
+        {"32552", "2", 2, MemoryUnit::mib, mebibytes(16276)},
+        {"64", "0", 0, MemoryUnit::gib, {}},
+        {"0", "2", 0, MemoryUnit::gib, {}},
+        {"-5", "2", 0, MemoryUnit::gib, {}},
+        {"x", "2", 0, MemoryUnit::gib, {}},
+        {"64", "x", 0, MemoryUnit::gib, {}},
+        {"9223372036854775807", "1", 1, MemoryUnit::mib, mebibytes(1 << 20)},
+        {"6400", "1000", 64, MemoryUnit::gib, gibibytes(100)},
+    };
+    for (const Case& c : cases) {
+        const NodeInventory node =
+            node_of(R"({"metadata":{"name":"n1"},"status":{"capacity":{"aliyun.com/gpu-mem":")" + c.mem +
+                    R"(","aliyun.com/gpu-count":")" + c.count + R"("}}})");
+        ASSERT_EQ(node.gpus.size(), c.cards) << c.mem << "/" << c.count;
+        EXPECT_EQ(node.unit, c.unit) << c.mem << "/" << c.count;
+        EXPECT_EQ(node.address, "");
+        if (c.cards == 0) continue;
+        EXPECT_EQ(node.source, InventorySource::legacy);
+        EXPECT_EQ(node.gpus.back().index, static_cast<int>(c.cards) - 1);
+        EXPECT_EQ(node.gpus.back().uuid, GpuUuid("index:" + std::to_string(c.cards - 1)));
+        EXPECT_EQ(node.gpus.back().capacity(), c.each);
+    }
+    EXPECT_TRUE(node_of(R"({"metadata":{"name":"cpu"}})").gpus.empty());
+    for (const char* text : {"{}", "null", "[]", R"({"metadata":7,"status":{"addresses":{}}})"})
+        EXPECT_TRUE(node_of(text).name.empty());
+}
+
+Result<WatchEvent> event_of(std::string_view text) {
+    static std::vector<JsonDocument> documents;  // what an event points into
+    auto document = JsonDocument::parse(text);
+    EXPECT_TRUE(document) << text;
+    documents.push_back(*std::move(document));
+    return read_watch_event(documents.back());
+}
+
+// Goal: every kind of watch event, and where the watch stands after it.
+TEST(ReadWatchEvent, Kinds) {
+    const std::vector<std::pair<std::string, WatchEvent::Kind>> kinds = {
+        {"ADDED", WatchEvent::Kind::added},
+        {"MODIFIED", WatchEvent::Kind::modified},
+        {"DELETED", WatchEvent::Kind::deleted},
+        {"BOOKMARK", WatchEvent::Kind::bookmark}};
+    for (const auto& [type, kind] : kinds) {
+        const auto event =
+            event_of(R"({"type":")" + type +
+                     R"(","object":{"metadata":{"name":"n","resourceVersion":"42"}}})");
+        ASSERT_TRUE(event) << event.error().text;
+        EXPECT_EQ(event->kind, kind);
+        EXPECT_EQ(event->resource_version, "42");
+        EXPECT_EQ(event->object["metadata"]["name"].text(), "n");
+    }
+}
+
+// Goal: "too old" is told apart from other failures, for only then must one list again.
+TEST(ReadWatchEvent, Errors) {
+    const auto old = event_of(
+        R"({"type":"ERROR","object":{"kind":"Status","message":"too old","code":410}})");
+    ASSERT_TRUE(old);
+    EXPECT_EQ(old->error, (Error{Code::expired, "too old"}));
+    EXPECT_EQ(old->resource_version, "");
+    const auto other = event_of(R"({"type":"ERROR","object":{"code":500}})");
+    ASSERT_TRUE(other);
+    EXPECT_EQ(other->error, (Error{Code::unavailable, "the watch failed"}));
+    for (const char* text : {"{}", "[]", R"({"type":"added"})", R"({"type":7})", R"({"type":null})"}) {
+        const auto bad = event_of(text);
+        ASSERT_FALSE(bad) << text;
+        EXPECT_EQ(bad.error().code, Code::invalid_argument);
+    }
+}
+
+// Goal: a page of a list says where the list stands and how it goes on; without its position it is
+// no list.
+TEST(ReadList, Pages) {
+    const auto document = JsonDocument::parse(
+        R"({"metadata":{"resourceVersion":"7","continue":"abc"},"items":[{"a":1},{"a":2}]})");
+    const auto page = read_list(*document);
+    ASSERT_TRUE(page);
+    EXPECT_EQ(page->items.size(), 2U);
+    EXPECT_EQ(page->resource_version, "7");
+    EXPECT_EQ(page->next, "abc");
+    const auto last = JsonDocument::parse(R"({"metadata":{"resourceVersion":"7"},"items":null})");
+    EXPECT_TRUE(read_list(*last)->items.empty());
+    EXPECT_EQ(read_list(*last)->next, "");
+    const auto none = JsonDocument::parse(R"({"items":[]})");
+    EXPECT_FALSE(read_list(*none));
+}
+
+// Goal: the API server's reason is found in a Status, and anything else is quoted briefly.
+TEST(StatusMessage, OfAnyBody) {
+    EXPECT_EQ(status_message(R"({"kind":"Status","message":"pods \"a\" not found"})"),
+              "pods \"a\" not found");
+    EXPECT_EQ(status_message("<html>"), "<html>");
+    EXPECT_EQ(status_message(""), "");
+    EXPECT_EQ(status_message(std::string(1000, 'x')).size(), 200U);
+    EXPECT_EQ(status_message(R"({"message":7})"), R"({"message":7})");
+}
+
+// Goal: what we write is what the API server takes, byte for byte, foreign text quoted.
+TEST(Write, Objects) {
+    EXPECT_EQ(write_binding(PodUid("u"), {"s", "p"}, NodeName("n"), {{"a", "x\"y"}, {"b", ""}}),
+              R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","namespace":"s","uid":"u",)"
+              R"("annotations":{"a":"x\"y","b":""}},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})");
+    EXPECT_EQ(write_annotations_patch({{"a", "1"}, {"b", ""}}),
+              R"({"metadata":{"annotations":{"a":"1","b":null}}})");
+    EXPECT_EQ(write_capacity_patch({{"aliyun.com/gpu-count", "2"}}),
+              R"({"status":{"capacity":{"aliyun.com/gpu-count":"2"},)"
+              R"("allocatable":{"aliyun.com/gpu-count":"2"}}})");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,92 @@
+#include "testing/builders/builders.hpp"
+
+#include "base/check.hpp"
+
+namespace tessera::build {
+namespace {
+
+std::string text(std::string_view resource) {
+    return std::string(resource);
+}
+
+}  // namespace
+
+Gpu gpu(std::string_view node, int index, Bytes memory) {
+    Gpu out;
+    out.uuid = GpuUuid("GPU-" + std::string(node) + "-" + std::to_string(index));
+    out.index = out.minor = index;
+    out.model = "Simulated T4";
+    out.memory = memory;
+    return out;
+}
+
+NodeInventory node(std::string_view name, int count, Bytes each) {
+    NodeInventory out;
+    out.name = NodeName(std::string(name));
+    for (int i = 0; i < count; ++i)
+        out.gpus.push_back(gpu(name, i, each));
+    return out;
+}
+
+NodeInventory legacy_node(std::string_view name, int count, std::int64_t units_each) {
+    NodeInventory out = node(name, count, gibibytes(units_each));
+    out.source = InventorySource::legacy;
+    out.gpu_mem = count * units_each;
+    for (Gpu& gpu : out.gpus) {
+        gpu.uuid = GpuUuid("index:" + std::to_string(gpu.index));
+        gpu.model.clear();
+    }
+    return out;
+}
+
+ContainerSpec container(std::string_view name, Limits limits, ContainerKind kind) {
+    return {std::string(name), kind, std::move(limits)};
+}
+
+std::vector<ContainerSpec> aliyun(std::int64_t units) {
+    return {container("main", {{text(resource::kAliyunMem), std::to_string(units)}})};
+}
+
+std::vector<ContainerSpec> native(Bytes memory, int gpus) {
+    return {container("main", {{text(resource::kGpu), std::to_string(gpus)},
+                               {text(resource::kGpuMemory), std::to_string(memory.count)}})};
+}
+
+std::vector<ContainerSpec> whole(int gpus) {
+    return {container("main", {{text(resource::kGpu), std::to_string(gpus)}})};
+}
+
+PodRequest request(const std::vector<ContainerSpec>& containers) {
+    auto parsed = parse_pod_request(containers);
+    TESSERA_CHECK(parsed.has_value(), "a builder was given a request that is not valid");
+    return *std::move(parsed);
+}
+
+PodFacts pod(std::string_view name, std::vector<ContainerSpec> containers) {
+    PodFacts out;
+    out.uid = PodUid("uid-" + std::string(name));
+    out.name = {"default", std::string(name)};
+    out.containers = std::move(containers);
+    return out;
+}
+
+PodFacts bound(PodFacts pod, const Allocation& allocation) {
+    pod.node = allocation.node;
+    pod.allocation = allocation;
+    return pod;
+}
+
+PodFacts legacy_bound(PodFacts pod, std::string_view node, int index, std::int64_t units) {
+    pod.node = NodeName(std::string(node));
+    pod.legacy = LegacyAllocation{{{index, units}}};
+    return pod;
+}
+
+Allocation allocation(const PodFacts& pod, std::string_view node, std::vector<GpuShare> shares) {
+    return {pod.uid,
+            NodeName(std::string(node)),
+            DialectId::native,
+            {{"main", ContainerKind::app, std::move(shares)}}};
+}
+
+}  // namespace tessera::build

@@ -1,0 +1,142 @@
+#include "testing/fakes/fake_node.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace tessera {
+
+std::vector<GpuReading> FakeGpuInventory::cards(int count, Bytes each) {
+    std::vector<GpuReading> out;
+    for (int i = 0; i < count; ++i) {
+        GpuReading reading;
+        reading.uuid = GpuUuid("GPU-" + std::to_string(i));
+        reading.index = reading.minor = i;
+        reading.model = "Simulated T4";
+        reading.memory = each;
+        out.push_back(std::move(reading));
+    }
+    return out;
+}
+
+void FakeGpuInventory::set(Result<std::vector<GpuReading>> readings) {
+    const std::scoped_lock lock(mutex_);
+    readings_ = std::move(readings);
+}
+
+void FakeGpuInventory::report(const GpuFault& fault) {
+    const std::scoped_lock lock(mutex_);
+    faults_.push_back(fault);
+    changed_.notify_all();
+}
+
+Result<std::vector<GpuReading>> FakeGpuInventory::read() {
+    const std::scoped_lock lock(mutex_);
+    return readings_;
+}
+
+Result<std::optional<GpuFault>> FakeGpuInventory::wait_fault(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    // Shorter than asked, so that a test need not wait for the end of a real driver's wait.
+    changed_.wait_for(lock, std::min(timeout, std::chrono::milliseconds(5)),
+                      [this] { return !faults_.empty(); });
+    if (faults_.empty()) return std::optional<GpuFault>{};
+    GpuFault fault = faults_.front();
+    faults_.pop_front();
+    return std::optional(std::move(fault));
+}
+
+int FakeDevicePluginHost::sent(const std::string& resource) const {
+    const std::scoped_lock lock(mutex_);
+    const auto at = sent_.find(resource);
+    return at == sent_.end() ? 0 : at->second;
+}
+
+std::vector<PluginDevice> FakeDevicePluginHost::devices(const std::string& resource) const {
+    const std::scoped_lock lock(mutex_);
+    const auto at = devices_.find(resource);
+    return at == devices_.end() ? std::vector<PluginDevice>{} : at->second;
+}
+
+void FakeDevicePluginHost::refuse_next(Error error) {
+    const std::scoped_lock lock(mutex_);
+    error_ = std::move(error);
+}
+
+bool FakeDevicePluginHost::wait_until(const std::function<bool()>& done) {
+    std::unique_lock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+    return true;
+}
+
+Result<> FakeDevicePluginHost::set_devices(const std::string& resource,
+                                           std::vector<PluginDevice> devices) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
+    const auto [at, is_new] = devices_.try_emplace(resource);
+    if (is_new || at->second != devices) ++sent_[resource];
+    at->second = std::move(devices);
+    changed_.notify_all();
+    return {};
+}
+
+void FakeDevicePluginHost::run(DevicePluginHandler&, std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [] { return false; });
+}
+
+void FakeDeviceHolders::set(Result<std::vector<DeviceHolder>> holders) {
+    const std::scoped_lock lock(mutex_);
+    holders_ = std::move(holders);
+}
+
+void FakeDeviceHolders::add(DeviceHolder holder) {
+    const std::scoped_lock lock(mutex_);
+    holders_->push_back(std::move(holder));
+}
+
+Result<std::vector<DeviceHolder>> FakeDeviceHolders::list() {
+    const std::scoped_lock lock(mutex_);
+    return holders_;
+}
+
+void FakeCdiStore::add_vendor_device(const std::string& uuid_or_index) {
+    const std::scoped_lock lock(mutex_);
+    vendor_.insert(uuid_or_index);
+}
+
+void FakeCdiStore::refuse_next_write(Error error) {
+    const std::scoped_lock lock(mutex_);
+    error_ = std::move(error);
+}
+
+std::map<std::string, ContainerEdits> FakeCdiStore::shares() const {
+    const std::scoped_lock lock(mutex_);
+    return shares_;
+}
+
+std::optional<std::string> FakeCdiStore::vendor_device(const std::string& uuid, int index) {
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& name : {uuid, std::to_string(index)}) {
+        if (vendor_.contains(name)) return "nvidia.com/gpu=" + name;
+    }
+    return std::nullopt;
+}
+
+Result<> FakeCdiStore::write_share(const std::string& name, const ContainerEdits& edits) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
+    shares_.insert_or_assign(name, edits);
+    return {};
+}
+
+void FakeCdiStore::keep_only_shares(const std::set<std::string>& names) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(shares_, [&](const auto& share) { return !names.contains(share.first); });
+}
+
+}  // namespace tessera

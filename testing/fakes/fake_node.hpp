@@ -1,0 +1,89 @@
+// The parts of a GPU node behind their ports: driver, kubelet's device plugins, kubelet's record of
+// who holds what, and the runtime's CDI folder. Any thread may call.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ports/cdi_store.hpp"
+#include "ports/gpu_inventory.hpp"
+#include "ports/kubelet.hpp"
+
+namespace tessera {
+
+class FakeGpuInventory final : public GpuInventory {
+  public:
+    // Equal cards "GPU-<i>".
+    static std::vector<GpuReading> cards(int count, Bytes each);
+
+    void set(Result<std::vector<GpuReading>> readings);
+    // Comes out of the next wait_fault.
+    void report(const GpuFault& fault);
+
+    Result<std::vector<GpuReading>> read() override;
+    Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    Result<std::vector<GpuReading>> readings_;
+    std::deque<GpuFault> faults_;
+};
+
+class FakeDevicePluginHost final : public DevicePluginHost {
+  public:
+    // Lists that kubelet was sent: one that equals the last one is none.
+    [[nodiscard]] int sent(const std::string& resource) const;
+    [[nodiscard]] std::vector<PluginDevice> devices(const std::string& resource) const;
+    void refuse_next(Error error);
+    // Waits until `done` of this host; false after ten seconds.
+    bool wait_until(const std::function<bool()>& done);
+
+    Result<> set_devices(const std::string& resource, std::vector<PluginDevice> devices) override;
+    void run(DevicePluginHandler& handler, std::stop_token stop) override;
+
+  private:
+    mutable std::recursive_mutex mutex_;
+    std::condition_variable_any changed_;
+    std::map<std::string, std::vector<PluginDevice>> devices_;
+    std::map<std::string, int> sent_;
+    std::optional<Error> error_;
+};
+
+class FakeDeviceHolders final : public DeviceHolders {
+  public:
+    void set(Result<std::vector<DeviceHolder>> holders);
+    void add(DeviceHolder holder);
+
+    Result<std::vector<DeviceHolder>> list() override;
+
+  private:
+    std::mutex mutex_;
+    Result<std::vector<DeviceHolder>> holders_;
+};
+
+class FakeCdiStore final : public CdiStore {
+  public:
+    // The vendor's spec knows this card by this name.
+    void add_vendor_device(const std::string& uuid_or_index);
+    void refuse_next_write(Error error);
+    [[nodiscard]] std::map<std::string, ContainerEdits> shares() const;
+
+    std::optional<std::string> vendor_device(const std::string& uuid, int index) override;
+    Result<> write_share(const std::string& name, const ContainerEdits& edits) override;
+    void keep_only_shares(const std::set<std::string>& names) override;
+
+  private:
+    mutable std::mutex mutex_;
+    std::set<std::string> vendor_;
+    std::map<std::string, ContainerEdits> shares_;
+    std::optional<Error> error_;
+};
+
+}  // namespace tessera
