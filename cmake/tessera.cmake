@@ -62,5 +62,27 @@ function(tessera_test name)
   target_compile_definitions(${name} PRIVATE TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              TESSERA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120)
+  # Properties draw the same cases in every run; run the binary by hand to draw others.
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 120
+                       ENVIRONMENT "RC_PARAMS=seed=20261121")
+endfunction()
+
+# tessera_fuzz(NAME SOURCE a_fuzz.cpp DEPS library ...)
+# A parser of foreign text under a fuzzer. With TESSERA_FUZZ (testing/fuzz/run) it is a program of
+# libFuzzer's; in every build it is also part of fuzz_smoke, which runs the seeds and some mutations.
+option(TESSERA_FUZZ "Build the fuzz targets with libFuzzer; needs clang" OFF)
+function(tessera_fuzz name)
+  cmake_parse_arguments(ARG "" "SOURCE" "DEPS" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_FUZZ_TARGETS ${name})
+  if(TESSERA_FUZZ)
+    add_executable(fuzz_${name} ${ARG_SOURCE})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  else()
+    # One program holds them all, so each entry has a name of its own.
+    add_library(fuzz_${name} OBJECT ${ARG_SOURCE})
+    target_compile_definitions(fuzz_${name} PRIVATE LLVMFuzzerTestOneInput=fuzz_${name})
+  endif()
+  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+  target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS} tessera_flags tessera_sanitize)
 endfunction()

@@ -117,8 +117,11 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int* minor_n
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-    const Card* card = nullptr;
+namespace {
+
+// What the versions of the struct have in common.
+template <class Pci>
+nvmlReturn_t fill_pci(nvmlDevice_t device, Pci* pci, const Card*& card) {
     if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
         return error;
     }
@@ -129,6 +132,14 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
     pci->device = card->pci_device;
     pci->pciDeviceId = kPciDeviceId;
     pci->pciSubSystemId = kPciSubSystemId;
+    return NVML_SUCCESS;
+}
+
+}  // namespace
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = fill_pci(device, pci, card); error != NVML_SUCCESS) return error;
     format_bus_id(*card, 4, pci->busIdLegacy);
     format_bus_id(*card, 8, pci->busId);
     return NVML_SUCCESS;
@@ -136,16 +147,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_v2_t* pci) {
     const Card* card = nullptr;
-    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
-        return error;
-    }
-    if (pci == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *pci = {};
-    pci->domain = card->pci_domain;
-    pci->bus = card->pci_bus;
-    pci->device = card->pci_device;
-    pci->pciDeviceId = kPciDeviceId;
-    pci->pciSubSystemId = kPciSubSystemId;
+    if (const nvmlReturn_t error = fill_pci(device, pci, card); error != NVML_SUCCESS) return error;
     format_bus_id(*card, 4, pci->busId);
     return NVML_SUCCESS;
 }

@@ -17,7 +17,8 @@
 
 namespace tessera {
 
-// One batch of what a watch showed. `all` is set after a list: everything else is gone.
+// One batch of what a watch showed; what is present in the end, and what was removed before or for
+// good. `all` is set after a list: everything else is gone.
 struct NodeChanges {
     std::vector<NodeInventory> present;
     std::vector<NodeName> removed;

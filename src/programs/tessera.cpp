@@ -114,6 +114,11 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
+        const auto rest = app.remaining();
+        if (app.get_subcommands().empty() && !rest.empty()) {
+            return finish({Code::invalid_argument, "no command \"" + rest.front() +
+                                                       "\"; there is inspect, top and completion"});
+        }
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (completion->parsed()) {

@@ -37,7 +37,7 @@ Result<> check(const ConfigValues& values) {
     return {};
 }
 
-Result<> serve(const ConfigValues& values, std::stop_token stop) {
+Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     const NodeName node(config.node);
     const Identity identity =

@@ -26,7 +26,7 @@ Result<> check(const ConfigValues& values) {
     return {};
 }
 
-Result<> serve(const ConfigValues& values, std::stop_token stop) {
+Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const Policy* policy, find_policy(config.policy));
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
@@ -54,7 +54,7 @@ Result<> serve(const ConfigValues& values, std::stop_token stop) {
                                {"address", config.listen},
                                {"port", port},
                                {"policy", config.policy}});
-    server.serve(std::move(stop));
+    server.serve(stop);
     return {};
 }
 

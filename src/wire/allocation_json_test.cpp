@@ -116,14 +116,16 @@ TEST(AllocationJson, RefusesEveryTruncation) {
 // Goal: parse(print(x)) == x for every allocation. Method: random ones, names of any text.
 RC_GTEST_PROP(AllocationJsonProperty, ComesBack, ()) {
     const auto draw = [](std::int64_t most) { return *rc::gen::inRange<std::int64_t>(0, most); };
-    Allocation allocation{PodUid(random_text()), NodeName(random_text()),
-                          static_cast<DialectId>(draw(2)), {}};
+    Allocation allocation{
+        PodUid(random_text()), NodeName(random_text()), static_cast<DialectId>(draw(2)), {}};
     for (std::int64_t c = draw(3); c >= 0; --c) {
         ContainerAllocation container{random_text(), static_cast<ContainerKind>(draw(3)), {}};
         for (std::int64_t g = draw(3); g >= 0; --g) {
-            container.gpus.push_back({GpuUuid(random_text()), static_cast<int>(draw(1'000'001)),
+            container.gpus.push_back({GpuUuid(random_text()),
+                                      static_cast<int>(draw(1'000'001)),
                                       {draw((std::int64_t{1} << 50) + 1)},
-                                      {static_cast<int>(draw(101))}, draw(2) == 1});
+                                      {static_cast<int>(draw(101))},
+                                      draw(2) == 1});
         }
         allocation.containers.push_back(std::move(container));
     }

@@ -42,7 +42,8 @@ TEST_F(BindingAnnotations, AliyunOneCard) {
 // Goal: on a node of gpushare's plugin the pod must wait for that plugin: ASSIGNED is "false".
 TEST_F(BindingAnnotations, LegacyNodeWaitsForItsPlugin) {
     const NodeInventory legacy = build::legacy_node("n1", 2, 16);
-    const Allocation given = allocation({{"main", {}, {{legacy.gpus[0].uuid, 0, gibibytes(8), {}, false}}}});
+    const Allocation given =
+        allocation({{"main", {}, {{legacy.gpus[0].uuid, 0, gibibytes(8), {}, false}}}});
     const auto out = binding_annotations(given, legacy, kTime);
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_ASSIGNED"), "false");
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_DEV"), "16");
@@ -52,10 +53,10 @@ TEST_F(BindingAnnotations, LegacyNodeWaitsForItsPlugin) {
 // its peak, DEV the first card's size.
 TEST_F(BindingAnnotations, AliyunSeveralCards) {
     node_.gpus[1].memory = gibibytes(24);
-    const auto out = binding_annotations(
-        allocation({{"prepare", ContainerKind::init, {share(0, 9)}},
-                    {"main", {}, {share(0, 4), share(1, 4)}}}),
-        node_, kTime);
+    const auto out =
+        binding_annotations(allocation({{"prepare", ContainerKind::init, {share(0, 9)}},
+                                        {"main", {}, {share(0, 4), share(1, 4)}}}),
+                            node_, kTime);
     EXPECT_EQ(out.at("scheduler.framework.gpushare.allocation"),
               R"({"0":{"0":9},"1":{"0":4,"1":4}})");
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_POD"), "13");

@@ -10,6 +10,11 @@ namespace {
 
 namespace od = simdjson::ondemand;
 
+// A parser keeps six times its largest text. Each thread keeps one for requests of an ordinary
+// size; a huge one has its own, which goes with it.
+constexpr std::size_t kLargestKept = std::size_t{4} << 20;
+constexpr std::size_t kLargestBody = std::size_t{1} << 30;
+
 bool same_word(std::string_view a, std::string_view lower_case) {
     if (a.size() != lower_case.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -96,12 +101,16 @@ Result<> read_field(std::string_view key, od::value value, ExtenderArgs& args, F
 Result<ExtenderArgs> read_extender_args(std::string& body) {
     if (body.empty()) return fail(Code::invalid_argument, "EOF");
     body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-    thread_local od::parser parser(std::size_t{256} << 20);
+    thread_local od::parser kept(kLargestKept);
+    std::shared_ptr<od::parser> own;
+    if (body.size() > kLargestKept) own = std::make_shared<od::parser>(kLargestBody);
+    od::parser& parser = own ? *own : kept;
     od::document document;
     JSON_TRY(parser.iterate(simdjson::padded_string_view(body, body.capacity())).get(document));
     od::object root;
     JSON_TRY(document.get_object().get(root));
     ExtenderArgs args;
+    args.parser = std::move(own);
     Fields seen;
     for (auto field : root) {
         std::string_view key;

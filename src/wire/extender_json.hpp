@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,12 +15,13 @@
 namespace tessera {
 
 // ExtenderArgs. Views point into the body that was parsed and into the parser of the calling
-// thread: they are good until that thread reads the next ones.
+// thread: they are good until that thread reads the next ones, or with `parser` as long as it.
 struct ExtenderArgs {
     PodFacts pod;
     bool full_objects = false;            // the nodes came as objects: answer with the same ones
     std::vector<std::string_view> names;  // in the order of the request
     std::vector<std::string_view> raws;   // parallel to names when full_objects: the objects' text
+    std::shared_ptr<const void> parser;   // keeps alive what the views of a huge request point into
 };
 
 // Errors are invalid_argument with gpushare's texts where it has one. `body` must outlive the

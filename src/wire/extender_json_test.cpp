@@ -36,7 +36,8 @@ TEST(ExtenderArgs, NamesMode) {
 
 // Goal: with full objects each node is kept byte for byte, white space and unknown fields included.
 TEST(ExtenderArgs, FullObjectsMode) {
-    const std::string first = R"({ "metadata" : {"x":[1.50,{}],"name":"n\u0031"},"spec":{"a":"é\"}]"}})";
+    const std::string first =
+        R"({ "metadata" : {"x":[1.50,{}],"name":"n\u0031"},"spec":{"a":"é\"}]"}})";
     const std::string second = R"({"metadata":{"name":"n2"},"status":null})";
     std::string body = args_text(R"("Nodes":{"metadata":{},"items":[)" + first + "," + second +
                                  R"(]},"NodeNames":null)");
@@ -47,10 +48,11 @@ TEST(ExtenderArgs, FullObjectsMode) {
     ASSERT_EQ(args->raws.size(), 2U);
     EXPECT_EQ(args->raws[0], first);
     EXPECT_EQ(args->raws[1], second);
-    EXPECT_EQ(write_filter_result(*args, {.fitting = {0, 1}, .failed = {}, .unresolvable = {}}),
-              R"({"Nodes":{"metadata":{},"items":[)" + first + "," + second +
-                  R"(]},"NodeNames":["n1","n2"],"FailedNodes":{},"FailedAndUnresolvableNodes":null,)"
-                  R"("Error":""})");
+    EXPECT_EQ(
+        write_filter_result(*args, {.fitting = {0, 1}, .failed = {}, .unresolvable = {}}),
+        R"({"Nodes":{"metadata":{},"items":[)" + first + "," + second +
+            R"(]},"NodeNames":["n1","n2"],"FailedNodes":{},"FailedAndUnresolvableNodes":null,)"
+            R"("Error":""})");
 }
 
 // Goal: keys in any case and order, unknown keys, empty lists, both lists (names win). Method: a
@@ -157,12 +159,25 @@ TEST(ExtenderArgs, ParserIsUsedAgain) {
     }
 }
 
+// Goal: a huge request is read like any other, and its names live as long as it, whatever the
+// thread reads in between.
+TEST(ExtenderArgs, HugeRequest) {
+    std::string huge = "{\"Pod\":" + std::string(kPod) + ",\"Extra\":\"" +
+                       std::string(std::size_t{5} << 20, 'x') + "\",\"NodeNames\":[\"n1\"]}";
+    const auto args = read_extender_args(huge);
+    ASSERT_TRUE(args) << args.error().text;
+    std::string small = args_text(R"("NodeNames":["another"])");
+    ASSERT_TRUE(read_extender_args(small));
+    EXPECT_EQ(names_of(*args), Names{"n1"});
+}
+
 // Goal: the answer in gpushare's key order: reasons sorted by node, unresolvable null when empty.
 TEST(FilterResult, Text) {
     std::string body = args_text(R"("NodeNames":["n3","n1","n2","n4"])");
     const auto args = read_extender_args(body);
     ASSERT_TRUE(args);
-    EXPECT_EQ(write_filter_result(*args, {.fitting = {1}, .failed = {{"n3", "full"}, {"n2", "a\"b"}},
+    EXPECT_EQ(write_filter_result(*args, {.fitting = {1},
+                                          .failed = {{"n3", "full"}, {"n2", "a\"b"}},
                                           .unresolvable = {{"n4", "never"}}}),
               R"({"Nodes":null,"NodeNames":["n1"],"FailedNodes":{"n2":"a\"b","n3":"full"},)"
               R"("FailedAndUnresolvableNodes":{"n4":"never"},"Error":""})");
@@ -179,9 +194,10 @@ TEST(FilterResult, Text) {
 
 // Goal: bind arguments as kube-scheduler posts them, and as older ones did.
 TEST(BindArgs, Forms) {
-    for (const char* body : {R"({"PodName":"p1","PodNamespace":"default","PodUID":"u","Node":"g1"})",
-                             R"({"podname":"p1","podnamespace":"default","podUID":"u","node":"g1"})",
-                             R"({"X":[],"Node":"g1","PodUID":"u","PodNamespace":"default","PodName":"p1"})"}) {
+    for (const char* body :
+         {R"({"PodName":"p1","PodNamespace":"default","PodUID":"u","Node":"g1"})",
+          R"({"podname":"p1","podnamespace":"default","podUID":"u","node":"g1"})",
+          R"({"X":[],"Node":"g1","PodUID":"u","PodNamespace":"default","PodName":"p1"})"}) {
         const auto args = read_bind_args(body);
         ASSERT_TRUE(args) << args.error().text;
         EXPECT_EQ(args->pod, (PodName{"default", "p1"}));
@@ -216,13 +232,13 @@ TEST(BindArgs, Errors) {
 RC_GTEST_PROP(ExtenderProperty, NamesComeBack, ()) {
     const std::string first = random_text();
     const std::string second = random_text() + "2";
-    std::string body = args_text("\"NodeNames\":[" + json_string(first) + "," +
-                                 json_string(second) + "]");
+    std::string body =
+        args_text("\"NodeNames\":[" + json_string(first) + "," + json_string(second) + "]");
     const auto args = read_extender_args(body);
     RC_ASSERT(args.has_value());
     RC_ASSERT(names_of(*args) == (Names{first, second}));
-    const auto document =
-        JsonDocument::parse(write_filter_result(*args, {.fitting = {1}, .failed = {}, .unresolvable = {}}));
+    const auto document = JsonDocument::parse(
+        write_filter_result(*args, {.fitting = {1}, .failed = {}, .unresolvable = {}}));
     RC_ASSERT(document.has_value());
     RC_ASSERT(document->root()["NodeNames"].elements()[0].text() == second);
 }

@@ -33,14 +33,13 @@ TEST(Inspect, Text) {
     put(state, "b", build::aliyun(8));
     put(state, "a", build::aliyun(8));
     put(state, "c", build::aliyun(4));
-    EXPECT_EQ(inspect(state),
-              R"({"nodes":[{"name":"n1","totalGPU":32,"usedGPU":20,"devs":[)"
-              R"({"id":0,"totalGPU":16,"usedGPU":16,"pods":[)"
-              R"({"name":"a","namespace":"default","usedGPU":8},)"
-              R"({"name":"b","namespace":"default","usedGPU":8}]},)"
-              R"({"id":1,"totalGPU":16,"usedGPU":4,"pods":[)"
-              R"({"name":"c","namespace":"default","usedGPU":4}]}]},)"
-              R"({"name":"n2","totalGPU":0,"usedGPU":0,"devs":[]}]})");
+    EXPECT_EQ(inspect(state), R"({"nodes":[{"name":"n1","totalGPU":32,"usedGPU":20,"devs":[)"
+                              R"({"id":0,"totalGPU":16,"usedGPU":16,"pods":[)"
+                              R"({"name":"a","namespace":"default","usedGPU":8},)"
+                              R"({"name":"b","namespace":"default","usedGPU":8}]},)"
+                              R"({"id":1,"totalGPU":16,"usedGPU":4,"pods":[)"
+                              R"({"name":"c","namespace":"default","usedGPU":4}]}]},)"
+                              R"({"name":"n2","totalGPU":0,"usedGPU":0,"devs":[]}]})");
 }
 
 // Goal: amounts that are no whole units are rounded up: nobody sees room that is not there.
@@ -58,11 +57,10 @@ TEST(Inspect, LegacySumIsTheNodesOwn) {
     NodeInventory node = build::legacy_node("n4", 3, 15);
     node.gpu_mem = 47;
     state.set_node(node);
-    EXPECT_EQ(inspect(state),
-              R"({"nodes":[{"name":"n4","totalGPU":47,"usedGPU":0,"devs":[)"
-              R"({"id":0,"totalGPU":15,"usedGPU":0,"pods":[]},)"
-              R"({"id":1,"totalGPU":15,"usedGPU":0,"pods":[]},)"
-              R"({"id":2,"totalGPU":15,"usedGPU":0,"pods":[]}]}]})");
+    EXPECT_EQ(inspect(state), R"({"nodes":[{"name":"n4","totalGPU":47,"usedGPU":0,"devs":[)"
+                              R"({"id":0,"totalGPU":15,"usedGPU":0,"pods":[]},)"
+                              R"({"id":1,"totalGPU":15,"usedGPU":0,"pods":[]},)"
+                              R"({"id":2,"totalGPU":15,"usedGPU":0,"pods":[]}]}]})");
 }
 
 }  // namespace

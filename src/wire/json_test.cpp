@@ -85,8 +85,9 @@ TEST(Json, Writer) {
         w.raw_member("raw", "[1]");
         w.member("i", 7);
     });
-    EXPECT_EQ(w.take(),
-              R"({"empty":[],"mixed":["a",-3,{"b":true},{}],"o":{"c":"d","e":"f"},"raw":[1],"i":7})");
+    EXPECT_EQ(
+        w.take(),
+        R"({"empty":[],"mixed":["a",-3,{"b":true},{}],"o":{"c":"d","e":"f"},"raw":[1],"i":7})");
 }
 
 // Goal: any text comes back from a JSON string, and the string never holds a bare control

@@ -42,18 +42,18 @@ TEST(ReadPod, Parts) {
     EXPECT_FALSE(pod.allocation);
     EXPECT_FALSE(pod.legacy);
     ASSERT_EQ(pod.containers.size(), 3U);
-    EXPECT_EQ(pod.containers[0], (ContainerSpec{"prepare", ContainerKind::init,
-                                                {{"aliyun.com/gpu-mem", "2"}}}));
-    EXPECT_EQ(pod.containers[1], (ContainerSpec{"proxy", ContainerKind::sidecar,
-                                                {{"aliyun.com/gpu-mem", "3"}}}));
-    EXPECT_EQ(pod.containers[2], (ContainerSpec{"main", ContainerKind::app,
-                                                {{"aliyun.com/gpu-mem", "4"}}}));
+    EXPECT_EQ(pod.containers[0],
+              (ContainerSpec{"prepare", ContainerKind::init, {{"aliyun.com/gpu-mem", "2"}}}));
+    EXPECT_EQ(pod.containers[1],
+              (ContainerSpec{"proxy", ContainerKind::sidecar, {{"aliyun.com/gpu-mem", "3"}}}));
+    EXPECT_EQ(pod.containers[2],
+              (ContainerSpec{"main", ContainerKind::app, {{"aliyun.com/gpu-mem", "4"}}}));
 }
 
 // Goal: only Succeeded and Failed mean that a pod's containers are gone for good.
 TEST(ReadPod, Phases) {
     const std::vector<std::pair<std::string, bool>> cases = {
-        {"Succeeded", true}, {"Failed", true}, {"Running", false},
+        {"Succeeded", true}, {"Failed", true},   {"Running", false},
         {"Pending", false},  {"Unknown", false}, {"", false}};
     for (const auto& [phase, finished] : cases)
         EXPECT_EQ(pod_of(R"({"status":{"phase":")" + phase + "\"}}").finished, finished) << phase;
@@ -80,14 +80,15 @@ TEST(ReadPod, OddObjects) {
 
 // Goal: our allocation is read, and what cannot be read is an error, never nothing.
 TEST(ReadPod, Allocation) {
-    const Allocation allocation{PodUid("u"), NodeName("n"), DialectId::native,
+    const Allocation allocation{PodUid("u"),
+                                NodeName("n"),
+                                DialectId::native,
                                 {{"c", {}, {{GpuUuid("g"), 0, {5}, {0}, false}}}}};
     const auto annotated = [](const std::string& value) {
         JsonWriter w;
         w.object([&] {
-            w.object("metadata", [&] {
-                w.object("annotations", [&] { w.member(key::kAllocation, value); });
-            });
+            w.object("metadata",
+                     [&] { w.object("annotations", [&] { w.member(key::kAllocation, value); }); });
         });
         return pod_of(w.take());
     };
@@ -171,7 +172,8 @@ TEST(ReadNode, FromTheAgent) {
 // Goal: a report that cannot be read leaves a node without cards that says why; it never falls back
 // to sums that may be wrong.
 TEST(ReadNode, BrokenReportIsAFault) {
-    for (const char* value : {"rubbish", "{\\\"version\\\":2}", "{\\\"version\\\":1,\\\"unit\\\":\\\"x\\\"}"}) {
+    for (const char* value :
+         {"rubbish", "{\\\"version\\\":2}", "{\\\"version\\\":1,\\\"unit\\\":\\\"x\\\"}"}) {
         const NodeInventory node = node_of(
             R"({"metadata":{"name":"n1","annotations":{"tessera.dev/gpus":")" + std::string(value) +
             R"("}},"status":{"capacity":{"aliyun.com/gpu-mem":"32","aliyun.com/gpu-count":"2"}}})");
@@ -206,8 +208,8 @@ TEST(ReadNode, LegacySums) {
     };
     for (const Case& c : cases) {
         const NodeInventory node =
-            node_of(R"({"metadata":{"name":"n1"},"status":{"capacity":{"aliyun.com/gpu-mem":")" + c.mem +
-                    R"(","aliyun.com/gpu-count":")" + c.count + R"("}}})");
+            node_of(R"({"metadata":{"name":"n1"},"status":{"capacity":{"aliyun.com/gpu-mem":")" +
+                    c.mem + R"(","aliyun.com/gpu-count":")" + c.count + R"("}}})");
         ASSERT_EQ(node.gpus.size(), c.cards) << c.mem << "/" << c.count;
         EXPECT_EQ(node.unit, c.unit) << c.mem << "/" << c.count;
         EXPECT_EQ(node.address, "");
@@ -250,15 +252,16 @@ TEST(ReadWatchEvent, Kinds) {
 
 // Goal: "too old" is told apart from other failures, for only then must one list again.
 TEST(ReadWatchEvent, Errors) {
-    const auto old = event_of(
-        R"({"type":"ERROR","object":{"kind":"Status","message":"too old","code":410}})");
+    const auto old =
+        event_of(R"({"type":"ERROR","object":{"kind":"Status","message":"too old","code":410}})");
     ASSERT_TRUE(old);
     EXPECT_EQ(old->error, (Error{Code::expired, "too old"}));
     EXPECT_EQ(old->resource_version, "");
     const auto other = event_of(R"({"type":"ERROR","object":{"code":500}})");
     ASSERT_TRUE(other);
     EXPECT_EQ(other->error, (Error{Code::unavailable, "the watch failed"}));
-    for (const char* text : {"{}", "[]", R"({"type":"added"})", R"({"type":7})", R"({"type":null})"}) {
+    for (const char* text :
+         {"{}", "[]", R"({"type":"added"})", R"({"type":7})", R"({"type":null})"}) {
         const auto bad = event_of(text);
         ASSERT_FALSE(bad) << text;
         EXPECT_EQ(bad.error().code, Code::invalid_argument);
@@ -294,9 +297,10 @@ TEST(StatusMessage, OfAnyBody) {
 
 // Goal: what we write is what the API server takes, byte for byte, foreign text quoted.
 TEST(Write, Objects) {
-    EXPECT_EQ(write_binding(PodUid("u"), {"s", "p"}, NodeName("n"), {{"a", "x\"y"}, {"b", ""}}),
-              R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","namespace":"s","uid":"u",)"
-              R"("annotations":{"a":"x\"y","b":""}},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})");
+    EXPECT_EQ(
+        write_binding(PodUid("u"), {"s", "p"}, NodeName("n"), {{"a", "x\"y"}, {"b", ""}}),
+        R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","namespace":"s","uid":"u",)"
+        R"("annotations":{"a":"x\"y","b":""}},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})");
     EXPECT_EQ(write_annotations_patch({{"a", "1"}, {"b", ""}}),
               R"({"metadata":{"annotations":{"a":"1","b":null}}})");
     EXPECT_EQ(write_capacity_patch({{"aliyun.com/gpu-count", "2"}}),

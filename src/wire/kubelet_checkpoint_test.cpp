@@ -18,9 +18,11 @@ TEST(KubeletCheckpoint, Entries) {
     const auto entries = read_kubelet_checkpoint(kText);
     ASSERT_TRUE(entries) << entries.error().text;
     ASSERT_EQ(entries->size(), 2U);
-    EXPECT_EQ((*entries)[0],
-              (CheckpointEntry{PodUid("u-1"), "main", "tessera.dev/gpu",
-                               {"GPU-a-slot-0", "GPU-a-slot-7", "GPU-b-slot-1"}, "Kg=="}));
+    EXPECT_EQ((*entries)[0], (CheckpointEntry{PodUid("u-1"),
+                                              "main",
+                                              "tessera.dev/gpu",
+                                              {"GPU-a-slot-0", "GPU-a-slot-7", "GPU-b-slot-1"},
+                                              "Kg=="}));
     EXPECT_EQ((*entries)[1].container, "prepare");
     EXPECT_TRUE((*entries)[1].ids.empty());
 }

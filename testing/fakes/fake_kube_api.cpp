@@ -151,7 +151,8 @@ void FakeKubeApi::follow_pods(const std::function<void(PodChanges)>& sink, const
 
 Result<> FakeKubeApi::write_binding(const Write& write) {
     const auto at = pods_.find(write.pod);
-    if (at == pods_.end()) return fail(Code::not_found, "pods \"" + write.pod.name + "\" not found");
+    if (at == pods_.end())
+        return fail(Code::not_found, "pods \"" + write.pod.name + "\" not found");
     PodFacts& pod = at->second;
     if (pod.uid != write.uid) {
         return fail(Code::conflict, "Precondition failed: UID in precondition: " + write.uid.str());

@@ -1,4 +1,5 @@
-"""Tessera's own manifests (deploy/base), fitted to a cluster without Services and control-plane nodes."""
+"""Tessera's own manifests (deploy/base), fitted to a cluster of the harness: it has no Services and no
+control-plane nodes."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from stack.gpu_node import DRIVER_ROOT
 BASE = builds.ROOT / "deploy" / "base"
 SCHEDULER_CONFIG = builds.ROOT / "deploy" / "scheduler" / "config.yaml"
 SHIPPED_PORT = "12345"
+NAMESPACE = "tessera-system"
 
 
 def scheduler_config(port: int) -> str:
@@ -21,7 +23,8 @@ def scheduler_config(port: int) -> str:
     return SCHEDULER_CONFIG.read_text().replace(SHIPPED_PORT, str(port))
 
 
-def apply(cluster: ClusterHandle, port: int, identity: str = "nri", memory_unit: str = "GiB") -> None:
+def apply(cluster: ClusterHandle, port: int, identity: str = "nri",
+          memory_unit: str = "GiB") -> None:
     """Deploys the shipped manifests; `wait` says when they run."""
     overlay = cluster.directory / "overlay"
     overlay.mkdir(exist_ok=True)
@@ -47,7 +50,7 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
                      and int(n["status"]["allocatable"].get("tessera.dev/gpu", "0")) > 0]
         return len(published) == nodes
     cluster.wait_for("every agent has published its GPUs", ready, 60)
-    cluster.kubectl("-n", "tessera-system", "rollout", "status", "deployment/tessera-controller",
+    cluster.kubectl("-n", NAMESPACE, "rollout", "status", "deployment/tessera-controller",
                     "--timeout=60s", timeout=70)
 
 

@@ -54,7 +54,7 @@ class Stack:
         self.cluster.__exit__(kind, error, trace)
 
     def stock_kubectl(self, *arguments: str) -> str:
-        """Runs kubectl as a user does who has our programs in his PATH: it finds our plugin there."""
+        """Runs kubectl as a user with our programs in his PATH does: it finds our plugin there."""
         path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": path,
                        "HOME": str(self.cluster.directory)}

@@ -54,7 +54,7 @@ class HttpClient {
     // 200 is returned as text instead of being handed over.
     Result<HttpResponse> stream(const std::string& path,
                                 const std::function<bool(std::string_view)>& on_data,
-                                std::chrono::seconds idle, std::stop_token stop);
+                                std::chrono::seconds idle, const std::stop_token& stop);
 
   private:
     class Impl;
@@ -79,7 +79,7 @@ class HttpServer {
     // Binds the port: unavailable with the reason when it is taken. Returns the port.
     Result<int> listen();
     // Serves until `stop`; answers that are under way are finished.
-    void serve(std::stop_token stop);
+    void serve(const std::stop_token& stop);
 
   private:
     class Impl;

@@ -206,7 +206,7 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request,
 
 Result<HttpResponse> HttpClient::stream(const std::string& path,
                                         const std::function<bool(std::string_view)>& on_data,
-                                        std::chrono::seconds idle, std::stop_token stop) {
+                                        std::chrono::seconds idle, const std::stop_token& stop) {
     return impl_->stream(path, on_data, idle, stop);
 }
 

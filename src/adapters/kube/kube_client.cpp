@@ -188,8 +188,8 @@ void follow(HttpClient& http, const std::string& path, const List& list, const S
         }
         if (outcome) outcome = watch<Kind>(http, path, resource_version, sink, stop);
         if (outcome) {
-            // The server ended the watch, as it does every few minutes; one that does so at once must
-            // not be asked in a tight loop.
+            // The server ended the watch, as it does every few minutes; one that does so at once
+            // must not be asked in a tight loop.
             pause = kShortestPause;
             pause_for(pause, stop);
             continue;

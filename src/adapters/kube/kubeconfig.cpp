@@ -109,10 +109,10 @@ Result<> read_user(const YAML::Node& user, const std::string& directory, HttpEnd
     if (endpoint.client_cert_pem.empty() != endpoint.client_key_pem.empty()) {
         return bad("kubeconfig: client-certificate and client-key belong together; one is missing");
     }
-    const std::string token = text_of(user, "token");
+    std::string token = text_of(user, "token");
     const std::string token_file = text_of(user, "tokenFile");
     if (!token.empty()) {
-        endpoint.bearer_token = [token] { return token; };
+        endpoint.bearer_token = [token = std::move(token)] { return token; };
     } else if (!token_file.empty()) {
         endpoint.bearer_token =
             token_from_file((std::filesystem::path(directory) / token_file).string());

@@ -202,15 +202,12 @@ void NriPlugin::run(ContainerHandler& handler, std::stop_token stop) {
     std::string last_reason;
     while (!stop.stop_requested()) {
         auto socket = UnixSocket::connect(options_.socket);
-        Error reason;
-        if (socket) {
-            reason = Session(*std::move(socket), options_, handler).serve(stop);
-        } else {
-            reason = socket.error();
-        }
+        const bool connected = socket.has_value();
+        const Error reason =
+            connected ? Session(*std::move(socket), options_, handler).serve(stop) : socket.error();
         if (stop.stop_requested()) return;
         // A connection that was up, or another reason: worth a word; the same failure again is not.
-        if (socket || reason.text != last_reason) handler.on_link(false, reason.text);
+        if (connected || reason.text != last_reason) handler.on_link(false, reason.text);
         last_reason = reason.text;
         pause_for(options_.retry, stop);
     }

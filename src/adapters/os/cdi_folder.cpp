@@ -93,6 +93,10 @@ void merge(Json& edits, const Json& more) {
     }
 }
 
+std::string qualified(const CdiFolderOptions& options, const VendorDevice& device) {
+    return fmt::format("{}={}", options.vendor_kind, device.name);
+}
+
 Result<> write_whole(const std::string& path, const std::string& text) {
     const std::string temporary = path + ".tmp";
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -111,7 +115,7 @@ std::optional<std::string> CdiFolder::vendor_device(const std::string& uuid, int
     const auto devices = vendor_devices(options_);
     for (const std::string& wanted : {uuid, std::to_string(index)}) {
         for (const VendorDevice& device : devices) {
-            if (device.name == wanted) return options_.vendor_kind + "=" + device.name;
+            if (device.name == wanted) return qualified(options_, device);
         }
     }
     return std::nullopt;
@@ -123,8 +127,8 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
         merged["env"].push_back(variable + "=" + value);
     bool first = true;
     for (const VendorDevice& device : vendor_devices(options_)) {
-        const std::string qualified = options_.vendor_kind + "=" + device.name;
-        if (std::ranges::find(edits.cdi_devices, qualified) == edits.cdi_devices.end()) continue;
+        const auto& asked = edits.cdi_devices;
+        if (std::ranges::find(asked, qualified(options_, device)) == asked.end()) continue;
         if (first) merge(merged, device.spec_edits);
         first = false;
         merge(merged, device.edits);
@@ -132,7 +136,7 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
     const Json spec = {{"cdiVersion", "0.6.0"},
                        {"kind", "tessera.dev/share"},
                        {"devices", {{{"name", name}, {"containerEdits", merged}}}}};
-    return write_whole(options_.dynamic + "/" + std::string(kShareFile) + name + ".json",
+    return write_whole(fmt::format("{}/{}{}.json", options_.dynamic, kShareFile, name),
                        spec.dump());
 }
 

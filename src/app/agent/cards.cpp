@@ -13,11 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kProbePeriod{5};
-// How often the node object is compared with what we published: kubelet resets amounts that it does
-// not count itself when it registers the node anew.
-constexpr std::chrono::seconds kCheckPeriod{30};
-
 void log_changes(const NodeInventory& before, const NodeInventory& now) {
     for (const Gpu& gpu : now.gpus) {
         bool was_healthy = true;
@@ -125,10 +120,10 @@ void Cards::update(bool check_node) {
 
 void Cards::run(const std::stop_token& stop) {
     publish(*inventory());
-    auto next_check = Clock::now() + kCheckPeriod;
+    auto next_check = Clock::now() + options_.check_period;
     while (!stop.stop_requested()) {
         // Half a second at a time, so that a stop request does not wait for the driver.
-        const auto until = Clock::now() + kProbePeriod;
+        const auto until = Clock::now() + options_.probe_period;
         bool fault_seen = false;
         while (!fault_seen && !stop.stop_requested() && Clock::now() < until) {
             const auto fault = driver_.wait_fault(std::chrono::milliseconds(500));
@@ -141,7 +136,7 @@ void Cards::run(const std::stop_token& stop) {
         }
         if (stop.stop_requested()) return;
         const bool check_node = Clock::now() >= next_check;
-        if (check_node) next_check = Clock::now() + kCheckPeriod;
+        if (check_node) next_check = Clock::now() + options_.check_period;
         update(check_node);
     }
 }

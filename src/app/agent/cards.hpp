@@ -2,6 +2,7 @@
 // server. One thread runs it; any thread may take the last inventory.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -20,6 +21,10 @@ struct CardsOptions {
     MemoryUnit unit = MemoryUnit::gib;
     std::string identity;  // published: how containers are recognised
     DeviceListOptions lists;
+    std::chrono::milliseconds probe_period{5'000};
+    // How often the node object is compared with what we published: kubelet resets amounts that it
+    // does not count itself when it registers the node anew.
+    std::chrono::milliseconds check_period{30'000};
 };
 
 class Cards {

@@ -152,8 +152,10 @@ Result<> Gate::pre_start(const std::string& resource, const std::vector<std::str
 // An init container and the app container that inherits its devices may both have this set of ids:
 // each has a name of its own, and both are made.
 Result<> Gate::make_shares(const std::string& resource, const std::set<std::string>& ids) {
-    TRY(const auto holders, ports_.holders.list());
     TRY(const auto pods, ports_.kube.list_pods(node_));
+    // Two containers may start at once: a share that one makes is not in what the other has read.
+    const std::scoped_lock lock(shares_mutex_);
+    TRY(const auto holders, ports_.holders.list());
     std::set<std::string> names;
     bool made = false;
     for (const DeviceHolder& holder : holders) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 
 #include "app/agent/cards.hpp"
@@ -56,6 +57,7 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     const NodeName node_;
     const Identity identity_;
     std::atomic<bool> linked_ = false;
+    std::mutex shares_mutex_;  // held from reading kubelet's record to removing what it lacks
 };
 
 }  // namespace tessera

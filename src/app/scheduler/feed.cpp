@@ -12,19 +12,21 @@ namespace {
 
 constexpr std::chrono::seconds kSettlePeriod{5};
 
+// What is present came after what was removed: a node that was deleted and made again within one
+// batch is there.
 void apply(ClusterState& state, const NodeChanges& changes) {
-    for (const NodeInventory& node : changes.present)
-        state.set_node(node);
     for (const NodeName& name : changes.removed)
         state.remove_node(name);
+    for (const NodeInventory& node : changes.present)
+        state.set_node(node);
     if (changes.all) state.keep_only_nodes(*changes.all);
 }
 
 void apply(ClusterState& state, const PodChanges& changes) {
-    for (const PodFacts& pod : changes.present)
-        state.set_pod(pod);
     for (const PodUid& uid : changes.removed)
         state.remove_pod(uid);
+    for (const PodFacts& pod : changes.present)
+        state.set_pod(pod);
     if (changes.all) state.keep_only_pods(*changes.all);
 }
 
@@ -34,19 +36,21 @@ void on_trouble(const Error& error) {
 
 }  // namespace
 
-// Counted on the keeper's thread, after the list was applied.
+// Counted when the list is in the view, not before: until then a node would be "not found".
 template <class Changes>
 void Feed::take(Changes changes, bool& listed) {
     const bool first = changes.all.has_value() && !listed;
     listed |= first;
     auto shared = std::make_shared<const Changes>(std::move(changes));
-    keeper_.post([progress = progress_, shared, first](ClusterState& state) {
-        apply(state, *shared);
-        if (first && --progress->lists_missing == 0) {
+    std::function<void()> published;
+    if (first) {
+        published = [progress = progress_] {
+            if (--progress->lists_missing > 0) return;
             progress->synced = true;
             log_event(Event::cluster_synced);
-        }
-    });
+        };
+    }
+    keeper_.post([shared](ClusterState& state) { apply(state, *shared); }, std::move(published));
 }
 
 Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler) : keeper_(keeper) {

@@ -13,10 +13,10 @@ Keeper::~Keeper() {
     thread_.join();
 }
 
-void Keeper::post(Change change) {
+void Keeper::post(Change change, std::function<void()> published) {
     {
         const std::scoped_lock lock(mutex_);
-        queue_.push_back(std::move(change));
+        queue_.push_back({std::move(change), std::move(published)});
     }
     wake_.notify_one();
 }
@@ -28,18 +28,23 @@ std::shared_ptr<const ClusterView> Keeper::view() const {
 
 void Keeper::run() {
     while (true) {
-        std::vector<Change> batch;
+        std::vector<Entry> batch;
         {
             std::unique_lock lock(mutex_);
             wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
             if (queue_.empty()) return;
             batch.swap(queue_);
         }
-        for (const Change& change : batch)
-            change(state_);
-        auto published = state_.view();
-        const std::scoped_lock lock(view_mutex_);
-        view_ = std::move(published);
+        for (const Entry& entry : batch)
+            entry.change(state_);
+        auto view = state_.view();
+        {
+            const std::scoped_lock lock(view_mutex_);
+            view_ = std::move(view);
+        }
+        for (const Entry& entry : batch) {
+            if (entry.published) entry.published();
+        }
     }
 }
 

@@ -24,8 +24,9 @@ class Keeper {
     Keeper(const Keeper&) = delete;
     Keeper& operator=(const Keeper&) = delete;
 
-    // Applied later, in order.
-    void post(Change change);
+    // Applied later, in order. `published` is called on the owner's thread once view() has the
+    // change.
+    void post(Change change, std::function<void()> published = {});
 
     // Applied in order, after everything posted before; waits for the answer.
     template <class Function>
@@ -47,8 +48,12 @@ class Keeper {
 
     std::mutex mutex_;
     std::condition_variable wake_;
-    std::vector<Change> queue_;  // guarded by mutex_
-    bool stopping_ = false;      // guarded by mutex_
+    struct Entry {
+        Change change;
+        std::function<void()> published;
+    };
+    std::vector<Entry> queue_;  // guarded by mutex_
+    bool stopping_ = false;     // guarded by mutex_
 
     ClusterState state_;  // of thread_ alone
     std::thread thread_;  // last: starts when all else is there

@@ -33,6 +33,17 @@ bool is_post_verb(std::string_view path) {
            path == "/gpushare-scheduler/bind";
 }
 
+constexpr std::string_view kInspect = "/gpushare-scheduler/inspect";
+
+bool is_inspect_node(std::string_view path) {
+    return path.starts_with(kInspect) && path.substr(kInspect.size()).starts_with('/');
+}
+
+bool is_route(std::string_view path) {
+    return is_post_verb(path) || path == kInspect || is_inspect_node(path) || path == "/version" ||
+           path == "/healthz" || path == "/readyz" || path == "/metrics";
+}
+
 }  // namespace
 
 SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
@@ -41,7 +52,8 @@ SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, Scheduler
 
 RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
     std::string_view path = request.path;
-    if (path.size() > 1 && path.ends_with('/')) {
+    // Only to a route of ours: "//elsewhere/" must not become a way out.
+    if (path.ends_with('/') && is_route(path.substr(0, path.size() - 1))) {
         path.remove_suffix(1);
         return {.status = request.method == "GET" ? 301 : 307, .location = std::string(path)};
     }
@@ -74,9 +86,8 @@ RouteAnswer SchedulerRoutes::get(std::string_view path) {
         return {.body = metrics_.expose(*keeper_.view(), pending, synced_),
                 .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     }
-    if (path == "/gpushare-scheduler/inspect") return inspect("");
-    constexpr std::string_view kInspect = "/gpushare-scheduler/inspect/";
-    if (path.starts_with(kInspect)) return inspect(path.substr(kInspect.size()));
+    if (path == kInspect) return inspect("");
+    if (is_inspect_node(path)) return inspect(path.substr(kInspect.size() + 1));
     return plain(404, "404 page not found\n");
 }
 

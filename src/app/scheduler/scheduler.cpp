@@ -189,9 +189,9 @@ Result<> Scheduler::settle(const BindArgs& args, const Allocation& allocation, c
         return {};
     }
     const bool gone = pod ? pod->uid != args.uid : pod.error().code == Code::not_found;
-    if (gone || (pod && !pod->node.empty()) || cause.code == Code::conflict) return release();
-    // Unbound now, or unreadable: the write may still happen. The cards stay reserved until it is
-    // sure.
+    if (gone || (pod && (!pod->node.empty() || cause.code == Code::conflict))) return release();
+    // Unbound now, or unreadable: the write may still happen, and after a conflict an earlier one
+    // of ours may have. The cards stay reserved until it is sure.
     keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
     log_event(Event::bind_in_doubt, {{"pod", args.pod.str()}, {"reason", cause.text}});
     return fail(cause);

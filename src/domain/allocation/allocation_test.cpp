@@ -37,7 +37,9 @@ TEST(Holds, PeakOverThePodsLife) {
         {"init above the apps", {container(kInit, {{9, 10}}), container(kApp, {{4, 20}})}, 9, 20},
         {"init below the apps", {container(kInit, {{3, 90}}), container(kApp, {{4, 20}})}, 4, 90},
         {"inits do not add up", {container(kInit, {{5, 0}}), container(kInit, {{6, 0}})}, 6, 0},
-        {"a sidecar adds to the apps", {container(kSidecar, {{2, 5}}), container(kApp, {{4, 20}})}, 6,
+        {"a sidecar adds to the apps",
+         {container(kSidecar, {{2, 5}}), container(kApp, {{4, 20}})},
+         6,
          25},
         {"a sidecar adds to later inits",
          {container(kSidecar, {{2, 5}}), container(kInit, {{7, 10}}), container(kApp, {{4, 20}})},
@@ -78,8 +80,11 @@ RC_GTEST_PROP(HoldsProperty, ExactlyTheHighestPhase, ()) {
             ContainerAllocation c{"c", phase == 1 ? kApp : draw(2) == 0 ? kInit : kSidecar, {}};
             for (int card = 0; card < 3; ++card) {
                 if (draw(2) == 0) continue;
-                c.gpus.push_back({GpuUuid("GPU-" + std::to_string(card)), card,
-                                  mebibytes(draw(1000)), {draw(50)}, false});
+                c.gpus.push_back({GpuUuid("GPU-" + std::to_string(card)),
+                                  card,
+                                  mebibytes(draw(1000)),
+                                  {draw(50)},
+                                  false});
             }
             containers.push_back(std::move(c));
         }

@@ -1,5 +1,5 @@
-// The promises of cluster/state.hpp under any order of events: a small model of the API server, of a
-// watch that is late, and of the controller's own steps.
+// The promises of cluster/state.hpp under any order of events: a small model of the API server, of
+// a watch that is late, and of the controller's own steps.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -159,8 +159,8 @@ class Model {
 
     void reserve(std::uint32_t number) {
         if (api_.pods.empty()) return;
-        const auto at = std::next(api_.pods.begin(),
-                                  static_cast<std::ptrdiff_t>(number % api_.pods.size()));
+        const auto at =
+            std::next(api_.pods.begin(), static_cast<std::ptrdiff_t>(number % api_.pods.size()));
         const PodFacts pod = at->second;
         if (pod.finished) return;
         const auto made = state_.reserve(pod.uid, pod.name, node_name(number / 64 % kNodes),
@@ -208,8 +208,8 @@ class Model {
     // A pod is asked to end, finishes, or is deleted with force.
     void end(std::uint32_t number) {
         if (api_.pods.empty()) return;
-        const auto at = std::next(api_.pods.begin(),
-                                  static_cast<std::ptrdiff_t>(number % api_.pods.size()));
+        const auto at =
+            std::next(api_.pods.begin(), static_cast<std::ptrdiff_t>(number % api_.pods.size()));
         PodFacts pod = at->second;
         if (number / 64 % 3 == 0) return api_.remove(pod.uid);
         if (number / 64 % 3 == 1) {
@@ -280,9 +280,8 @@ class Model {
 // Goal: no card is ever over-committed, and nothing leaks once all pods are gone. Method: up to a
 // few hundred random steps of the model; check after each, and after the end of everything.
 RC_GTEST_PROP(ClusterStateProperty, NeverOverCommitsAndNeverLeaks, ()) {
-    const auto steps = *rc::gen::scale(
-        4.0, rc::gen::container<std::vector<std::uint32_t>>(
-                 rc::gen::inRange<std::uint32_t>(0, 16 * 64 * 64)));
+    const auto steps = *rc::gen::scale(4.0, rc::gen::container<std::vector<std::uint32_t>>(
+                                                rc::gen::inRange<std::uint32_t>(0, 16 * 64 * 64)));
     Model model;
     for (const std::uint32_t step : steps) {
         model.step(step);

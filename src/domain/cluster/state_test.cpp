@@ -42,7 +42,9 @@ class State : public ::testing::Test {
         ADD_FAILURE() << pod.name.str() << " holds nothing";
         return Stage::reserved;
     }
-    std::string blocked(const std::string& node = "n1") { return state_.view()->find(node)->blocked; }
+    std::string blocked(const std::string& node = "n1") {
+        return state_.view()->find(node)->blocked;
+    }
 
     using Held = std::vector<std::int64_t>;
     ClusterState state_;
@@ -197,7 +199,9 @@ TEST_F(State, NamesakesDoNotLeak) {
         PodFacts pod = build::pod("same-name", build::aliyun(8));
         pod.uid = PodUid("uid-" + std::to_string(i));
         const PodFacts old = build::bound(
-            pod, {pod.uid, NodeName("n1"), DialectId::aliyun,
+            pod, {pod.uid,
+                  NodeName("n1"),
+                  DialectId::aliyun,
                   {{"main", {}, {{GpuUuid("GPU-n1-0"), 0, gibibytes(8), {}, false}}}}});
         state_.set_pod(old);
         PodFacts next = old;
@@ -292,9 +296,9 @@ TEST_F(State, NodeChangesTakeEffect) {
     sick.gpus[0].reason = "Xid 79";
     state_.set_node(sick);
     EXPECT_FALSE(state_.view()->find("n1")->cards[0].healthy);
-    EXPECT_EQ(reserved(build::pod("p", build::aliyun(1))).allocation->value().containers[0].gpus[0]
-                  .index,
-              1);
+    EXPECT_EQ(
+        reserved(build::pod("p", build::aliyun(1))).allocation->value().containers[0].gpus[0].index,
+        1);
     state_.set_node(build::node("n1", 4, gibibytes(24)));
     EXPECT_EQ(held(), (Held{0, 1, 0, 0}));
     EXPECT_EQ(state_.view()->find("n1")->cards[3].capacity, gibibytes(24));
@@ -326,8 +330,9 @@ TEST_F(State, BlockEnds) {
     newer.allocation = Result<Allocation>(fail(Code::unsupported, "version 9 is newer than 1"));
     state_.set_pod(newer);
     ASSERT_NE(blocked(), "");
-    state_.set_pod(build::bound(newer, build::allocation(newer, "n1", {{GpuUuid("GPU-n1-0"), 0,
-                                                                       gibibytes(4), {}, false}})));
+    state_.set_pod(build::bound(
+        newer,
+        build::allocation(newer, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}})));
     EXPECT_EQ(blocked(), "");
     EXPECT_EQ(held(), (Held{4, 0}));
 
@@ -385,7 +390,8 @@ TEST_F(State, ForeignAllocationsHoldNothing) {
     EXPECT_EQ(blocked(), "");
 }
 
-// Goal: a pod that someone else bound, without cards, gives back what we had reserved for it (D-17).
+// Goal: a pod that someone else bound, without cards, gives back what we had reserved for it
+// (D-17).
 TEST_F(State, BoundBySomeoneElse) {
     PodFacts pod = build::pod("p", build::aliyun(4));
     reserved(pod);
@@ -431,8 +437,8 @@ TEST_F(State, LegacyPodsWithoutCard) {
 TEST_F(State, OvercommittedCardHasNoRoom) {
     state_.set_node(build::legacy_node("old", 1, 16));
     for (int i = 0; i < 3; ++i) {
-        state_.set_pod(build::legacy_bound(
-            build::pod("p" + std::to_string(i), build::aliyun(10)), "old", 0, 10));
+        state_.set_pod(build::legacy_bound(build::pod("p" + std::to_string(i), build::aliyun(10)),
+                                           "old", 0, 10));
     }
     EXPECT_EQ(held("old"), (Held{30}));
     EXPECT_FALSE(reserve(build::pod("new", build::aliyun(1)), "old"));
@@ -441,7 +447,8 @@ TEST_F(State, OvercommittedCardHasNoRoom) {
 // Goal: pods that ask for something wrong wait with their error; pods that ask for nothing are
 // none of our business.
 TEST_F(State, PendingPods) {
-    const PodFacts wrong = build::pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})});
+    const PodFacts wrong =
+        build::pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})});
     state_.set_pod(wrong);
     ASSERT_NE(state_.pending(wrong.uid), nullptr);
     EXPECT_FALSE(state_.pending(wrong.uid)->request);

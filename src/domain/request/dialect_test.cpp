@@ -103,11 +103,11 @@ TEST(ParsePodRequest, RefusesBadQuantities) {
         std::string fix;
     };
     const std::vector<Text> texts = {
-        {"", "write a whole number"},   {"abc", "write a whole number"},
-        {"-1", "write a positive"},     {"-3Gi", "write a positive"},
-        {"1.5", "round it up"},         {"1500m", "round it up"},
-        {"3 Gi", "use none, k, M"},     {"3GiB", "use none, k, M"},
-        {"8Ei", "is too large"},        {"9223372036854775808", "is too large"},
+        {"", "write a whole number"}, {"abc", "write a whole number"},
+        {"-1", "write a positive"},   {"-3Gi", "write a positive"},
+        {"1.5", "round it up"},       {"1500m", "round it up"},
+        {"3 Gi", "use none, k, M"},   {"3GiB", "use none, k, M"},
+        {"8Ei", "is too large"},      {"9223372036854775808", "is too large"},
     };
     for (const Text& text : texts) {
         for (const std::string& name : {kGpu, kMemory, kCores}) {
@@ -193,7 +193,8 @@ TEST(ParsePodRequest, NamesTheInitContainerThatIsWrong) {
         const auto request = parse_pod_request(
             std::vector{container("warm-up", {{kMem, "x"}}, kind), container("b", {{kMem, "1"}})});
         ASSERT_FALSE(request);
-        EXPECT_TRUE(request.error().text.starts_with("container warm-up: ")) << request.error().text;
+        EXPECT_TRUE(request.error().text.starts_with("container warm-up: "))
+            << request.error().text;
     }
 }
 

@@ -80,7 +80,7 @@ class SignalThread {
 
 int run_program(const ProgramInfo& info, int argc, char** argv,
                 const std::function<Result<>(const ConfigValues&)>& check,
-                const std::function<Result<>(const ConfigValues&, std::stop_token)>& body) {
+                const std::function<Result<>(const ConfigValues&, const std::stop_token&)>& body) {
     CLI::App app{std::string(info.summary), std::string(info.name)};
     ConfigValues given;
     for (const ConfigRow& row : info.rows) {

@@ -23,6 +23,6 @@ struct ProgramInfo {
 // refused, or that of the body's error.
 int run_program(const ProgramInfo& info, int argc, char** argv,
                 const std::function<Result<>(const ConfigValues&)>& check,
-                const std::function<Result<>(const ConfigValues&, std::stop_token)>& body);
+                const std::function<Result<>(const ConfigValues&, const std::stop_token&)>& body);
 
 }  // namespace tessera

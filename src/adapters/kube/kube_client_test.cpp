@@ -1,0 +1,231 @@
+#include "adapters/kube/kube_client.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+// An API server that answers by a script: path (without the query) and method to the answers to
+// give, the last of them again and again.
+class ScriptedServer {
+  public:
+    ScriptedServer() {
+        const auto port = server_.listen();
+        EXPECT_TRUE(port);
+        port_ = *port;
+        thread_ = std::jthread([this](const std::stop_token& stop) { server_.serve(stop); });
+    }
+    ~ScriptedServer() {
+        thread_.request_stop();
+        thread_.join();
+    }
+    void answer(const std::string& method_and_path, int status, std::string body) {
+        const std::scoped_lock lock(mutex_);
+        script_[method_and_path].push_back({.status = status, .body = std::move(body)});
+    }
+    [[nodiscard]] HttpEndpoint endpoint() const {
+        HttpEndpoint out;
+        out.host = "127.0.0.1";
+        out.port = port_;
+        out.tls = false;
+        return out;
+    }
+    [[nodiscard]] std::vector<HttpRequest> requests() {
+        const std::scoped_lock lock(mutex_);
+        return requests_;
+    }
+
+  private:
+    HttpResponse handle(const HttpRequest& request) {
+        const std::scoped_lock lock(mutex_);
+        requests_.push_back(request);
+        auto& answers = script_[request.method + " " + request.path];
+        if (answers.empty()) return {.status = 404, .body = R"({"message":"no such thing"})"};
+        HttpResponse out = answers.front();
+        if (answers.size() > 1) answers.pop_front();
+        return out;
+    }
+
+    std::mutex mutex_;
+    std::map<std::string, std::deque<HttpResponse>> script_;
+    std::vector<HttpRequest> requests_;
+    HttpServer server_{{}, [this](HttpRequest& request) { return handle(request); }};
+    int port_ = 0;
+    std::jthread thread_;
+};
+
+std::string pod_json(const std::string& name, const std::string& uid) {
+    return R"({"metadata":{"name":")" + name + R"(","namespace":"d","uid":")" + uid +
+           R"(","resourceVersion":"9"},"spec":{"containers":[{"name":"c","resources":)"
+           R"({"limits":{"aliyun.com/gpu-mem":"1"}}}]}})";
+}
+
+// Goal: each status of the API server becomes the code that callers act on, with its own message.
+TEST(KubeClient, StatusesBecomeCodes) {
+    const std::vector<std::pair<int, Code>> cases = {
+        {400, Code::invalid_argument},  {422, Code::invalid_argument},
+        {401, Code::permission_denied}, {403, Code::permission_denied},
+        {404, Code::not_found},         {409, Code::conflict},
+        {410, Code::expired},           {429, Code::unavailable},
+        {500, Code::unavailable},       {503, Code::unavailable}};
+    for (const auto& [status, code] : cases) {
+        ScriptedServer server;
+        server.answer("GET /api/v1/namespaces/d/pods/p", status, R"({"message":"because"})");
+        KubeClient kube(server.endpoint());
+        const auto read = kube.get_pod({"d", "p"});
+        ASSERT_FALSE(read) << status;
+        EXPECT_EQ(read.error().code, code) << status;
+        EXPECT_NE(read.error().text.find("because"), std::string::npos) << read.error().text;
+    }
+}
+
+// Goal: nobody there, or something that speaks no JSON, is an error with a reason, never a crash.
+TEST(KubeClient, NobodyAndRubbish) {
+    HttpEndpoint nowhere;
+    nowhere.host = "127.0.0.1";
+    nowhere.port = 1;
+    nowhere.tls = false;
+    EXPECT_EQ(KubeClient(nowhere).get_pod({"d", "p"}).error().code, Code::unavailable);
+    ScriptedServer server;
+    server.answer("GET /api/v1/namespaces/d/pods/p", 200, "<html>");
+    server.answer("GET /api/v1/nodes", 200, R"({"items":[]})");
+    KubeClient kube(server.endpoint());
+    EXPECT_FALSE(kube.get_pod({"d", "p"}));
+    EXPECT_FALSE(kube.list_nodes()) << "a list without its position is none";
+}
+
+// Goal: the one write of a bind, to the right place, with the uid and the annotations.
+TEST(KubeClient, Bind) {
+    ScriptedServer server;
+    server.answer("POST /api/v1/namespaces/d/pods/p/binding", 201, R"({"status":"Success"})");
+    KubeClient kube(server.endpoint());
+    ASSERT_TRUE(kube.bind(PodUid("u"), {"d", "p"}, NodeName("n"), {{"a", "b"}}));
+    const auto requests = server.requests();
+    ASSERT_EQ(requests.size(), 1U);
+    EXPECT_EQ(
+        requests[0].body,
+        R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","namespace":"d","uid":"u",)"
+        R"("annotations":{"a":"b"}},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})");
+}
+
+// Goal: lists are read page by page to the end.
+TEST(KubeClient, ListsPages) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/pods", 200,
+                  R"({"metadata":{"resourceVersion":"7","continue":"more"},"items":[)" +
+                      pod_json("a", "1") + "]}");
+    server.answer("GET /api/v1/pods", 200,
+                  R"({"metadata":{"resourceVersion":"7"},"items":[)" + pod_json("b", "2") + "]}");
+    KubeClient kube(server.endpoint());
+    const auto pods = kube.list_pods({});
+    ASSERT_TRUE(pods) << pods.error().text;
+    ASSERT_EQ(pods->size(), 2U);
+    EXPECT_EQ((*pods)[1].uid, PodUid("2"));
+}
+
+// Goal: the node is compared with what was published, in whichever form kubelet writes amounts.
+TEST(KubeClient, NodeShows) {
+    ScriptedServer server;
+    server.answer(
+        "GET /api/v1/nodes/n", 200,
+        R"({"metadata":{"annotations":{"k":"v"}},"status":{"capacity":{"r":"32Gi","s":"1k"}}})");
+    KubeClient kube(server.endpoint());
+    const NodeName node("n");
+    EXPECT_TRUE(*kube.node_shows(node, {{"k", "v"}}, {{"r", "34359738368"}, {"s", "1000"}}));
+    EXPECT_TRUE(*kube.node_shows(node, {}, {}));
+    EXPECT_FALSE(*kube.node_shows(node, {{"k", "w"}}, {}));
+    EXPECT_FALSE(*kube.node_shows(node, {{"x", "v"}}, {}));
+    EXPECT_FALSE(*kube.node_shows(node, {}, {{"r", "1"}}));
+    EXPECT_FALSE(*kube.node_shows(node, {}, {{"missing", "1"}}));
+    EXPECT_FALSE(kube.node_shows(NodeName("gone"), {}, {}));
+}
+
+// What a follower was told, until a condition holds.
+template <class Changes>
+class Told {
+  public:
+    void add(Changes changes) {
+        const std::scoped_lock lock(mutex_);
+        all_.push_back(std::move(changes));
+        changed_.notify_all();
+    }
+    bool until(const std::function<bool(const std::vector<Changes>&)>& done) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return done(all_); });
+    }
+    std::vector<Changes> all() {
+        const std::scoped_lock lock(mutex_);
+        return all_;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Changes> all_;
+};
+
+// Goal: a list, then the events of the watch, in order; what was deleted within a batch is not
+// among what is present; a position that is too old means a new list. Method: a watch that sends a
+// batch, then one that says 410.
+TEST(KubeClient, FollowsPods) {
+    ScriptedServer server;
+    const std::string list = R"({"metadata":{"resourceVersion":"5"},"items":[)" +
+                             pod_json("a", "1") + R"(,{"metadata":{"name":"x","uid":"plain"}}]})";
+    const std::string path = "GET /api/v1/pods";
+    server.answer(path, 200, list);
+    server.answer(path, 200,
+                  R"({"type":"ADDED","object":)" + pod_json("b", "2") + "}\n" +
+                      R"({"type":"MODIFIED","object":)" + pod_json("c", "3") + "}\n" +
+                      R"({"type":"DELETED","object":)" + pod_json("c", "3") + "}\n" +
+                      R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12"}}})"
+                      "\n");
+    server.answer(path, 200,
+                  R"({"type":"ERROR","object":{"code":410,"message":"too old"}})"
+                  "\n");
+    server.answer(path, 200, list);
+    server.answer(path, 200,
+                  R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"13"}}})"
+                  "\n");
+    KubeClient kube(server.endpoint());
+    Told<PodChanges> told;
+    std::mutex troubles_mutex;
+    std::vector<Error> troubles;
+    {
+        std::jthread follower([&](const std::stop_token& stop) {
+            kube.follow_pods([&](PodChanges changes) { told.add(std::move(changes)); },
+                             [&](const Error& error) {
+                                 const std::scoped_lock lock(troubles_mutex);
+                                 troubles.push_back(error);
+                             },
+                             stop);
+        });
+        ASSERT_TRUE(told.until([](const auto& all) {
+            return std::ranges::count_if(all, [](const auto& c) { return c.all.has_value(); }) == 2;
+        }));
+    }
+    const auto all = told.all();
+    EXPECT_EQ(*all[0].all, (std::set<PodUid>{PodUid("1"), PodUid("plain")}));
+    EXPECT_EQ(all[0].present.size(), 1U) << "pods that ask for nothing are named, not kept";
+    std::vector<PodUid> present;
+    std::vector<PodUid> removed;
+    for (const PodChanges& changes : all) {
+        if (changes.all) continue;
+        for (const PodFacts& pod : changes.present)
+            present.push_back(pod.uid);
+        removed.insert(removed.end(), changes.removed.begin(), changes.removed.end());
+    }
+    EXPECT_EQ(std::ranges::count(present, PodUid("2")), 1);
+    EXPECT_EQ(std::ranges::count(removed, PodUid("3")), 1);
+    ASSERT_FALSE(troubles.empty());
+    EXPECT_EQ(troubles[0], (Error{Code::expired, "too old"}));
+}
+
+}  // namespace
+}  // namespace tessera

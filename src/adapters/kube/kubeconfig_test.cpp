@@ -1,0 +1,181 @@
+#include "adapters/kube/kubeconfig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kText = R"(
+apiVersion: v1
+kind: Config
+current-context: main
+contexts:
+- name: main
+  context: {cluster: c1, user: u1, namespace: team-a}
+- name: other
+  context: {cluster: c2, user: u2}
+clusters:
+- name: c1
+  cluster:
+    server: https://10.0.0.1:6443
+    certificate-authority-data: Q0E=
+- name: c2
+  cluster: {server: "http://[::1]:8080/path", insecure-skip-tls-verify: true}
+users:
+- name: u1
+  user: {client-certificate-data: Q0VSVA==, client-key-data: S0VZ}
+- name: u2
+  user: {token: secret}
+)";
+
+std::string with(std::string_view from, std::string_view to) {
+    std::string text(kText);
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+// Goal: the current context, or the one that was asked for, with everything that belongs to it.
+TEST(Kubeconfig, ReadsContexts) {
+    const auto main = read_kubeconfig(std::string(kText), "", "/");
+    ASSERT_TRUE(main) << main.error().text;
+    EXPECT_EQ(main->endpoint.host, "10.0.0.1");
+    EXPECT_EQ(main->endpoint.port, 6443);
+    EXPECT_TRUE(main->endpoint.tls);
+    EXPECT_TRUE(main->endpoint.verify);
+    EXPECT_EQ(main->endpoint.ca_pem, "CA");
+    EXPECT_EQ(main->endpoint.client_cert_pem, "CERT");
+    EXPECT_EQ(main->endpoint.client_key_pem, "KEY");
+    EXPECT_EQ(main->space, "team-a");
+
+    const auto other = read_kubeconfig(std::string(kText), "other", "/");
+    ASSERT_TRUE(other) << other.error().text;
+    EXPECT_EQ(other->endpoint.host, "::1");
+    EXPECT_EQ(other->endpoint.port, 8080);
+    EXPECT_FALSE(other->endpoint.tls);
+    EXPECT_FALSE(other->endpoint.verify);
+    ASSERT_TRUE(other->endpoint.bearer_token);
+    EXPECT_EQ(other->endpoint.bearer_token(), "secret");
+    EXPECT_EQ(other->space, "default");
+}
+
+// Goal: ports are optional, and go by the scheme.
+TEST(Kubeconfig, Servers) {
+    struct Case {
+        std::string url;
+        std::string host;
+        int port;
+    };
+    const std::vector<Case> cases = {{"https://k8s.example", "k8s.example", 443},
+                                     {"http://k8s.example/", "k8s.example", 80},
+                                     {"https://k8s.example:1/a:b", "k8s.example", 1},
+                                     {"https://[fd00::1]", "fd00::1", 443},
+                                     {"https://[fd00::1]:6443", "fd00::1", 6443}};
+    for (const Case& c : cases) {
+        const auto read = read_kubeconfig(with("https://10.0.0.1:6443", c.url), "", "/");
+        ASSERT_TRUE(read) << read.error().text;
+        EXPECT_EQ(read->endpoint.host, c.host) << c.url;
+        EXPECT_EQ(read->endpoint.port, c.port) << c.url;
+    }
+}
+
+// Goal: whatever is wrong is named, with the fix where there is one; nothing is guessed. Method:
+// the good text with one thing wrong.
+TEST(Kubeconfig, RefusesWrongText) {
+    struct Case {
+        std::string text;
+        std::string part;
+    };
+    const std::vector<Case> cases = {
+        {"", "is empty or not a mapping"},
+        {"- a", "is empty or not a mapping"},
+        {"{", "kubeconfig: "},
+        {"a: [", "kubeconfig: "},
+        {"\x01", "kubeconfig: "},
+        {"a: 1", "no current-context"},
+        {with("current-context: main", "current-context: [main]"), "no current-context"},
+        {with("current-context: main", "current-context: typo"), "\"typo\"; there is: main other"},
+        {"current-context: main", "there is none"},
+        {with("contexts:", "contexts: 7\nx:"), "no context called"},
+        {with("cluster: c1,", "cluster: nope,"), "no cluster called \"nope\"; there is: c1 c2"},
+        {with("user: u1,", ""), "no user called \"\""},
+        {with("https://10.0.0.1:6443", "ftp://x"), "is not an http or https address"},
+        {with("    server: https://10.0.0.1:6443\n", ""), "is not an http or https address"},
+        {with("https://10.0.0.1:6443", "https://"), "no host or a wrong port"},
+        {with("https://10.0.0.1:6443", "https://a:0"), "no host or a wrong port"},
+        {with("https://10.0.0.1:6443", "https://a:65536"), "no host or a wrong port"},
+        {with("https://10.0.0.1:6443", "https://a:x"), "no host or a wrong port"},
+        {with("Q0E=", "Q0E"), "certificate-authority-data is not base64"},
+        {with("Q0VSVA==", "Q0VSVA="), "client-certificate-data is not base64"},
+        {with(", client-key-data: S0VZ", ""), "belong together"},
+        {with("client-key-data: S0VZ", "client-key: /nonexistent/key"), "/nonexistent/key"},
+        {with("{client-certificate-data: Q0VSVA==, client-key-data: S0VZ}",
+              "{exec: {command: aws}}"),
+         "kubectl create token"},
+        {with("- name: u1", "- 7\n- name: u1"), "kubeconfig: "},
+    };
+    for (const Case& c : cases) {
+        const auto read = read_kubeconfig(c.text, "", "/");
+        ASSERT_FALSE(read) << c.text;
+        EXPECT_EQ(read.error().code, Code::invalid_argument);
+        EXPECT_NE(read.error().text.find(c.part), std::string::npos) << read.error().text;
+    }
+    EXPECT_FALSE(read_kubeconfig(std::string(kText), "nope", "/"));
+}
+
+class KubeconfigFiles : public ::testing::Test {
+  protected:
+    KubeconfigFiles() {
+        std::filesystem::create_directories(folder_);
+        if (const char* before = std::getenv("KUBECONFIG")) before_ = before;
+    }
+    ~KubeconfigFiles() override {
+        std::filesystem::remove_all(folder_);
+        if (before_.empty()) {
+            unsetenv("KUBECONFIG");
+        } else {
+            setenv("KUBECONFIG", before_.c_str(), 1);
+        }
+    }
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(folder_ / name) << text;
+    }
+    const std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("tessera-kubeconfig-" + std::to_string(getpid()));
+    std::string before_;
+};
+
+// Goal: file names in a kubeconfig start at its own folder; a token file loses its line end and is
+// read when a request needs it.
+TEST_F(KubeconfigFiles, RelativeNames) {
+    write("ca.pem", "CA from a file");
+    write("token", "from-a-file\n");
+    std::string text = with("certificate-authority-data: Q0E=", "certificate-authority: ca.pem");
+    const std::string user = "{client-certificate-data: Q0VSVA==, client-key-data: S0VZ}";
+    text.replace(text.find(user), user.size(), "{tokenFile: token}");
+    write("config", text);
+    const auto read = connect_info({.path = (folder_ / "config").string(), .context = ""});
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->endpoint.ca_pem, "CA from a file");
+    EXPECT_EQ(read->endpoint.bearer_token(), "from-a-file");
+}
+
+// Goal: the first file of KUBECONFIG is taken; one that is missing or wrong is named.
+TEST_F(KubeconfigFiles, FromTheEnvironment) {
+    write("good", std::string(kText));
+    write("bad", "- x");
+    setenv("KUBECONFIG", ((folder_ / "good").string() + ":/nonexistent").c_str(), 1);
+    EXPECT_TRUE(connect_info({}));
+    setenv("KUBECONFIG", (folder_ / "bad").c_str(), 1);
+    EXPECT_EQ(connect_info({}).error().text,
+              (folder_ / "bad").string() + ": kubeconfig: is empty or not a mapping");
+    setenv("KUBECONFIG", (folder_ / "missing").c_str(), 1);
+    EXPECT_NE(connect_info({}).error().text.find("missing: cannot be read"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

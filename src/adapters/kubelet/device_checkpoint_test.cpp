@@ -1,0 +1,53 @@
+#include "adapters/kubelet/device_checkpoint.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tessera {
+namespace {
+
+class CheckpointTest : public ::testing::Test {
+  protected:
+    CheckpointTest() { std::filesystem::create_directories(folder_); }
+    ~CheckpointTest() override { std::filesystem::remove_all(folder_); }
+    void write(const std::string& text) const {
+        std::ofstream(folder_ / "kubelet_internal_checkpoint") << text;
+    }
+    Result<std::vector<DeviceHolder>> list() const {
+        return make_device_checkpoint(folder_.string())->list();
+    }
+    const std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("tessera-checkpoint-" + std::to_string(getpid()));
+};
+
+// Goal: who holds what, with the CDI devices of our own answer to Allocate. Method: an answer as
+// kubelet stores it: field 5 (cdi_devices) with name "tessera.dev/share=ab", in base64.
+TEST_F(CheckpointTest, Holders) {
+    write(R"({"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c",)"
+          R"("ResourceName":"tessera.dev/gpu","DeviceIDs":{"0":["d0"]},)"
+          R"("AllocResp":"KhYKFHRlc3NlcmEuZGV2L3NoYXJlPWFi"},)"
+          R"({"PodUID":"v","ContainerName":"c","ResourceName":"x","DeviceIDs":{},)"
+          R"("AllocResp":"rubbish"}]}})");
+    const auto holders = list();
+    ASSERT_TRUE(holders) << holders.error().text;
+    ASSERT_EQ(holders->size(), 2U);
+    EXPECT_EQ(
+        (*holders)[0],
+        (DeviceHolder{PodUid("u"), "c", "tessera.dev/gpu", {"d0"}, {"tessera.dev/share=ab"}}));
+    EXPECT_TRUE((*holders)[1].cdi_devices.empty());
+}
+
+// Goal: no file, half a file and another form are errors; none of them is "nobody holds anything".
+TEST_F(CheckpointTest, Errors) {
+    EXPECT_EQ(list().error().code, Code::unavailable);
+    write(R"({"Data":{"PodDev)");
+    EXPECT_EQ(list().error().code, Code::invalid_argument);
+    write(R"({"Something":"else"})");
+    EXPECT_EQ(list().error().code, Code::unsupported);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,248 @@
+#include "adapters/nri/nri_plugin.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "adapters/nri/ttrpc.hpp"
+#include "nri/nri.pb.h"
+#include "nri/ttrpc.pb.h"
+
+namespace tessera {
+namespace {
+
+namespace nri = ::nri::pkg::api::v1alpha1;
+
+// The runtime's side of the socket, as far as a plugin sees it.
+class FakeRuntime {
+  public:
+    FakeRuntime() {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::filesystem::remove(path);
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        listener_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
+        EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address),
+                  0);
+        EXPECT_EQ(::listen(listener_, 4), 0);
+    }
+    ~FakeRuntime() {
+        hang_up();
+        ::close(listener_);
+        std::filesystem::remove(path);
+    }
+    void accept() {
+        fd_ = ::accept(listener_, nullptr, nullptr);
+        EXPECT_GE(fd_, 0);
+        decoder_ = {};
+        waiting_.clear();
+    }
+    void hang_up() {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = -1;
+    }
+    // The next message that the plugin sends.
+    TtrpcMessage next() {
+        std::array<char, 4096> buffer{};
+        while (waiting_.empty()) {
+            const ssize_t got = ::recv(fd_, buffer.data(), buffer.size(), 0);
+            if (got <= 0) {
+                ADD_FAILURE() << "the plugin hung up";
+                return {};
+            }
+            auto messages = decoder_.feed({buffer.data(), static_cast<std::size_t>(got)});
+            EXPECT_TRUE(messages);
+            waiting_.insert(waiting_.end(), messages->begin(), messages->end());
+        }
+        TtrpcMessage out = waiting_.front();
+        waiting_.erase(waiting_.begin());
+        return out;
+    }
+    void send(const TtrpcMessage& message) const {
+        const std::string bytes = encode_ttrpc(message);
+        EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    // Calls a method of the plugin; returns its response.
+    ttrpc::Response call(const std::string& method, const google::protobuf::Message& body) {
+        ttrpc::Request request;
+        request.set_service("nri.pkg.api.v1alpha1.Plugin");
+        request.set_method(method);
+        request.set_payload(body.SerializeAsString());
+        send({kPluginConnection, stream_, kTtrpcRequest, request.SerializeAsString()});
+        const TtrpcMessage answer = next();
+        EXPECT_EQ(answer.connection, kPluginConnection);
+        EXPECT_EQ(answer.stream, stream_);
+        EXPECT_EQ(answer.type, kTtrpcResponse);
+        stream_ += 2;
+        ttrpc::Response response;
+        EXPECT_TRUE(response.ParseFromString(answer.payload));
+        return response;
+    }
+
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("tessera-nri-" + std::to_string(getpid()));
+
+  private:
+    int listener_ = -1;
+    int fd_ = -1;
+    std::uint32_t stream_ = 1;
+    TtrpcDecoder decoder_;
+    std::vector<TtrpcMessage> waiting_;
+};
+
+class RecordingHandler final : public ContainerHandler {
+  public:
+    Result<ContainerEdits> complete(const RuntimeContainer& container) override {
+        const std::scoped_lock lock(mutex_);
+        completed.push_back(container);
+        if (container.name == "refused") return fail(Code::not_found, "Tessera: no share");
+        return ContainerEdits{{{"A", "1"}}, {"nvidia.com/gpu=0"}};
+    }
+    std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) override {
+        const std::scoped_lock lock(mutex_);
+        present = containers;
+        return evict ? std::vector<Eviction>{{"c-1", "no share"}} : std::vector<Eviction>{};
+    }
+    void on_link(bool connected, const std::string& detail) override {
+        const std::scoped_lock lock(mutex_);
+        link.emplace_back(connected, detail);
+        linked = connected;
+    }
+
+    std::mutex mutex_;
+    std::vector<RuntimeContainer> completed;
+    std::vector<RuntimeContainer> present;
+    std::vector<std::pair<bool, std::string>> link;
+    std::atomic<bool> linked = false;
+    bool evict = false;
+};
+
+class NriTest : public ::testing::Test {
+  protected:
+    void start() {
+        thread_ = std::jthread([this](const std::stop_token& stop) {
+            NriPlugin({.socket = runtime_.path, .retry = std::chrono::milliseconds(5)})
+                .run(handler_, stop);
+        });
+    }
+    // Registration, as containerd does it, up to the point where containers may come.
+    void introduce() {
+        runtime_.accept();
+        const TtrpcMessage hello = runtime_.next();
+        EXPECT_EQ(hello.connection, kRuntimeConnection);
+        ttrpc::Request request;
+        EXPECT_TRUE(request.ParseFromString(hello.payload));
+        EXPECT_EQ(request.method(), "RegisterPlugin");
+        nri::RegisterPluginRequest registration;
+        EXPECT_TRUE(registration.ParseFromString(request.payload()));
+        EXPECT_EQ(registration.plugin_name(), "tessera");
+        runtime_.send({kRuntimeConnection, hello.stream, kTtrpcResponse, ""});
+        nri::ConfigureRequest configure;
+        configure.set_runtime_name("containerd");
+        configure.set_runtime_version("2.3");
+        nri::ConfigureResponse events;
+        EXPECT_TRUE(events.ParseFromString(runtime_.call("Configure", configure).payload()));
+        EXPECT_EQ(events.events(), 1 << 3) << "CreateContainer and nothing else";
+    }
+    static nri::CreateContainerRequest create(const std::string& name) {
+        nri::CreateContainerRequest request;
+        request.mutable_pod()->set_id("s-1");
+        request.mutable_pod()->set_uid("uid-p");
+        request.mutable_pod()->set_name("p");
+        request.mutable_pod()->set_namespace_("team-a");
+        (*request.mutable_pod()->mutable_annotations())["k"] = "v";
+        request.mutable_container()->set_id("c-1");
+        request.mutable_container()->set_name(name);
+        request.mutable_container()->add_env("PATH=/bin");
+        return request;
+    }
+
+    FakeRuntime runtime_;
+    RecordingHandler handler_;
+    std::jthread thread_;
+};
+
+// Goal: a container is completed with what the handler says, by the pod's own uid and annotations.
+TEST_F(NriTest, CompletesContainers) {
+    start();
+    introduce();
+    runtime_.call("Synchronize", nri::SynchronizeRequest());
+    EXPECT_TRUE(handler_.linked);
+    EXPECT_EQ(handler_.link.front().second, "containerd 2.3");
+    nri::CreateContainerResponse edits;
+    ASSERT_TRUE(edits.ParseFromString(runtime_.call("CreateContainer", create("main")).payload()));
+    ASSERT_EQ(edits.adjust().env_size(), 1);
+    EXPECT_EQ(edits.adjust().env(0).key(), "A");
+    EXPECT_EQ(edits.adjust().env(0).value(), "1");
+    ASSERT_EQ(edits.adjust().cdi_devices_size(), 1);
+    EXPECT_EQ(edits.adjust().cdi_devices(0).name(), "nvidia.com/gpu=0");
+    const RuntimeContainer seen = handler_.completed.at(0);
+    EXPECT_EQ(seen.pod_uid, PodUid("uid-p"));
+    EXPECT_EQ(seen.pod, (PodName{"team-a", "p"}));
+    EXPECT_EQ(seen.pod_annotations.at("k"), "v");
+    EXPECT_EQ(seen.env, std::vector<std::string>{"PATH=/bin"});
+
+    const ttrpc::Response refused = runtime_.call("CreateContainer", create("refused"));
+    EXPECT_NE(refused.status().code(), 0);
+    EXPECT_EQ(refused.status().message(), "Tessera: no share");
+    EXPECT_EQ(runtime_.call("StopContainer", create("x")).status().code(), 12);
+}
+
+// Goal: the containers that were there come in parts; those to end are asked for after the answer.
+TEST_F(NriTest, SynchronizesAndEvicts) {
+    handler_.evict = true;
+    start();
+    introduce();
+    nri::SynchronizeRequest first;
+    *first.add_pods() = create("x").pod();
+    first.set_more(true);
+    nri::SynchronizeResponse answer;
+    ASSERT_TRUE(answer.ParseFromString(runtime_.call("Synchronize", first).payload()));
+    EXPECT_TRUE(answer.more());
+    EXPECT_FALSE(handler_.linked);
+    nri::SynchronizeRequest second;
+    auto* container = second.add_containers();
+    container->set_id("c-1");
+    container->set_pod_sandbox_id("s-1");
+    container->set_name("main");
+    container->set_state(nri::CONTAINER_RUNNING);
+    second.add_containers()->set_pod_sandbox_id("unknown");
+    runtime_.call("Synchronize", second);
+    ASSERT_EQ(handler_.present.size(), 1U);
+    EXPECT_TRUE(handler_.present[0].running);
+    EXPECT_EQ(handler_.present[0].pod_uid, PodUid("uid-p"));
+    ttrpc::Request request;
+    ASSERT_TRUE(request.ParseFromString(runtime_.next().payload));
+    EXPECT_EQ(request.method(), "UpdateContainers");
+    nri::UpdateContainersRequest update;
+    ASSERT_TRUE(update.ParseFromString(request.payload()));
+    ASSERT_EQ(update.evict_size(), 1);
+    EXPECT_EQ(update.evict(0).container_id(), "c-1");
+}
+
+// Goal: after the runtime went away, or sent what is no ttrpc, the link is reported down and comes
+// up again.
+TEST_F(NriTest, ConnectsAgain) {
+    start();
+    introduce();
+    runtime_.call("Synchronize", nri::SynchronizeRequest());
+    EXPECT_TRUE(handler_.linked);
+    runtime_.hang_up();
+    introduce();
+    EXPECT_FALSE(handler_.linked);
+    runtime_.call("Synchronize", nri::SynchronizeRequest());
+    EXPECT_TRUE(handler_.linked);
+    runtime_.send({kPluginConnection, 99, kTtrpcRequest, "\xff\xff rubbish"});
+    runtime_.accept();
+    EXPECT_FALSE(handler_.linked);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,146 @@
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "adapters/os/base64.hpp"
+#include "adapters/os/cdi_folder.hpp"
+#include "adapters/os/pause.hpp"
+#include "adapters/os/unix_socket.hpp"
+
+namespace tessera {
+namespace {
+
+// Goal: base64 with and without padding; anything else is nothing.
+TEST(Base64, Decodes) {
+    EXPECT_EQ(decode_base64("Q0E="), "CA");
+    EXPECT_EQ(decode_base64("S0VZ"), "KEY");
+    EXPECT_EQ(decode_base64("QQ=="), "A");
+    EXPECT_EQ(decode_base64(""), "");
+    for (const char* text : {"=", "==", "Q", "QQ", "QQ=", "Q===Q", "****", "é"})
+        EXPECT_FALSE(decode_base64(text)) << text;
+}
+
+class CdiTest : public ::testing::Test {
+  protected:
+    CdiTest() {
+        std::filesystem::create_directories(folder_ / "static");
+        std::filesystem::create_directories(folder_ / "dynamic");
+    }
+    ~CdiTest() override { std::filesystem::remove_all(folder_); }
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(folder_ / name) << text;
+    }
+    std::vector<std::string> files() const {
+        std::vector<std::string> out;
+        for (const auto& file : std::filesystem::directory_iterator(folder_ / "dynamic"))
+            out.push_back(file.path().filename().string());
+        std::ranges::sort(out);
+        return out;
+    }
+    nlohmann::json share(const std::string& name) const {
+        std::ifstream in(folder_ / "dynamic" / ("tessera.dev-share-" + name + ".json"));
+        return nlohmann::json::parse(in);
+    }
+
+    const std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("tessera-cdi-" + std::to_string(getpid()));
+    CdiFolder cdi_{
+        {.folders = {(folder_ / "static").string(), (folder_ / "dynamic").string(), "/nonexistent"},
+         .dynamic = (folder_ / "dynamic").string()}};
+};
+
+constexpr const char* kVendorSpec = R"(cdiVersion: "0.5.0"
+kind: nvidia.com/gpu
+containerEdits:
+  env: [NVIDIA_DRIVER=1]
+devices:
+- name: "0"
+  containerEdits:
+    deviceNodes:
+    - {path: /dev/nvidia0, major: 195, minor: 0}
+- name: GPU-1
+  containerEdits:
+    deviceNodes: [{path: /dev/nvidia1, fileMode: 438}]
+    env: ["A=true", 'B=5']
+)";
+
+// Goal: a card is found by UUID, else by index, in whichever folder and format; a broken spec of
+// somebody else hides nothing.
+TEST_F(CdiTest, VendorDevices) {
+    EXPECT_EQ(cdi_.vendor_device("GPU-1", 1), std::nullopt);
+    write("static/nvidia.yaml", kVendorSpec);
+    write("static/broken.yaml", "kind: [");
+    write("static/other.json", R"({"kind":"other.com/x","devices":[{"name":"GPU-9"}]})");
+    write("static/notes.txt", kVendorSpec);
+    EXPECT_EQ(cdi_.vendor_device("GPU-1", 7), "nvidia.com/gpu=GPU-1");
+    EXPECT_EQ(cdi_.vendor_device("GPU-0", 0), "nvidia.com/gpu=0");
+    EXPECT_EQ(cdi_.vendor_device("GPU-9", 9), std::nullopt);
+}
+
+// Goal: a share is one device with our variables, the vendor's edits of its cards and, once, those
+// of the vendor's whole spec; numbers stay numbers and strings strings.
+TEST_F(CdiTest, WritesShares) {
+    write("static/nvidia.yaml", kVendorSpec);
+    ASSERT_TRUE(cdi_.write_share(
+        "s1", {{{"X", "1"}}, {"nvidia.com/gpu=GPU-1", "nvidia.com/gpu=0", "nvidia.com/gpu=no"}}));
+    EXPECT_EQ(files(), std::vector<std::string>{"tessera.dev-share-s1.json"});
+    const auto spec = share("s1");
+    EXPECT_EQ(spec["kind"], "tessera.dev/share");
+    ASSERT_EQ(spec["devices"].size(), 1U);
+    EXPECT_EQ(spec["devices"][0]["name"], "s1");
+    const auto& edits = spec["devices"][0]["containerEdits"];
+    EXPECT_EQ(edits["env"], nlohmann::json({"X=1", "NVIDIA_DRIVER=1", "A=true", "B=5"}));
+    ASSERT_EQ(edits["deviceNodes"].size(), 2U);
+    EXPECT_EQ(edits["deviceNodes"][0]["major"], 195);
+    EXPECT_EQ(edits["deviceNodes"][1]["fileMode"], 438);
+    EXPECT_EQ(edits["deviceNodes"][1]["path"], "/dev/nvidia1");
+}
+
+// Goal: a share is replaced whole, others are removed by name, and foreign files are left alone.
+TEST_F(CdiTest, KeepsOnlyNamedShares) {
+    write("dynamic/nvidia.json", "{}");
+    for (const char* name : {"a", "b", "c"})
+        ASSERT_TRUE(cdi_.write_share(name, {{{"X", name}}, {}}));
+    ASSERT_TRUE(cdi_.write_share("b", {{{"X", "new"}}, {}}));
+    EXPECT_EQ(share("b")["devices"][0]["containerEdits"]["env"][0], "X=new");
+    cdi_.keep_only_shares({"b", "unknown"});
+    EXPECT_EQ(files(), (std::vector<std::string>{"nvidia.json", "tessera.dev-share-b.json"}));
+}
+
+// Goal: a folder that is not there is an error that names the file, and leaves nothing behind.
+TEST_F(CdiTest, FolderMissing) {
+    CdiFolder nowhere({.folders = {}, .dynamic = (folder_ / "gone").string()});
+    const auto written = nowhere.write_share("a", {});
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, Code::unavailable);
+    EXPECT_NE(written.error().text.find("tessera.dev-share-a.json"), std::string::npos);
+    nowhere.keep_only_shares({});
+}
+
+// Goal: a socket that is not there, or whose name is too long, is an error with the name.
+TEST(UnixSocketTest, ConnectErrors) {
+    const auto missing = UnixSocket::connect("/nonexistent/x.sock");
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::unavailable);
+    EXPECT_NE(missing.error().text.find("/nonexistent/x.sock"), std::string::npos);
+    EXPECT_EQ(UnixSocket::connect(std::string(200, 'x')).error().code, Code::invalid_argument);
+}
+
+// Goal: a pause ends at once when a stop is asked for, before or during it.
+TEST(Pause, EndsWithAStop) {
+    std::stop_source source;
+    source.request_stop();
+    pause_for(std::chrono::hours(1), source.get_token());
+    std::stop_source later;
+    std::jthread stopper([&] { later.request_stop(); });
+    pause_for(std::chrono::hours(1), later.get_token());
+    pause_for(std::chrono::milliseconds(1), {});
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,204 @@
+#include "app/agent/cards.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "testing/fakes/fake_kube_api.hpp"
+#include "testing/fakes/fake_node.hpp"
+#include "wire/node_gpus_json.hpp"
+
+namespace tessera {
+namespace {
+
+const NodeName kNode("n1");
+const std::string kSlots = "tessera.dev/gpu";
+const std::string kAliyun = "aliyun.com/gpu-mem";
+
+class CardsTest : public ::testing::Test {
+  protected:
+    CardsTest() {
+        driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
+        options_.node = kNode;
+        options_.identity = "nri";
+    }
+    ~CardsTest() override { stop(); }
+
+    // Loads and runs; returns once the first state is published.
+    void start() {
+        cards_ = std::make_unique<Cards>(driver_, kube_, plugins_, options_);
+        const auto loaded = cards_->load();
+        ASSERT_TRUE(loaded) << loaded.error().text;
+        thread_ = std::jthread([this](const std::stop_token& stop) { cards_->run(stop); });
+        ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) > 0; }));
+    }
+    void stop() {
+        thread_.request_stop();
+        if (thread_.joinable()) thread_.join();
+    }
+    bool until(const std::function<bool()>& done) { return plugins_.wait_until(done); }
+    // An application's fault changes no health; it only makes the agent look again.
+    void look_again() { driver_.report({GpuUuid("GPU-0"), 31}); }
+    NodeGpus published() {
+        const auto annotations = kube_.node_annotations(kNode);
+        const auto at = annotations.find("tessera.dev/gpus");
+        if (at == annotations.end()) return {};
+        const auto read = read_node_gpus(at->second);
+        EXPECT_TRUE(read);
+        return *read;
+    }
+    bool healthy(std::size_t card) { return cards_->inventory()->gpus[card].healthy; }
+    Result<> load() { return Cards(driver_, kube_, plugins_, options_).load(); }
+
+    FakeGpuInventory driver_;
+    FakeKubeApi kube_;
+    FakeDevicePluginHost plugins_;
+    CardsOptions options_;
+    std::unique_ptr<Cards> cards_;
+    std::jthread thread_;
+};
+
+// Goal: the first state goes out once: one list per resource, one annotation, the sums.
+TEST_F(CardsTest, PublishesOnce) {
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    EXPECT_EQ(plugins_.sent(kSlots), 1);
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    EXPECT_EQ(kube_.node_patches(), 1);
+    EXPECT_EQ(kube_.node_resources(kNode).at("aliyun.com/gpu-count"), "2");
+    EXPECT_EQ(published().identity, "nri");
+    EXPECT_EQ(published().gpus, cards_->inventory()->gpus);
+    EXPECT_EQ(published().gpus.size(), 2U);
+}
+
+// Goal: one change of state is one list per resource and one patch, whatever the number of devices
+// (D-22 sent one list per device). Method: a fault of one card; then the driver says it is good.
+TEST_F(CardsTest, OneChangeIsOneListAndOnePatch) {
+    start();
+    driver_.report({GpuUuid("GPU-1"), 79});
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 2; }));
+    EXPECT_TRUE(healthy(0));
+    EXPECT_FALSE(healthy(1));
+    EXPECT_EQ(published().gpus[1].reason, "Xid 79");
+    EXPECT_EQ(plugins_.sent(kSlots), 2);
+    EXPECT_EQ(plugins_.sent(kAliyun), 2);
+    const auto devices = plugins_.devices(kAliyun);
+    EXPECT_EQ(std::ranges::count(devices, false, &PluginDevice::healthy), 16);
+
+    auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+    readings[1].recovery = RecoveryAction::none;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 3; }));
+    EXPECT_TRUE(healthy(1));
+    EXPECT_EQ(plugins_.sent(kAliyun), 3);
+}
+
+// Goal: what changes nothing sends nothing. Method: application faults; then a real change shows
+// that they were handled.
+TEST_F(CardsTest, NoChangeSendsNothing) {
+    start();
+    for (int i = 0; i < 5; ++i)
+        look_again();
+    driver_.report({std::nullopt, 79});
+    ASSERT_TRUE(until([&] { return !healthy(0) && !healthy(1); }));
+    ASSERT_TRUE(until([&] { return kube_.node_patches() >= 2; }));
+    EXPECT_EQ(kube_.node_patches(), 2);
+    EXPECT_EQ(plugins_.sent(kSlots), 2);
+}
+
+// Goal: a lost card is out and back; a card that is new or gone changes the lists.
+TEST_F(CardsTest, CardsComeAndGo) {
+    start();
+    auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+    readings[0].lost = true;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    driver_.set(FakeGpuInventory::cards(3, gibibytes(16)));
+    look_again();
+    ASSERT_TRUE(until([&] { return cards_->inventory()->gpus.size() == 3; }));
+    EXPECT_TRUE(healthy(0));
+    driver_.set(FakeGpuInventory::cards(1, gibibytes(16)));
+    look_again();
+    ASSERT_TRUE(until([&] { return plugins_.devices(kAliyun).size() == 16; }));
+}
+
+// Goal: a driver that does not answer takes nothing away: what runs keeps running, and the last
+// state stays published.
+TEST_F(CardsTest, DriverAway) {
+    start();
+    driver_.set(fail(Code::unavailable, "no driver"));
+    look_again();
+    look_again();
+    driver_.set(FakeGpuInventory::cards(3, gibibytes(16)));
+    look_again();
+    ASSERT_TRUE(until([&] { return cards_->inventory()->gpus.size() == 3; }));
+    EXPECT_LE(plugins_.sent(kAliyun), 2);
+}
+
+// Goal: kubelet forgets sums that it does not count when it registers the node anew; they are
+// published again, and the lists are not.
+TEST_F(CardsTest, PublishesAgainAfterANodeReset) {
+    options_.check_period = std::chrono::milliseconds(1);
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    kube_.reset_node_resources(kNode);
+    look_again();
+    ASSERT_TRUE(until([&] {
+        look_again();
+        return !kube_.node_resources(kNode).empty();
+    }));
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+}
+
+// Goal: what could not be published is tried again without a change.
+TEST_F(CardsTest, PublishesAgainAfterAFailure) {
+    kube_.set_down(true);
+    start();
+    plugins_.refuse_next({Code::unavailable, "kubelet is away"});
+    look_again();
+    kube_.set_down(false);
+    ASSERT_TRUE(until([&] {
+        look_again();
+        return !kube_.node_resources(kNode).empty();
+    }));
+    EXPECT_EQ(published().gpus.size(), 2U);
+}
+
+// Goal: a start that cannot be right fails with the reason and publishes nothing.
+TEST_F(CardsTest, LoadRefuses) {
+    driver_.set(fail(Code::unavailable, "NVML: no driver"));
+    EXPECT_EQ(load().error(), (Error{Code::unavailable, "NVML: no driver"}));
+
+    auto twins = FakeGpuInventory::cards(2, gibibytes(16));
+    twins[1].uuid = twins[0].uuid;
+    driver_.set(twins);
+    EXPECT_EQ(load().error().code, Code::corrupt);
+    EXPECT_NE(load().error().text.find("GPU-0"), std::string::npos);
+
+    auto large = FakeGpuInventory::cards(8, gibibytes(80));
+    for (GpuReading& card : large)
+        card.uuid = GpuUuid("GPU-8f6c2f0e-1111-2222-3333-01234567890" + std::to_string(card.index));
+    driver_.set(large);
+    EXPECT_TRUE(load());
+    options_.unit = MemoryUnit::mib;
+    EXPECT_EQ(load().error().code, Code::invalid_argument);
+    EXPECT_NE(load().error().text.find("655360 devices"), std::string::npos);
+
+    EXPECT_EQ(kube_.node_patches(), 0);
+    EXPECT_EQ(plugins_.sent(kSlots), 0);
+}
+
+// Goal: a node without cards is a state like any other.
+TEST_F(CardsTest, NoCards) {
+    driver_.set(std::vector<GpuReading>{});
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    EXPECT_EQ(kube_.node_resources(kNode).at("aliyun.com/gpu-count"), "0");
+    EXPECT_TRUE(plugins_.devices(kSlots).empty());
+}
+
+}  // namespace
+}  // namespace tessera

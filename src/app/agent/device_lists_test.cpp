@@ -1,0 +1,107 @@
+#include "app/agent/device_lists.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "domain/request/dialect.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+const std::string kSlots(resource::kGpu);
+const std::string kAliyun(resource::kAliyunMem);
+
+// Goal: slots and units of every card, in the order of cards, with ids of gpushare's own form so
+// that kubelet's checkpoint of a node that is taken over stays readable.
+TEST(DeviceLists, Ids) {
+    NodeInventory node = build::node("n", 2, gibibytes(16));
+    node.gpus[1].reserved = mebibytes(512);
+    node.gpus[1].healthy = false;
+    const auto lists = device_lists(node, {.slots_per_card = 3});
+    ASSERT_EQ(lists.size(), 2U);
+    const auto& slots = lists.at(kSlots);
+    ASSERT_EQ(slots.size(), 6U);
+    EXPECT_EQ(slots[0], (PluginDevice{"GPU-n-0-slot-0", true}));
+    EXPECT_EQ(slots[5], (PluginDevice{"GPU-n-1-slot-2", false}));
+    const auto& units = lists.at(kAliyun);
+    ASSERT_EQ(units.size(), 16U + 15U) << "what the driver keeps is not offered";
+    EXPECT_EQ(units[0], (PluginDevice{"GPU-n-0-_-0", true}));
+    EXPECT_EQ(units.back(), (PluginDevice{"GPU-n-1-_-14", false}));
+}
+
+// Goal: ids never change while the card is the same. Method: health, order, size of other cards and
+// their number change; the ids of one card do not.
+TEST(DeviceLists, IdsAreStable) {
+    const auto ids_of_card_1 = [](const NodeInventory& node) {
+        std::set<std::string> ids;
+        for (const auto& [resource, devices] : device_lists(node, {})) {
+            for (const PluginDevice& device : devices) {
+                if (device.id.starts_with("GPU-n-1-")) ids.insert(device.id);
+            }
+        }
+        return ids;
+    };
+    NodeInventory node = build::node("n", 2, gibibytes(16));
+    const auto before = ids_of_card_1(node);
+    EXPECT_EQ(before.size(), 64U + 16U);
+    node.gpus[1].healthy = false;
+    node.gpus[1].index = 0;
+    node.gpus[1].minor = 9;
+    node.gpus[0] = build::gpu("other", 1, gibibytes(80));
+    std::swap(node.gpus[0], node.gpus[1]);
+    EXPECT_EQ(ids_of_card_1(node), before);
+}
+
+// Goal: kubelet refuses ids above 63 characters. Method: the driver's longest form of a UUID, the
+// most slots, and MiB on a large card.
+TEST(DeviceLists, IdsAreShortAndDistinct) {
+    NodeInventory node = build::node("n", 1, gibibytes(192));
+    node.gpus[0].uuid = GpuUuid("GPU-8f6c2f0e-1111-2222-3333-0123456789ab");
+    node.unit = MemoryUnit::mib;
+    for (const auto& [resource, devices] : device_lists(node, {.slots_per_card = 1000})) {
+        std::set<std::string> distinct;
+        for (const PluginDevice& device : devices) {
+            EXPECT_LE(device.id.size(), 63U) << device.id;
+            EXPECT_TRUE(distinct.insert(device.id).second) << device.id;
+        }
+    }
+}
+
+// Goal: sums for people and quotas; sick cards count, for kubelet compares the sums with what runs
+// already.
+TEST(NodeAmounts, Sums) {
+    NodeInventory node = build::node("n", 2, gibibytes(16));
+    node.gpus[0].healthy = false;
+    node.gpus[1].reserved = gibibytes(1);
+    const auto amounts = node_amounts(node);
+    EXPECT_EQ(amounts.at("tessera.dev/gpu-memory"), std::to_string(31 * kGiB));
+    EXPECT_EQ(amounts.at("tessera.dev/gpu-cores"), "200");
+    EXPECT_EQ(amounts.at("aliyun.com/gpu-count"), "2");
+    EXPECT_EQ(node_amounts(build::node("n", 0, {})).at("aliyun.com/gpu-count"), "0");
+}
+
+// Goal: a list that would not reach kubelet is refused with the numbers and the fix, where gpushare
+// showed 0 (D-6). Method: the largest that fits, and 8 cards of 80 GiB in MiB.
+TEST(CheckListSizes, RefusesWhatKubeletWouldNotTake) {
+    NodeInventory node = build::node("n", 8, gibibytes(80));
+    for (Gpu& gpu : node.gpus)
+        gpu.uuid = GpuUuid("GPU-8f6c2f0e-1111-2222-3333-01234567890" + std::to_string(gpu.index));
+    EXPECT_TRUE(check_list_sizes(node, {}));
+    node.unit = MemoryUnit::mib;
+    const auto refused = check_list_sizes(node, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    for (const char* part : {"655360 devices", "aliyun.com/gpu-mem", "memory_unit to GiB",
+                             "4193280", "tessera.dev/gpu-memory"})
+        EXPECT_NE(refused.error().text.find(part), std::string::npos) << refused.error().text;
+
+    NodeInventory small = build::node("n", 2, gibibytes(15));
+    small.unit = MemoryUnit::mib;
+    EXPECT_TRUE(check_list_sizes(small, {}));
+    EXPECT_TRUE(check_list_sizes(build::node("n", 0, {}), {}));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,342 @@
+#include "app/agent/gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_kube_api.hpp"
+#include "testing/fakes/fake_node.hpp"
+#include "wire/allocation_json.hpp"
+
+namespace tessera {
+namespace {
+
+const NodeName kNode("n1");
+const std::string kSlots = "tessera.dev/gpu";
+
+class GateTest : public ::testing::Test {
+  protected:
+    GateTest() {
+        driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
+        EXPECT_TRUE(cards_.load());
+    }
+    static GpuShare share(int card, int gib) {
+        return {GpuUuid("GPU-" + std::to_string(card)), card, gibibytes(gib), {}, false};
+    }
+    static Allocation allocation(std::vector<ContainerAllocation> containers) {
+        return {PodUid("uid-p"), kNode, DialectId::native, std::move(containers)};
+    }
+    static RuntimeContainer container(const std::string& name) {
+        RuntimeContainer out;
+        out.id = "id-" + name;
+        out.name = name;
+        out.running = true;
+        out.pod_uid = PodUid("uid-p");
+        out.pod = {"default", "p"};
+        return out;
+    }
+    static RuntimeContainer given(const std::string& name, const Allocation& allocation) {
+        RuntimeContainer out = container(name);
+        out.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation);
+        return out;
+    }
+    void holds(const std::string& pod, const std::string& name, std::set<std::string> ids,
+               std::vector<std::string> cdi = {}, const std::string& resource = kSlots) {
+        holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
+    }
+
+    FakeGpuInventory driver_;
+    FakeKubeApi kube_;
+    FakeDevicePluginHost plugins_;
+    FakeDeviceHolders holders_;
+    FakeCdiStore cdi_;
+    Cards cards_{driver_, kube_, plugins_, {.node = kNode, .identity = "nri", .lists = {}}};
+    Gate gate_{{cards_, kube_, holders_, cdi_}, kNode, Identity::nri};
+};
+
+using Env = std::vector<std::pair<std::string, std::string>>;
+
+// Goal: a container gets exactly its own share: variables, and the vendor's device where a spec
+// knows it, by UUID or by index.
+TEST_F(GateTest, CompletesWithTheOwnShare) {
+    const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {share(1, 8)}}});
+    const auto a = gate_.complete(given("a", two));
+    ASSERT_TRUE(a) << a.error().text;
+    EXPECT_EQ(a->env, (Env{{"NVIDIA_VISIBLE_DEVICES", "GPU-0"},
+                           {"TESSERA_GPU_MEMORY_BYTES", std::to_string(4 * kGiB)}}));
+    EXPECT_TRUE(a->cdi_devices.empty());
+    cdi_.add_vendor_device("GPU-1");
+    cdi_.add_vendor_device("0");
+    EXPECT_EQ(gate_.complete(given("b", two))->cdi_devices,
+              std::vector<std::string>{"nvidia.com/gpu=GPU-1"});
+    EXPECT_EQ(gate_.complete(given("a", two))->cdi_devices,
+              std::vector<std::string>{"nvidia.com/gpu=0"});
+}
+
+// Goal: a container that asks for no GPU is left alone, with or without neighbours that do.
+TEST_F(GateTest, LeavesOthersAlone) {
+    EXPECT_EQ(gate_.complete(container("web")), ContainerEdits{});
+    EXPECT_EQ(gate_.complete(given("web", allocation({{"main", {}, {share(0, 4)}}}))),
+              ContainerEdits{});
+    holds("uid-other", "web", {"GPU-0-slot-0"});
+    holds("uid-p", "main", {"GPU-0-slot-1"});
+    holds("uid-p", "web", {"x"}, {}, "example.com/fpga");
+    EXPECT_EQ(gate_.complete(container("web")), ContainerEdits{});
+}
+
+// Goal: a container that holds GPU devices and was given no share does not start, and the text says
+// what to do (D-17).
+TEST_F(GateTest, DevicesWithoutAllocation) {
+    holds("uid-p", "main", {"GPU-0-slot-0"});
+    const auto refused = gate_.complete(container("main"));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("tessera.dev/allocation"), std::string::npos);
+    EXPECT_NE(refused.error().text.find("extender"), std::string::npos);
+    EXPECT_NE(refused.error().text.find("delete the pod"), std::string::npos);
+    EXPECT_FALSE(gate_.complete(given("main", allocation({{"other", {}, {share(0, 4)}}}))));
+    holders_.set(std::vector<DeviceHolder>{});
+    holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
+    EXPECT_FALSE(gate_.complete(container("main")));
+}
+
+// Goal: what cannot be known does not start. Method: kubelet's record cannot be read.
+TEST_F(GateTest, FailsClosedWithoutKubeletsRecord) {
+    holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
+    const auto refused = gate_.complete(container("main"));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("kubelet's checkpoint"), std::string::npos);
+}
+
+// Goal: an allocation of another pod, of another node, or that cannot be read, starts nothing.
+TEST_F(GateTest, ForeignAndBrokenAllocations) {
+    Allocation foreign = allocation({{"main", {}, {share(0, 4)}}});
+    foreign.pod = PodUid("uid-other");
+    auto refused = gate_.complete(given("main", foreign));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::conflict);
+    EXPECT_TRUE(refused.error().text.starts_with("Tessera: ")) << refused.error().text;
+
+    Allocation moved = allocation({{"main", {}, {share(0, 4)}}});
+    moved.node = NodeName("n2");
+    EXPECT_EQ(gate_.complete(given("main", moved)).error().code, Code::conflict);
+
+    for (const char* text : {"", "{", R"({"version":2})"}) {
+        RuntimeContainer broken = container("main");
+        broken.pod_annotations["tessera.dev/allocation"] = text;
+        EXPECT_FALSE(gate_.complete(broken)) << text;
+    }
+}
+
+// Goal: a sick card or one that is gone starts nothing, and says so.
+TEST_F(GateTest, CardsThatCannotBeUsed) {
+    EXPECT_EQ(gate_.complete(given("main", allocation({{"main", {}, {share(5, 4)}}}))).error().code,
+              Code::unavailable);
+    auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+    readings[0].lost = true;
+    driver_.set(readings);
+    ASSERT_TRUE(cards_.load());
+    const auto sick = gate_.complete(given("main", allocation({{"main", {}, {share(0, 4)}}})));
+    ASSERT_FALSE(sick);
+    EXPECT_NE(sick.error().text.find("does not answer"), std::string::npos);
+}
+
+// Goal: a container that names NVIDIA_VISIBLE_DEVICES twice could keep the second; it is refused.
+// Once is replaced by ours, and a longer name is another variable.
+TEST_F(GateTest, VisibleDevicesTwice) {
+    RuntimeContainer once = given("main", allocation({{"main", {}, {share(0, 4)}}}));
+    once.env = {"PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_VISIBLE_DEVICES_X=all"};
+    EXPECT_TRUE(gate_.complete(once));
+    RuntimeContainer twice = once;
+    twice.env.push_back("NVIDIA_VISIBLE_DEVICES=all");
+    const auto refused = gate_.complete(twice);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_NE(refused.error().text.find("NVIDIA_VISIBLE_DEVICES 2 times"), std::string::npos);
+}
+
+// Goal: while the runtime does not ask us, nothing starts; the text says why, and it opens again.
+TEST_F(GateTest, LinkDown) {
+    const auto down = gate_.pre_start(kSlots, {"GPU-0-slot-0"});
+    ASSERT_FALSE(down);
+    EXPECT_EQ(down.error().code, Code::unavailable);
+    EXPECT_NE(down.error().text.find("NRI"), std::string::npos);
+    gate_.on_link(true, "containerd 2.3");
+    EXPECT_TRUE(gate_.pre_start(kSlots, {"GPU-0-slot-0"}));
+    gate_.on_link(false, "closed");
+    EXPECT_FALSE(gate_.pre_start(kSlots, {"GPU-0-slot-0"}));
+}
+
+// Goal: with NRI, Allocate hands over nothing: a variable or device of its own would win or leak.
+TEST_F(GateTest, AllocateHandsOverNothing) {
+    EXPECT_TRUE(gate_.allocate(kSlots, {"GPU-0-slot-0"})->empty());
+}
+
+// Goal: of the containers that are there when the link comes up, those end that run without their
+// share, and no others.
+TEST_F(GateTest, SynchronizeEndsWhatSlippedThrough) {
+    const Allocation both = allocation({{"main", {}, {share(0, 4)}}, {"good", {}, {share(1, 4)}}});
+    RuntimeContainer slipped = given("main", both);
+    RuntimeContainer good = given("good", both);
+    good.env = {"TESSERA_GPU_MEMORY_BYTES=4294967296"};
+    RuntimeContainer stopped = given("main", both);
+    stopped.id = "stopped";
+    stopped.running = false;
+    RuntimeContainer broken = container("main");
+    broken.pod_annotations["tessera.dev/allocation"] = "{";
+    const auto evictions =
+        gate_.synchronize({slipped, good, stopped, broken, given("web", both), container("plain")});
+    ASSERT_EQ(evictions.size(), 1U);
+    EXPECT_EQ(evictions[0].container_id, "id-main");
+    EXPECT_FALSE(evictions[0].reason.empty());
+}
+
+class KubeletGate : public GateTest {
+  protected:
+    // What Allocate gave the container, as kubelet's checkpoint has it.
+    std::string allocate(const std::string& pod, const std::string& name,
+                         const std::set<std::string>& ids) {
+        const auto device = gate_by_kubelet_.allocate(kSlots, {ids.begin(), ids.end()});
+        EXPECT_EQ(device->size(), 1U);
+        EXPECT_TRUE(device->front().starts_with("tessera.dev/share="));
+        holds(pod, name, ids, *device);
+        return device->front().substr(std::string("tessera.dev/share=").size());
+    }
+    Result<> start(const std::set<std::string>& ids) {
+        return gate_by_kubelet_.pre_start(kSlots, {ids.begin(), ids.end()});
+    }
+    void put_pod(const Allocation& allocation) {
+        kube_.put_pod(build::bound(build::pod("p", build::native(gibibytes(4))), allocation));
+    }
+
+    Gate gate_by_kubelet_{{cards_, kube_, holders_, cdi_}, kNode, Identity::kubelet};
+};
+
+// Goal: the name that Allocate hands over is never used twice.
+TEST_F(KubeletGate, NamesAreFresh) {
+    std::set<std::string> names;
+    for (int i = 0; i < 100; ++i)
+        EXPECT_TRUE(names.insert(gate_by_kubelet_.allocate(kSlots, {"a"})->front()).second);
+}
+
+// Goal: at the start the device is made that Allocate named, with the container's own share.
+TEST_F(KubeletGate, MakesTheShare) {
+    put_pod(allocation({{"main", {}, {share(1, 4)}}}));
+    const std::string name = allocate("uid-p", "main", {"GPU-1-slot-0"});
+    cdi_.add_vendor_device("GPU-1");
+    EXPECT_TRUE(cdi_.shares().empty()) << "nothing before the container is known";
+    const auto started = start({"GPU-1-slot-0"});
+    ASSERT_TRUE(started) << started.error().text;
+    const auto shares = cdi_.shares();
+    ASSERT_TRUE(shares.contains(name));
+    EXPECT_EQ(shares.at(name).env[0],
+              (std::pair<std::string, std::string>{"NVIDIA_VISIBLE_DEVICES", "GPU-1"}));
+    EXPECT_EQ(shares.at(name).cdi_devices, std::vector<std::string>{"nvidia.com/gpu=GPU-1"});
+}
+
+// Goal: an init container and the app container that inherits its devices have the same set of ids;
+// each gets its own share, under its own name.
+TEST_F(KubeletGate, InitAndAppWithEqualDevices) {
+    put_pod(allocation({{"prepare", ContainerKind::init, {share(0, 9)}},
+                        {"main", ContainerKind::app, {share(1, 4)}}}));
+    const std::string prepare = allocate("uid-p", "prepare", {"GPU-0-slot-0"});
+    const std::string main = allocate("uid-p", "main", {"GPU-0-slot-0"});
+    ASSERT_TRUE(start({"GPU-0-slot-0"}));
+    const auto shares = cdi_.shares();
+    ASSERT_EQ(shares.size(), 2U);
+    EXPECT_EQ(shares.at(prepare).env[0].second, "GPU-0");
+    EXPECT_EQ(shares.at(main).env[0].second, "GPU-1");
+}
+
+// Goal: kubelet's record of ended pods is stale; their entries neither get a share nor stop others.
+// Method: a pod that is gone, one that finished, and one with other devices, beside the one meant.
+TEST_F(KubeletGate, StaleEntries) {
+    put_pod(allocation({{"main", {}, {share(0, 4)}}}));
+    PodFacts finished = build::pod("old", build::native(gibibytes(4)));
+    finished.node = kNode;
+    finished.finished = true;
+    kube_.put_pod(finished);
+    const std::string gone = allocate("uid-gone", "main", {"GPU-0-slot-0"});
+    const std::string old = allocate("uid-old", "main", {"GPU-0-slot-0"});
+    const std::string other = allocate("uid-p", "side", {"GPU-0-slot-5"});
+    const std::string main = allocate("uid-p", "main", {"GPU-0-slot-0"});
+    ASSERT_TRUE(start({"GPU-0-slot-0"}));
+    const auto shares = cdi_.shares();
+    EXPECT_EQ(shares.size(), 1U);
+    EXPECT_TRUE(shares.contains(main));
+    EXPECT_FALSE(shares.contains(gone) || shares.contains(old) || shares.contains(other));
+}
+
+// Goal: shares that kubelet knows no more are removed, those that it knows stay.
+TEST_F(KubeletGate, OldSharesAreRemoved) {
+    put_pod(allocation({{"main", {}, {share(0, 4)}}}));
+    const std::string name = allocate("uid-p", "main", {"GPU-0-slot-0"});
+    const std::string known = allocate("uid-gone", "main", {"GPU-0-slot-9"});
+    ASSERT_TRUE(cdi_.write_share("forgotten", {}));
+    ASSERT_TRUE(cdi_.write_share(known, {}));
+    ASSERT_TRUE(start({"GPU-0-slot-0"}));
+    const auto shares = cdi_.shares();
+    EXPECT_FALSE(shares.contains("forgotten"));
+    EXPECT_TRUE(shares.contains(known));
+    EXPECT_TRUE(shares.contains(name));
+}
+
+// Goal: what is not known exactly does not start. Method: no entry, another resource, no
+// allocation, a foreign one, no record, no API server, a folder that takes nothing.
+TEST_F(KubeletGate, FailsClosed) {
+    EXPECT_EQ(start({"GPU-0-slot-0"}).error().code, Code::unavailable);
+
+    const PodFacts unplaced = [] {
+        PodFacts pod = build::pod("p", build::native(gibibytes(4)));
+        pod.node = kNode;
+        return pod;
+    }();
+    kube_.put_pod(unplaced);
+    allocate("uid-p", "main", {"GPU-0-slot-0"});
+    auto refused = start({"GPU-0-slot-0"});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("was not placed by Tessera"), std::string::npos);
+    EXPECT_FALSE(gate_by_kubelet_.pre_start("aliyun.com/gpu-mem", {"GPU-0-slot-0"}));
+
+    Allocation foreign = allocation({{"main", {}, {share(0, 4)}}});
+    foreign.pod = PodUid("uid-other");
+    put_pod(foreign);
+    EXPECT_EQ(start({"GPU-0-slot-0"}).error().code, Code::conflict);
+
+    put_pod(allocation({{"main", {}, {share(0, 4)}}}));
+    cdi_.refuse_next_write({Code::unavailable, "/var/run/cdi: read-only"});
+    EXPECT_EQ(start({"GPU-0-slot-0"}).error().text, "/var/run/cdi: read-only");
+    kube_.set_down(true);
+    EXPECT_EQ(start({"GPU-0-slot-0"}).error().code, Code::unavailable);
+    kube_.set_down(false);
+    holders_.set(fail(Code::unavailable, "kubelet_internal_checkpoint: cannot be read"));
+    EXPECT_EQ(start({"GPU-0-slot-0"}).error().code, Code::unavailable);
+    EXPECT_TRUE(cdi_.shares().empty());
+}
+
+// Goal: containers that start at once do not remove each other's share. Method: threads, each with
+// a pod of its own; when a start says yes, its share is there.
+TEST_F(KubeletGate, ConcurrentStarts) {
+    constexpr int kPods = 8;
+    std::atomic<int> missing = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < kPods; ++i) {
+            threads.emplace_back([&, i] {
+                const std::string name = "p" + std::to_string(i);
+                PodFacts pod = build::pod(name, build::native(gibibytes(1)));
+                pod = build::bound(pod, build::allocation(pod, "n1", {share(0, 1)}));
+                kube_.put_pod(pod);
+                const std::set<std::string> ids = {"GPU-0-slot-" + std::to_string(i)};
+                const std::string made = allocate(pod.uid.str(), "main", ids);
+                if (!start(ids)) ++missing;
+                if (!cdi_.shares().contains(made)) ++missing;
+            });
+        }
+    }
+    EXPECT_EQ(missing, 0);
+    EXPECT_EQ(cdi_.shares().size(), static_cast<std::size_t>(kPods));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,162 @@
+#include "app/cli/gpushare_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "testing/builders/builders.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+// What the original printed, by section and command line ("", "-d", "-d two").
+using Golden = std::map<std::pair<std::string, std::string>, std::string>;
+
+Golden golden() {
+    std::ifstream in(TESSERA_SOURCE_DIR "/src/app/cli/testdata/kubectl-inspect.txt");
+    EXPECT_TRUE(in);
+    constexpr std::string_view kCommand = "$ kubectl inspect gpushare";
+    constexpr std::string_view kLineEnd = "⏎";
+    Golden out;
+    std::string section;
+    std::string* text = nullptr;
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with("##### ")) section = line.substr(6);
+        if (line.starts_with(kCommand)) {
+            std::string arguments = line.substr(kCommand.size());
+            std::erase_if(arguments, [](char c) { return c == '\n'; });
+            const std::size_t first = arguments.find_first_not_of(' ');
+            text = &out[{section, first == std::string::npos ? "" : arguments.substr(first)}];
+        } else if (text != nullptr && line.ends_with(kLineEnd)) {
+            *text += line.substr(0, line.size() - kLineEnd.size()) + "\n";
+        }
+    }
+    return out;
+}
+
+NodeInventory node(const std::string& name, const std::string& ip, const std::string& capacity) {
+    const std::string addresses =
+        ip.empty() ? "" : R"({"type":"InternalIP","address":")" + ip + R"("})";
+    const auto document =
+        JsonDocument::parse(R"({"metadata":{"name":")" + name + R"("},"status":{"addresses":[)" +
+                            addresses + R"(],"capacity":{)" + capacity + "}}}");
+    return read_node(document->root());
+}
+
+NodeInventory legacy(const std::string& name, const std::string& ip, int mem, int count) {
+    return node(name, ip,
+                R"("aliyun.com/gpu-mem":")" + std::to_string(mem) +
+                    R"(","aliyun.com/gpu-count":")" + std::to_string(count) + "\"");
+}
+
+PodFacts pod(const std::string& name, const std::string& space, const std::string& on, int units,
+             const std::string& annotations) {
+    const auto document = JsonDocument::parse(
+        R"({"metadata":{"uid":"u-)" + name + R"(","name":")" + name + R"(","namespace":")" + space +
+        R"(","annotations":{)" + annotations + R"(}},"spec":{"nodeName":")" + on +
+        R"(","containers":[{"name":"c","resources":{"limits":{"aliyun.com/gpu-mem":")" +
+        std::to_string(units) + R"("}}}]},"status":{"phase":"Running"}})");
+    EXPECT_TRUE(document) << name;
+    return read_pod(document->root());
+}
+
+std::string card(const std::string& index, int units) {
+    return R"("ALIYUN_COM_GPU_MEM_IDX":")" + index + R"(","ALIYUN_COM_GPU_MEM_POD":")" +
+           std::to_string(units) + "\"";
+}
+
+// The clusters of the recording.
+std::vector<NodeUsage> one_gpu() {
+    return usage_of({legacy("cn-shanghai.i-aaa", "192.168.0.71", 15, 1),
+                     node("cpu-only", "10.1.1.9", R"("cpu":"4")")},
+                    std::vector{
+                        pod("binpack-0", "default", "cn-shanghai.i-aaa", 2, card("0", 2)),
+                        pod("binpack-1", "default", "cn-shanghai.i-aaa", 4, card("0", 4)),
+                    });
+}
+
+std::vector<PodFacts> pods_of_two() {
+    const std::string shares =
+        R"("scheduler.framework.gpushare.allocation":"{\"0\":{\"0\":4,\"1\":4}}")";
+    return {pod("multi", "default", "two", 8, shares), pod("a", "team-a", "two", 3, card("2", 3)),
+            pod("pend", "default", "two", 5, ""), pod("badidx", "default", "two", 1, card("x", 1))};
+}
+
+std::vector<NodeUsage> two_nodes() {
+    std::vector<PodFacts> pods = pods_of_two();
+    pods.push_back(pod("binpack-0", "default", "cn-shanghai.i-aaa", 2, card("0", 2)));
+    pods.push_back(pod("binpack-1", "default", "cn-shanghai.i-aaa", 4, card("0", 4)));
+    return usage_of(
+        {legacy("two", "10.1.1.2", 64, 4), legacy("cn-shanghai.i-aaa", "192.168.0.71", 15, 1)},
+        pods);
+}
+
+std::vector<NodeUsage> mib() {
+    return usage_of({legacy("mib", "10.1.1.3", 32552, 2), legacy("noip", "", 16276, 1),
+                     node("nocount", "10.1.1.8", R"("aliyun.com/gpu-mem":"100")")},
+                    std::vector{pod("m1", "default", "mib", 8138, card("1", 8138)),
+                                pod("oor", "default", "mib", 100, card("7", 100))});
+}
+
+// The lines in any order: the original's came by Go's random map order, ours are sorted.
+std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> out;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        out.push_back(line);
+    std::ranges::sort(out);
+    return out;
+}
+
+// Goal: `kubectl inspect gpushare` prints what the original printed, byte for byte. Method: the
+// recorded clusters; where the original's order was by chance, the same lines.
+TEST(GpushareText, AsRecorded) {
+    const Golden texts = golden();
+    const auto text = [&](const char* section, const char* arguments) {
+        const auto at = texts.find({section, arguments});
+        EXPECT_NE(at, texts.end()) << section << "/" << arguments;
+        return at == texts.end() ? std::string() : at->second;
+    };
+    EXPECT_EQ(gpushare_summary({}), text("no gpu nodes", ""));
+    EXPECT_EQ(gpushare_details({}), text("no gpu nodes", "-d"));
+    EXPECT_EQ(gpushare_summary(one_gpu()), text("one node one gpu", ""));
+    EXPECT_EQ(gpushare_details(one_gpu()), text("one node one gpu", "-d"));
+    const char* second = "second node 4 gpus, pending + multi";
+    EXPECT_EQ(gpushare_summary(two_nodes()), text(second, ""));
+    EXPECT_EQ(lines(gpushare_details(two_nodes())), lines(text(second, "-d")));
+    const auto two = usage_of({legacy("two", "10.1.1.2", 64, 4)}, pods_of_two());
+    EXPECT_EQ(gpushare_summary(two), text(second, "two"));
+    EXPECT_EQ(lines(gpushare_details(two)), lines(text(second, "-d two")));
+    EXPECT_EQ(lines(gpushare_summary(mib())), lines(text("MiB", "")));
+    EXPECT_EQ(lines(gpushare_details(mib())), lines(text("MiB", "-d")));
+}
+
+// Goal: nodes and pods come by name, whatever the order of the API.
+TEST(GpushareText, IsSorted) {
+    const std::string text = gpushare_details(two_nodes());
+    EXPECT_LT(text.find("cn-shanghai"), text.find("two"));
+    EXPECT_LT(text.find("badidx"), text.find("multi"));
+    EXPECT_LT(text.find("multi"), text.find("pend"));
+}
+
+// Goal: pods that Tessera placed are shown in the same tables, cards of different sizes by their
+// own size, parts of a unit rounded up.
+TEST(GpushareText, TesserasOwnPods) {
+    NodeInventory mixed = build::node("n1", 2, gibibytes(16));
+    mixed.address = "10.0.0.1";
+    mixed.gpus[1].memory = gibibytes(24);
+    const PodFacts p = build::pod("p", build::native(mebibytes(1536)));
+    const PodFacts bound = build::bound(
+        p, build::allocation(p, "n1", {{GpuUuid("GPU-n1-1"), 1, mebibytes(1536), {}, false}}));
+    const std::string text = gpushare_summary(usage_of({mixed}, std::vector{bound}));
+    EXPECT_NE(text.find("n1    10.0.0.1   0/16                   2/24                   2/40\n"),
+              std::string::npos)
+        << text;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,131 @@
+#include "app/cli/usage.hpp"
+
+#include <gtest/gtest.h>
+
+#include "app/cli/completion.hpp"
+#include "app/cli/tables.hpp"
+#include "testing/builders/builders.hpp"
+#include "wire/json.hpp"
+
+namespace tessera {
+namespace {
+
+NodeInventory node() {
+    NodeInventory out = build::node("n1", 2, gibibytes(16));
+    out.gpus[1].healthy = false;
+    out.gpus[1].reason = "Xid 79";
+    return out;
+}
+
+PodFacts placed(const std::string& name, int card, int gib, int cores) {
+    const PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
+    return build::bound(
+        pod,
+        build::allocation(
+            pod, "n1",
+            {{GpuUuid("GPU-n1-" + std::to_string(card)), card, gibibytes(gib), {cores}, false}}));
+}
+
+// Goal: who holds what, from the API's objects alone: placed pods on their cards, pods without a
+// card as pending, ended and unbound ones not at all.
+TEST(Usage, OfPods) {
+    PodFacts finished = placed("finished", 0, 3, 0);
+    finished.finished = true;
+    PodFacts terminating = placed("terminating", 0, 2, 0);
+    terminating.terminating = true;
+    PodFacts unplaced = build::pod("unplaced", build::native(gibibytes(5), 2));
+    unplaced.node = NodeName("n1");
+    PodFacts elsewhere = placed("elsewhere", 7, 1, 0);
+    PodFacts legacy = build::legacy_bound(build::pod("legacy", build::aliyun(6)), "n1", 1, 6);
+    PodFacts other_node = placed("other", 0, 9, 0);
+    other_node.node = NodeName("n9");
+    const auto nodes = usage_of(
+        {node(), build::node("cpu", 0, {})},
+        std::vector{placed("a", 0, 4, 30), finished, terminating, unplaced, elsewhere, legacy,
+                    other_node, build::pod("waiting", build::aliyun(3)), build::pod("plain", {})});
+    ASSERT_EQ(nodes.size(), 1U);
+    EXPECT_EQ(nodes[0].held(0), gibibytes(6));
+    EXPECT_EQ(nodes[0].held(1), gibibytes(6));
+    EXPECT_EQ(nodes[0].cores_held(0), Percent{30});
+    EXPECT_EQ(nodes[0].cores_held(1), Percent{0});
+    EXPECT_EQ(nodes[0].pending(), gibibytes(10));
+    ASSERT_EQ(nodes[0].pods.size(), 5U);
+    EXPECT_EQ(nodes[0].pods[0].name.name, "a");
+    EXPECT_EQ(nodes[0].pods[1].elsewhere, gibibytes(1));
+}
+
+// Goal: a pod without a card that asks for whole cards counts as the largest card; one whose
+// request makes no sense counts nothing.
+TEST(Usage, PendingAmounts) {
+    PodFacts whole = build::pod("whole", build::whole());
+    whole.node = NodeName("n1");
+    PodFacts wrong = build::pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})});
+    wrong.node = NodeName("n1");
+    EXPECT_EQ(usage_of({node()}, std::vector{whole, wrong})[0].pending(), gibibytes(16));
+}
+
+// Goal: the tables that people read: one line per card, the fullest first in top.
+TEST(Tables, WideAndTop) {
+    const auto nodes = usage_of({node(), build::node("n0", 1, gibibytes(80))},
+                                std::vector{placed("a", 0, 4, 30), placed("b", 0, 4, 20)});
+    EXPECT_EQ(
+        wide_table(nodes),
+        "NODE  GPU  MODEL         HELD  CAPACITY  HELD%  CORES%  PODS  HEALTH             UUID\n"
+        "n0    0    Simulated T4  0     80Gi      0      0       0     healthy            "
+        "GPU-n0-0\n"
+        "n1    0    Simulated T4  8Gi   16Gi      50     50      2     healthy            "
+        "GPU-n1-0\n"
+        "n1    1    Simulated T4  0     16Gi      0      0       0     unhealthy: Xid 79  "
+        "GPU-n1-1\n");
+    const std::string top = top_table(nodes);
+    EXPECT_EQ(top.find("UUID"), std::string::npos);
+    EXPECT_LT(top.find("n1    0"), top.find("n0    0"));
+    EXPECT_LT(top.find("n0    0"), top.find("n1    1")) << "equals keep their order";
+    EXPECT_EQ(wide_table({}),
+              "NODE  GPU  MODEL  HELD  CAPACITY  HELD%  CORES%  PODS  HEALTH  UUID\n");
+}
+
+// Goal: the JSON that scripts read says everything, with its version.
+TEST(Tables, Json) {
+    PodFacts unplaced = build::pod("late", build::native(gibibytes(5)));
+    unplaced.node = NodeName("n1");
+    const auto document = JsonDocument::parse(
+        usage_json(usage_of({node()}, std::vector{placed("a", 0, 4, 30), unplaced})));
+    ASSERT_TRUE(document);
+    const JsonValue root = document->root();
+    EXPECT_EQ(root["version"].integer(), 1);
+    const JsonValue n1 = root["nodes"].elements().at(0);
+    EXPECT_EQ(n1["name"].text(), "n1");
+    EXPECT_EQ(n1["unit"].text(), "GiB");
+    const auto gpus = n1["gpus"].elements();
+    ASSERT_EQ(gpus.size(), 2U);
+    EXPECT_EQ(gpus[0]["heldBytes"].integer(), 4 * kGiB);
+    EXPECT_EQ(gpus[0]["heldCoresPercent"].integer(), 30);
+    EXPECT_TRUE(gpus[0]["healthy"].true_or_absent_false());
+    EXPECT_FALSE(gpus[0]["reason"].present());
+    EXPECT_EQ(gpus[0]["pods"].elements().at(0)["name"].text(), "a");
+    EXPECT_EQ(gpus[1]["reason"].text(), "Xid 79");
+    EXPECT_EQ(n1["withoutCard"].elements().at(0)["askedBytes"].integer(), 5 * kGiB);
+}
+
+// Goal: a completion script for each shell that names every command; another shell is refused by
+// name.
+TEST(Completion, Scripts) {
+    const std::vector<CommandWords> commands = {{"inspect", "Show", "-d --help"},
+                                                {"top", "Show", ""}};
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+        const auto script = completion_script(shell, commands);
+        ASSERT_TRUE(script) << shell;
+        EXPECT_NE(script->find("inspect"), std::string::npos);
+        EXPECT_NE(script->find("top"), std::string::npos);
+    }
+    EXPECT_NE(completion_script("bash", commands)->find("inspect) words=\"-d --help\""),
+              std::string::npos);
+    const auto refused = completion_script("ksh", commands);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_NE(refused.error().text.find("fish"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,317 @@
+#include "app/scheduler/routes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "domain/placement/binpack.hpp"
+#include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_kube_api.hpp"
+#include "wire/json.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+// The recorded answers of gpushare's extender, by title.
+struct Recorded {
+    std::string status;
+    std::string location;
+    std::string allow;
+    std::string content_type;
+    std::string body;
+};
+
+std::map<std::string, Recorded> recorded() {
+    std::ifstream in(TESSERA_SOURCE_DIR "/src/app/scheduler/testdata/gpushare-http.txt");
+    EXPECT_TRUE(in);
+    std::map<std::string, Recorded> out;
+    Recorded* now = nullptr;
+    for (std::string line; std::getline(in, line);) {
+        const auto after = [&line](std::string_view word) { return line.substr(word.size()); };
+        if (line.starts_with("## ")) now = &out[after("## ")];
+        if (now == nullptr) continue;
+        if (line.starts_with("status ")) now->status = after("status ");
+        if (line.starts_with("Location ")) now->location = after("Location ");
+        if (line.starts_with("Allow ")) now->allow = after("Allow ");
+        if (line.starts_with("Content-Type ")) now->content_type = after("Content-Type ");
+        if (line.starts_with("body ")) now->body = after("body ");
+    }
+    return out;
+}
+
+class Routes : public ::testing::Test {
+  protected:
+    RouteAnswer ask(const std::string& method, const std::string& path, std::string body = "") {
+        return routes_.answer({method, path, body});
+    }
+    RouteAnswer post(const std::string& verb, const std::string& body) {
+        return ask("POST", "/gpushare-scheduler/" + verb, body);
+    }
+    // The nodes of the recording: n1 2x16, n2 1x16, n3 without GPU, n4 47 on 3, n5 64 without
+    // count.
+    void add_recorded_nodes() {
+        const std::map<std::string, std::string> capacity = {
+            {"n1", R"("aliyun.com/gpu-count":"2","aliyun.com/gpu-mem":"32")"},
+            {"n2", R"("aliyun.com/gpu-count":"1","aliyun.com/gpu-mem":"16")"},
+            {"n3", R"("cpu":"64")"},
+            {"n4", R"("aliyun.com/gpu-count":"3","aliyun.com/gpu-mem":"47")"},
+            {"n5", R"("aliyun.com/gpu-mem":"64")"}};
+        for (const auto& [name, amounts] : capacity) {
+            const auto document =
+                JsonDocument::parse(R"({"metadata":{"name":")" + name +
+                                    R"("},"status":{"capacity":{)" + amounts + "}}}");
+            add(read_node(document->root()));
+        }
+    }
+    void add(const NodeInventory& node) {
+        keeper_.post([node](ClusterState& state) { state.set_node(node); });
+        settle_keeper();
+    }
+    void settle_keeper() {
+        for (int i = 0; i < 2; ++i)
+            keeper_.ask([](ClusterState&) { return 0; });
+    }
+    static std::string filter_body(const std::string& quantity, const std::string& names,
+                                   const std::string& list = "containers") {
+        return R"({"Pod":{"metadata":{"name":"p","namespace":"default","uid":"uid-p"},"spec":{")" +
+               list + R"(":[{"name":"main","resources":{"limits":{"aliyun.com/gpu-mem":")" +
+               quantity + R"("}}}]}},"Nodes":null,"NodeNames":[)" + names + "]}";
+    }
+
+    FakeKubeApi kube_;
+    Keeper keeper_;
+    Scheduler scheduler_{kube_, keeper_, binpack_policy(), [] { return std::int64_t{7}; }};
+    SchedulerMetrics metrics_;
+    std::atomic<bool> synced_ = true;
+    SchedulerRoutes routes_{scheduler_, keeper_, metrics_, synced_};
+};
+
+// Goal: what gpushare answered, we answer, but for the deviations of docs/compat/gpushare.md.
+// Method: the recording; status, type, Location, Allow and body byte for byte.
+TEST_F(Routes, AnswersAsRecorded) {
+    struct Case {
+        const char* title;
+        const char* method;
+        const char* path;
+        std::string body;
+    };
+    const auto golden = recorded();
+    const auto check = [&](const Case& c) {
+        ASSERT_TRUE(golden.contains(c.title)) << c.title;
+        const Recorded& expected = golden.at(c.title);
+        const RouteAnswer answer = ask(c.method, c.path, c.body);
+        EXPECT_EQ(std::to_string(answer.status), expected.status) << c.title;
+        EXPECT_EQ(answer.location, expected.location) << c.title;
+        EXPECT_EQ(answer.allow, expected.allow) << c.title;
+        if (answer.status >= 300 && answer.status < 400) return;  // redirects: no body of ours
+        EXPECT_EQ(answer.content_type, expected.content_type) << c.title;
+        std::string body = answer.body;
+        if (body.ends_with('\n')) body.pop_back();
+        EXPECT_EQ(body, expected.body) << c.title;
+    };
+    check({"inspect empty", "GET", "/gpushare-scheduler/inspect", ""});
+    add_recorded_nodes();
+    const std::string verb = "/gpushare-scheduler/filter";
+    const std::vector<Case> cases = {
+        {"version", "GET", "/version", ""},
+        {"version/", "GET", "/version/", ""},
+        {"inspect/", "GET", "/gpushare-scheduler/inspect/", ""},
+        {"filter neither", "POST", verb.c_str(), R"({"Pod":{"metadata":{"name":"p"}}})"},
+        {"filter nil pod", "POST", verb.c_str(), R"({"Pod":null,"NodeNames":["n1"]})"},
+        {"filter empty body", "POST", verb.c_str(), ""},
+        {"filter GET", "GET", verb.c_str(), ""},
+        {"filter trailing slash", "POST", "/gpushare-scheduler/filter/", "{}"},
+        {"notfound", "GET", "/gpushare-scheduler/nothing", ""},
+        {"root", "GET", "/", ""},
+        {"inspect n1", "GET", "/gpushare-scheduler/inspect/n1", ""},
+        {"inspect n3", "GET", "/gpushare-scheduler/inspect/n3", ""},
+    };
+    for (const Case& c : cases)
+        check(c);
+}
+
+std::vector<std::string> texts(JsonValue list) {
+    std::vector<std::string> out;
+    for (const JsonValue item : list.elements())
+        out.push_back(item.text_or(""));
+    return out;
+}
+
+// Goal: the same nodes fit as recorded, and a reason begins with gpushare's. Method: the recorded
+// requests; a node that can never take the pod is in the other list (docs/compat/gpushare.md).
+TEST_F(Routes, FiltersAsRecorded) {
+    add_recorded_nodes();
+    struct Case {
+        const char* title;
+        std::string body;
+    };
+    const std::vector<Case> cases = {
+        {"filter req 17 (n1 is 2x16)", filter_body("17", R"("n1","n2","n4")")},
+        {"filter req init only", filter_body("4", R"("n1")", "initContainers")},
+    };
+    const auto golden = recorded();
+    for (const Case& c : cases) {
+        const auto expected = JsonDocument::parse(golden.at(c.title).body);
+        const RouteAnswer answer = post("filter", c.body);
+        EXPECT_EQ(answer.status, 200);
+        const auto ours = JsonDocument::parse(answer.body);
+        ASSERT_TRUE(expected && ours) << c.title;
+        EXPECT_EQ(texts(ours->root()["NodeNames"]), texts(expected->root()["NodeNames"]))
+            << c.title;
+        EXPECT_EQ(ours->root()["Error"].text(), "");
+        std::size_t reasons = 0;
+        for (const auto& [node, reason] : expected->root()["FailedNodes"].members()) {
+            JsonValue found = ours->root()["FailedNodes"][node];
+            if (!found.present()) found = ours->root()["FailedAndUnresolvableNodes"][node];
+            EXPECT_TRUE(found.text_or("").starts_with(reason.text_or("?"))) << c.title << node;
+            ++reasons;
+        }
+        EXPECT_EQ(ours->root()["FailedNodes"].members().size() +
+                      ours->root()["FailedAndUnresolvableNodes"].members().size(),
+                  reasons);
+    }
+}
+
+// Goal: every deviation from the recording is one that docs/compat/gpushare.md lists.
+TEST_F(Routes, DeviationsFromTheRecording) {
+    add_recorded_nodes();
+    const auto golden = recorded();
+    // The text of a JSON error is the parser's.
+    EXPECT_TRUE(golden.at("filter bad json").body.find("invalid character") != std::string::npos);
+    const RouteAnswer bad = post("filter", "{bad");
+    EXPECT_EQ(bad.status, 200);
+    EXPECT_NE(bad.body.find(R"("Error":"not JSON: )"), std::string::npos);
+    // A request of 0 fits everywhere, not only where GPUs are.
+    EXPECT_NE(golden.at("filter req 0").body.find(R"("NodeNames":["n1"])"), std::string::npos);
+    EXPECT_NE(
+        post("filter", filter_body("0", R"("n1","n3")")).body.find(R"("NodeNames":["n1","n3"])"),
+        std::string::npos);
+    // Node objects are not sent where names were.
+    EXPECT_TRUE(post("filter", filter_body("4", R"("n1")")).body.starts_with(R"({"Nodes":null,)"));
+    // Nodes without cards are not in the list of all, and the order is by name.
+    const RouteAnswer all = ask("GET", "/gpushare-scheduler/inspect");
+    const auto ours = JsonDocument::parse(all.body);
+    std::map<std::string, JsonValue> by_name;
+    std::vector<std::string> order;
+    for (const JsonValue node : ours->root()["nodes"].elements()) {
+        order.push_back(node["name"].text_or(""));
+        by_name.emplace(order.back(), node);
+    }
+    EXPECT_EQ(order, (std::vector<std::string>{"n1", "n2", "n4"}));
+    const auto expected = JsonDocument::parse(golden.at("inspect all").body);
+    for (const JsonValue node : expected->root()["nodes"].elements()) {
+        const auto at = by_name.find(node["name"].text_or(""));
+        if (at == by_name.end()) {
+            EXPECT_TRUE(node["devs"].elements().empty());
+            continue;
+        }
+        EXPECT_EQ(at->second["totalGPU"].integer(), node["totalGPU"].integer());
+        EXPECT_EQ(at->second["devs"].elements().size(), node["devs"].elements().size());
+    }
+    // An unknown node has an answer; gpushare's handler panicked.
+    EXPECT_EQ(golden.at("inspect unknown").status, "none");
+    const RouteAnswer unknown = ask("GET", "/gpushare-scheduler/inspect/nosuch");
+    EXPECT_EQ(unknown.status, 404);
+    EXPECT_EQ(unknown.body, R"({"nodes":[],"error":"node \"nosuch\" not found"})");
+    // What gpushare did not have.
+    for (const char* title : {"healthz", "metrics", "prioritize"})
+        EXPECT_EQ(golden.at(title).status, "404");
+    EXPECT_EQ(ask("GET", "/healthz").status, 200);
+    EXPECT_EQ(ask("GET", "/metrics").status, 200);
+    EXPECT_EQ(post("prioritize", filter_body("4", R"("n1")")).body,
+              R"([{"Host":"n1","Score":10}])");
+    EXPECT_EQ(ask("GET", "/debug/pprof/").status, 404);
+}
+
+// Goal: full Node objects come back as they were sent, those that fit.
+TEST_F(Routes, FullObjectsAreEchoed) {
+    add_recorded_nodes();
+    const std::string n1 = R"({"metadata":{"name":"n1","x":[1.0]},"spec":{}})";
+    const std::string n3 = R"({"metadata":{"name":"n3"}})";
+    const std::string body =
+        R"({"Pod":{"spec":{"containers":[{"name":"a","resources":{"limits":{"aliyun.com/gpu-mem":"4"}}}]}},)"
+        R"("Nodes":{"metadata":{},"items":[)" +
+        n3 + "," + n1 + R"(]},"NodeNames":null})";
+    EXPECT_EQ(post("filter", body).body,
+              R"({"Nodes":{"metadata":{},"items":[)" + n1 +
+                  R"(]},"NodeNames":["n1"],"FailedNodes":{},"FailedAndUnresolvableNodes":)"
+                  R"({"n3":"The node n3 is not for GPU share, need skip"},"Error":""})");
+}
+
+// Goal: bind answers 200 with a text in any case, for kube-scheduler throws away the body of
+// anything else; the metrics count it as an error all the same.
+TEST_F(Routes, BindAnswersWithItsReason) {
+    add_recorded_nodes();
+    kube_.put_pod(build::pod("p", build::aliyun(8)));
+    kube_.put_pod(build::pod("large", build::aliyun(17)));
+    const auto body = [](const std::string& name) {
+        return R"({"PodName":")" + name + R"(","PodNamespace":"default","PodUID":"uid-)" + name +
+               R"(","Node":"n1"})";
+    };
+    RouteAnswer answer = post("bind", body("p"));
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, R"({"Error":""})");
+    EXPECT_FALSE(answer.failed);
+    answer = post("bind", body("large"));
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_TRUE(answer.body.starts_with(R"({"Error":"Insufficient GPU Memory in one device)"));
+    EXPECT_TRUE(answer.failed);
+    answer = post("bind", "{}");
+    EXPECT_EQ(answer.body, R"({"Error":"PodName: missing"})");
+    EXPECT_TRUE(answer.failed);
+    EXPECT_EQ(post("bind", "").body, R"({"Error":"EOF"})");
+    const std::string metrics = ask("GET", "/metrics").body;
+    EXPECT_NE(metrics.find(R"(tessera_extender_errors_total{verb="bind"} 3)"), std::string::npos);
+    EXPECT_NE(metrics.find(R"(tessera_extender_request_seconds_count{verb="bind"} 4)"),
+              std::string::npos);
+    const std::string inspect = ask("GET", "/gpushare-scheduler/inspect/n1").body;
+    EXPECT_NE(inspect.find(R"({"name":"p","namespace":"default","usedGPU":8})"), std::string::npos);
+}
+
+// Goal: before the cluster is known nothing is decided, and both probes say what is so.
+TEST_F(Routes, WhileStarting) {
+    add_recorded_nodes();
+    synced_ = false;
+    EXPECT_EQ(ask("GET", "/healthz").status, 200);
+    EXPECT_EQ(ask("GET", "/readyz").status, 503);
+    const RouteAnswer filter = post("filter", filter_body("4", R"("n1")"));
+    EXPECT_EQ(filter.status, 200);
+    EXPECT_NE(filter.body.find("is starting"), std::string::npos);
+    EXPECT_NE(filter.body.find(R"("NodeNames":null)"), std::string::npos);
+    const RouteAnswer bind =
+        post("bind", R"({"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n1"})");
+    EXPECT_NE(bind.body.find("is starting"), std::string::npos);
+    EXPECT_TRUE(kube_.bindings().empty());
+    synced_ = true;
+    EXPECT_EQ(ask("GET", "/readyz").status, 200);
+    EXPECT_EQ(ask("GET", "/readyz").body, "ok\n");
+}
+
+// Goal: errors of prioritize are statuses: kube-scheduler ignores its failures, the log does not.
+TEST_F(Routes, PrioritizeErrors) {
+    const RouteAnswer answer = post("prioritize", "{bad");
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_TRUE(answer.failed);
+    EXPECT_TRUE(answer.body.starts_with(R"({"error":"not JSON)"));
+}
+
+// Goal: nothing of a foreign path ends up in a redirect, and no method reaches another's route.
+TEST_F(Routes, PathsAndMethods) {
+    for (const char* path : {"//elsewhere.example/", "//", "/nothing/", "/debug/pprof/", "",
+                             "/gpushare-scheduler/", "/gpushare-scheduler/inspectors/"}) {
+        const RouteAnswer answer = ask("GET", path);
+        EXPECT_EQ(answer.status, 404) << path;
+        EXPECT_EQ(answer.location, "") << path;
+    }
+    EXPECT_EQ(ask("GET", "/gpushare-scheduler/inspect/n1/").location,
+              "/gpushare-scheduler/inspect/n1");
+    EXPECT_EQ(ask("POST", "/gpushare-scheduler/bind/").status, 307);
+    EXPECT_EQ(ask("PUT", "/gpushare-scheduler/bind").status, 405);
+    EXPECT_EQ(ask("POST", "/metrics").status, 404);
+    EXPECT_EQ(ask("DELETE", "/version").status, 404);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,418 @@
+#include "app/scheduler/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "domain/placement/binpack.hpp"
+#include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_kube_api.hpp"
+#include "wire/allocation_json.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+class Bind : public ::testing::Test {
+  protected:
+    Bind() { add_node(build::node("n1", 2, gibibytes(16))); }
+
+    void add_node(const NodeInventory& node) {
+        kube_.put_node(node);
+        keeper_.post([node](ClusterState& state) { state.set_node(node); });
+        settle_keeper();
+    }
+    PodFacts add_pod(const std::string& name, std::vector<ContainerSpec> containers) {
+        PodFacts pod = build::pod(name, std::move(containers));
+        kube_.put_pod(pod);
+        keeper_.post([pod](ClusterState& state) { state.set_pod(pod); });
+        return pod;
+    }
+    Result<> bind(const PodFacts& pod, const std::string& node = "n1") {
+        return scheduler_.bind({pod.name, pod.uid, NodeName(node)});
+    }
+    // The view is published after the batch that holds the first question.
+    void settle_keeper() {
+        for (int i = 0; i < 2; ++i)
+            keeper_.ask([](ClusterState&) { return 0; });
+    }
+    std::vector<std::int64_t> held(const std::string& node = "n1") {
+        settle_keeper();
+        const auto view = keeper_.view();
+        std::vector<std::int64_t> out;
+        for (const Card& card : view->find(node)->cards)
+            out.push_back(card.held.count / kGiB);
+        return out;
+    }
+    std::size_t unconfirmed() {
+        return keeper_.ask([](ClusterState& state) { return state.unconfirmed().size(); });
+    }
+    void pass(std::int64_t seconds) { now_ns_ += seconds * kSecond; }
+
+    using Held = std::vector<std::int64_t>;
+    FakeKubeApi kube_;
+    Keeper keeper_;
+    std::atomic<std::int64_t> now_ns_ = 1'000 * kSecond;
+    Scheduler scheduler_{kube_, keeper_, binpack_policy(), [this] { return now_ns_.load(); }};
+};
+
+// Goal: one write binds the pod and carries its allocation; nothing else is written.
+TEST_F(Bind, OneWriteWithTheAllocation) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    ASSERT_TRUE(bind(pod));
+    const auto writes = kube_.bindings();
+    ASSERT_EQ(writes.size(), 1U);
+    EXPECT_EQ(writes[0].uid, pod.uid);
+    EXPECT_EQ(writes[0].node, NodeName("n1"));
+    const auto allocation = read_allocation(writes[0].annotations.at("tessera.dev/allocation"));
+    ASSERT_TRUE(allocation);
+    EXPECT_EQ(allocation->containers[0].gpus[0].memory, gibibytes(8));
+    EXPECT_EQ(writes[0].annotations.at("ALIYUN_COM_GPU_MEM_IDX"), "0");
+    EXPECT_EQ(writes[0].annotations.at("ALIYUN_COM_GPU_MEM_ASSUME_TIME"), "1000000000000");
+    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(kube_.node_patches(), 0);
+    EXPECT_EQ(kube_.get_pod(pod.name)->allocation->value(), *allocation);
+}
+
+// Goal: a pod that asks for nothing is bound all the same, without annotations: kube-scheduler has
+// handed it to us.
+TEST_F(Bind, PodWithoutRequest) {
+    const PodFacts pod = add_pod("p", {});
+    ASSERT_TRUE(bind(pod));
+    ASSERT_EQ(kube_.bindings().size(), 1U);
+    EXPECT_TRUE(kube_.bindings()[0].annotations.empty());
+    EXPECT_EQ(held(), (Held{0, 0}));
+}
+
+// Goal: the watch may be behind kube-scheduler: then the pod is read, and must be the one meant.
+TEST_F(Bind, PodNotYetWatched) {
+    const PodFacts pod = build::pod("p", build::aliyun(8));
+    kube_.put_pod(pod);
+    ASSERT_TRUE(bind(pod));
+    EXPECT_EQ(held(), (Held{8, 0}));
+
+    const PodFacts gone = build::pod("gone", build::aliyun(1));
+    EXPECT_EQ(bind(gone).error().code, Code::not_found);
+    PodFacts namesake = gone;
+    namesake.uid = PodUid("another");
+    kube_.put_pod(namesake);
+    const auto wrong = bind(gone);
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, Code::not_found);
+    EXPECT_NE(wrong.error().text.find("uid-gone"), std::string::npos);
+    EXPECT_EQ(kube_.bindings().size(), 1U) << "nothing was written for the wrong pod";
+    EXPECT_EQ(held(), (Held{8, 0}));
+}
+
+// Goal: what cannot be is refused before anything is written, with the reason.
+TEST_F(Bind, RefusedBeforeAnyWrite) {
+    const auto large = bind(add_pod("large", build::aliyun(17)));
+    ASSERT_FALSE(large);
+    EXPECT_TRUE(large.error().text.starts_with("Insufficient GPU Memory in one device"));
+    const auto nowhere = bind(add_pod("lost", build::aliyun(1)), "nowhere");
+    ASSERT_FALSE(nowhere);
+    EXPECT_EQ(nowhere.error().text, "node \"nowhere\" not found");
+    const auto wrong =
+        bind(add_pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})}));
+    ASSERT_FALSE(wrong);
+    EXPECT_NE(wrong.error().text.find("container a: aliyun.com/gpu-mem"), std::string::npos);
+    EXPECT_TRUE(kube_.bindings().empty());
+    EXPECT_EQ(held(), (Held{0, 0}));
+}
+
+// Goal: kube-scheduler may ask again after a success: it is told so, and nothing is written or
+// counted twice (D-14).
+TEST_F(Bind, RetryIsIdempotent) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    ASSERT_TRUE(bind(pod));
+    const PodFacts bound = *kube_.get_pod(pod.name);
+    keeper_.post([bound](ClusterState& state) { state.set_pod(bound); });
+    ASSERT_TRUE(bind(pod));
+    EXPECT_EQ(kube_.bindings().size(), 1U);
+    EXPECT_EQ(held(), (Held{8, 0}));
+}
+
+// Goal: the same before the watch has shown the pod: the write is tried again, refused as bound
+// already, and the pod that it finds is our own.
+TEST_F(Bind, RetryBeforeTheWatch) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    ASSERT_TRUE(bind(pod));
+    const auto first = kube_.get_pod(pod.name)->allocation->value();
+    ASSERT_TRUE(bind(pod));
+    EXPECT_EQ(kube_.bindings().size(), 2U);
+    EXPECT_EQ(kube_.get_pod(pod.name)->allocation->value(), first);
+    EXPECT_EQ(held(), (Held{8, 0}));
+}
+
+// Goal: a refusal gives the cards back. Method: each code that the API server may refuse with.
+TEST_F(Bind, RefusalReleases) {
+    for (const Code code : {Code::invalid_argument, Code::permission_denied, Code::not_found}) {
+        const PodFacts pod = add_pod("p", build::aliyun(8));
+        kube_.refuse_next_bind({code, "no"});
+        const auto refused = bind(pod);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error(), (Error{code, "no"}));
+        EXPECT_EQ(held(), (Held{0, 0}));
+    }
+    EXPECT_TRUE(bind(add_pod("next", build::aliyun(16))));
+}
+
+// Goal: a conflict is settled by reading. Method: the pod was bound elsewhere, is another pod of
+// the name, or is unbound; in each case nothing stays reserved.
+TEST_F(Bind, ConflictReleases) {
+    PodFacts elsewhere = add_pod("elsewhere", build::aliyun(8));
+    elsewhere.node = NodeName("n2");
+    kube_.put_pod(elsewhere);
+    EXPECT_EQ(bind(elsewhere).error().code, Code::conflict);
+    EXPECT_EQ(held(), (Held{0, 0}));
+
+    const PodFacts old = add_pod("renewed", build::aliyun(8));
+    PodFacts renewed = old;
+    renewed.uid = PodUid("uid-new");
+    kube_.put_pod(renewed);
+    EXPECT_EQ(bind(old).error().code, Code::conflict);
+    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_TRUE(kube_.get_pod(old.name)->node.empty()) << "the namesake was left alone";
+
+    kube_.refuse_next_bind({Code::conflict, "try again"});
+    EXPECT_EQ(bind(add_pod("unbound", build::aliyun(8))).error().code, Code::conflict);
+    EXPECT_EQ(held(), (Held{0, 0}));
+}
+
+// Goal: after a conflict that cannot be looked into, the cards stay taken: an earlier write of ours
+// may be what it conflicts with.
+TEST_F(Bind, ConflictThatCannotBeRead) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    kube_.lose_answer_after_write();
+    kube_.on_bind([this] { kube_.refuse_next_get({Code::unavailable, "down"}); });
+    EXPECT_FALSE(bind(pod));
+    EXPECT_EQ(bind(pod).error().code, Code::conflict);
+    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(unconfirmed(), 1U);
+}
+
+// Goal: the answer was lost after the write: reading the pod shows it bound, and that is a success.
+TEST_F(Bind, LostAnswerBound) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    kube_.lose_answer_after_write();
+    EXPECT_TRUE(bind(pod));
+    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(unconfirmed(), 0U);
+}
+
+// Goal: the answer was lost and the pod is unbound: the write may still happen, so the cards stay
+// taken; a retry writes the same allocation again.
+TEST_F(Bind, LostAnswerUnbound) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    kube_.lose_answer_before_write();
+    const auto lost = bind(pod);
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, Code::unavailable);
+    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(unconfirmed(), 1U);
+    ASSERT_TRUE(bind(pod));
+    const auto writes = kube_.bindings();
+    EXPECT_EQ(writes[0].annotations.at("tessera.dev/allocation"),
+              writes[1].annotations.at("tessera.dev/allocation"));
+    EXPECT_EQ(held(), (Held{8, 0}));
+}
+
+// Goal: the answer was lost and the pod is gone, or another has its name: nothing stays taken.
+TEST_F(Bind, LostAnswerPodGone) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    kube_.delete_pod(pod.name);
+    kube_.lose_answer_before_write();
+    EXPECT_FALSE(bind(pod));
+    EXPECT_EQ(held(), (Held{0, 0}));
+
+    const PodFacts old = add_pod("q", build::aliyun(8));
+    PodFacts renewed = old;
+    renewed.uid = PodUid("uid-new");
+    kube_.put_pod(renewed);
+    kube_.lose_answer_before_write();
+    EXPECT_FALSE(bind(old));
+    EXPECT_EQ(held(), (Held{0, 0}));
+}
+
+// Goal: the API server is away for the write and the read: the cards stay taken until it is known.
+TEST_F(Bind, ApiServerAway) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    kube_.set_down(true);
+    EXPECT_EQ(bind(pod).error().code, Code::unavailable);
+    EXPECT_EQ(held(), (Held{8, 0}));
+    pass(300);
+    scheduler_.settle_unconfirmed();
+    pass(300);
+    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(held(), (Held{8, 0})) << "nothing is known yet";
+    kube_.set_down(false);
+    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(held(), (Held{0, 0}));
+}
+
+// Goal: settling waits for the watch first, then for the API server's own timeout, then frees what
+// was never bound.
+TEST_F(Bind, SettleFreesWhatWasNeverBound) {
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    kube_.lose_answer_before_write();
+    EXPECT_FALSE(bind(pod));
+    const int reads = kube_.pod_reads();
+    scheduler_.settle_unconfirmed();
+    pass(9);
+    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(kube_.pod_reads(), reads) << "too early to ask";
+    pass(2);
+    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(kube_.pod_reads(), reads + 1);
+    EXPECT_EQ(held(), (Held{8, 0})) << "the write may still be under way";
+    pass(60);
+    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(held(), (Held{0, 0}));
+    EXPECT_EQ(unconfirmed(), 0U);
+}
+
+// Goal: settling finds what was bound although no event came, and what ended meanwhile.
+TEST_F(Bind, SettleFindsBoundAndGonePods) {
+    const PodFacts bound = add_pod("bound", build::aliyun(8));
+    const PodFacts gone = add_pod("gone", build::aliyun(4));
+    const PodFacts renewed = add_pod("renewed", build::aliyun(2));
+    for (const PodFacts& pod : {bound, gone, renewed})
+        ASSERT_TRUE(bind(pod));
+    scheduler_.settle_unconfirmed();
+    kube_.delete_pod(gone.name);
+    PodFacts namesake = renewed;
+    namesake.uid = PodUid("uid-new");
+    kube_.put_pod(namesake);
+    pass(11);
+    scheduler_.settle_unconfirmed();
+    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(unconfirmed(), 0U);
+}
+
+// Goal: concurrent binds never share what only one can have. Method: sixteen threads bind pods of
+// 5 GiB that fit six times; the API server's answer comes late, so that reservations overlap.
+TEST_F(Bind, ConcurrentBindsNeverOverCommit) {
+    std::vector<PodFacts> pods;
+    for (int i = 0; i < 16; ++i)
+        pods.push_back(add_pod("p" + std::to_string(i), build::aliyun(5)));
+    kube_.on_bind([] { std::this_thread::yield(); });
+    std::atomic<int> bound = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (const PodFacts& pod : pods)
+            threads.emplace_back([&, pod] { bound += bind(pod) ? 1 : 0; });
+    }
+    EXPECT_EQ(bound, 6);
+    EXPECT_EQ(held(), (Held{15, 15}));
+    std::map<int, Bytes> granted;
+    const auto all = kube_.list_pods({});
+    for (const PodFacts& pod : *all) {
+        if (!pod.allocation) continue;
+        const GpuShare& share = pod.allocation->value().containers[0].gpus[0];
+        granted[share.index] += share.memory;
+    }
+    EXPECT_EQ(granted[0], gibibytes(15));
+    EXPECT_EQ(granted[1], gibibytes(15));
+}
+
+// Goal: the same pod bound by two at once is written once.
+TEST_F(Bind, SamePodTwiceAtOnce) {
+    const PodFacts pod = add_pod("p", build::aliyun(5));
+    std::atomic<bool> inside = false;
+    kube_.on_bind([&] {
+        if (inside.exchange(true)) return;
+        const auto second = bind(pod);
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().code, Code::conflict);
+    });
+    EXPECT_TRUE(bind(pod));
+    EXPECT_EQ(kube_.bindings().size(), 1U);
+    EXPECT_EQ(held(), (Held{5, 0}));
+}
+
+class Filter : public Bind {
+  protected:
+    Filter() {
+        add_node(build::node("full", 1, gibibytes(16)));
+        EXPECT_TRUE(bind(add_pod("holder", build::aliyun(14)), "full"));
+        add_node(build::node("small", 1, gibibytes(4)));
+        add_node(build::node("cpu", 0, {}));
+        NodeInventory broken = build::node("broken", 0, {});
+        broken.fault = "tessera.dev/gpus: version: missing";
+        add_node(broken);
+        settle_keeper();
+    }
+    static ExtenderArgs args(const PodFacts& pod) {
+        ExtenderArgs out;
+        out.pod = pod;
+        out.names = {"n1", "full", "small", "cpu", "broken", "nowhere"};
+        return out;
+    }
+};
+
+// Goal: every node is in exactly one list, with the reason; what nothing on the node can change is
+// unresolvable, so that no pod is preempted for it in vain.
+TEST_F(Filter, EveryNodeIsInOneList) {
+    const FilterAnswer answer = scheduler_.filter(args(build::pod("p", build::aliyun(8))));
+    EXPECT_EQ(answer.fitting, std::vector<std::size_t>{0});
+    ASSERT_EQ(answer.failed.size(), 3U);
+    EXPECT_TRUE(answer.failed.at("full").starts_with("Insufficient GPU Memory in one device"));
+    EXPECT_EQ(answer.failed.at("broken"), "tessera.dev/gpus: version: missing");
+    EXPECT_EQ(answer.failed.at("nowhere"), "node \"nowhere\" not found");
+    ASSERT_EQ(answer.unresolvable.size(), 2U);
+    EXPECT_TRUE(answer.unresolvable.at("small").starts_with("Insufficient GPU Memory"));
+    EXPECT_EQ(answer.unresolvable.at("cpu"), "The node cpu is not for GPU share, need skip");
+}
+
+// Goal: the same for a request that is more than one share of memory, which takes another path.
+TEST_F(Filter, LargerRequestsToo) {
+    for (const auto& containers : {build::native(gibibytes(3), 2), build::whole()}) {
+        const FilterAnswer answer = scheduler_.filter(args(build::pod("p", containers)));
+        EXPECT_EQ(answer.fitting.front(), 0U);
+        EXPECT_EQ(answer.fitting.size() + answer.failed.size() + answer.unresolvable.size(), 6U);
+        EXPECT_TRUE(answer.failed.contains("broken"));
+        EXPECT_TRUE(answer.unresolvable.contains("cpu"));
+    }
+}
+
+// Goal: a request that makes no sense fits nowhere and says why; none at all fits everywhere.
+TEST_F(Filter, WrongAndEmptyRequests) {
+    const auto wrong = scheduler_.filter(
+        args(build::pod("p", {build::container("a", {{"aliyun.com/gpu-mem", "-1"}})})));
+    EXPECT_TRUE(wrong.fitting.empty());
+    EXPECT_EQ(wrong.unresolvable.size(), 6U);
+    EXPECT_NE(wrong.unresolvable.at("n1").find("container a"), std::string::npos);
+    const auto nothing = scheduler_.filter(args(build::pod("p", {})));
+    EXPECT_EQ(nothing.fitting.size(), 6U);
+    EXPECT_TRUE(nothing.failed.empty() && nothing.unresolvable.empty());
+}
+
+// Goal: the best node has 10, the others less, one that does not fit 0; equal nodes are told apart
+// by what is left on the whole node.
+TEST_F(Filter, Priorities) {
+    const auto scores = scheduler_.prioritize(args(build::pod("p", build::aliyun(2))));
+    ASSERT_EQ(scores.size(), 6U);
+    EXPECT_EQ(scores[1], 10) << "full: nothing would be left of it";
+    EXPECT_LT(scores[0], scores[2]) << "n1 has more left than small";
+    EXPECT_LT(scores[2], 10);
+    EXPECT_EQ(scores[3], 0);
+    EXPECT_EQ(scores[4], 0);
+    EXPECT_EQ(scores[5], 0);
+    EXPECT_EQ(scheduler_.prioritize(args(build::pod("p", {}))), std::vector<int>(6, 0));
+    EXPECT_EQ(scheduler_.prioritize(args(build::pod("p", build::aliyun(99)))),
+              std::vector<int>(6, 0));
+
+    add_node(build::node("twin", 2, gibibytes(16)));
+    EXPECT_TRUE(bind(add_pod("used", build::aliyun(16)), "twin"));
+    settle_keeper();
+    ExtenderArgs twins = args(build::pod("p", build::aliyun(2)));
+    twins.names = {"n1", "twin"};
+    const auto told_apart = scheduler_.prioritize(twins);
+    EXPECT_EQ(told_apart[1], 10);
+    EXPECT_LT(told_apart[0], 10);
+}
+
+}  // namespace
+}  // namespace tessera

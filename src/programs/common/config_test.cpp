@@ -1,0 +1,111 @@
+#include "programs/common/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "programs/common/yaml_text.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr auto kRows = std::to_array<ConfigRow>({
+    {ConfigType::text, "listen", "127.0.0.1", 0, 0, "", "address to serve on"},
+    {ConfigType::integer, "port", "12345", 1, 65535, "PORT", "port to serve on"},
+    {ConfigType::integer, "offset", "0", -5, 5, "", "may be negative"},
+    {ConfigType::flag, "verbose", "false", 0, 0, "VERBOSE", "say more"},
+});
+
+using Environment = std::map<std::string, std::string>;
+
+Result<ConfigValues> resolve(const ConfigValues& flags, const ConfigValues& file,
+                             const Environment& environment = {}) {
+    return resolve_config(kRows, flags, file, [&](const char* name) -> const char* {
+        const auto at = environment.find(name);
+        return at == environment.end() ? nullptr : at->second.c_str();
+    });
+}
+
+// Goal: the flag wins over the environment, that over the file, that over the default. Method: take
+// the sources away one by one.
+TEST(Config, Precedence) {
+    const Environment environment = {{"PORT", "3"}};
+    EXPECT_EQ(resolve({{"port", "2"}}, {{"port", "4"}}, environment)->at("port"), "2");
+    EXPECT_EQ(resolve({}, {{"port", "4"}}, environment)->at("port"), "3");
+    EXPECT_EQ(resolve({}, {{"port", "4"}})->at("port"), "4");
+    EXPECT_EQ(resolve({}, {})->at("port"), "12345");
+    EXPECT_EQ(resolve({}, {{"port", "4"}}, {{"PORT", ""}})->at("port"), "4")
+        << "an empty variable is none";
+    EXPECT_EQ(resolve({{"listen", ""}}, {{"listen", "x"}})->at("listen"), "")
+        << "an empty flag is a value";
+    EXPECT_EQ(resolve({}, {})->size(), kRows.size());
+}
+
+// Goal: every fault is named, not only the first, with what is allowed.
+TEST(Config, NamesEveryFault) {
+    const auto refused = resolve({{"port", "0"}, {"verbose", "yes"}}, {{"offset", "6"}}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_EQ(refused.error().text,
+              "port: \"0\" is not a whole number from 1 to 65535; "
+              "offset: \"6\" is not a whole number from -5 to 5; "
+              "verbose: \"yes\" is not true or false");
+    for (const char* port :
+         {"", "x", "1x", " 1", "1.0", "+1", "0x10", "65536", "-1", "99999999999999999999"})
+        EXPECT_FALSE(resolve({{"port", port}}, {})) << port;
+    for (const char* port : {"1", "65535", "080"})
+        EXPECT_TRUE(resolve({{"port", port}}, {})) << port;
+    EXPECT_FALSE(resolve({}, {}, {{"PORT", "x"}})) << "the environment is checked too";
+}
+
+// Goal: the file is a flat mapping of known keys. Method: a table of texts and the values, or a
+// part of the refusal.
+TEST(ConfigFile, ReadsAndRefuses) {
+    const auto good = read_config_file(kRows, "port: 7\nlisten: \"::1\"\nverbose: true # yes\n");
+    ASSERT_TRUE(good) << good.error().text;
+    EXPECT_EQ(*good, (ConfigValues{{"port", "7"}, {"listen", "::1"}, {"verbose", "true"}}));
+    EXPECT_TRUE(read_config_file(kRows, "")->empty());
+    EXPECT_TRUE(read_config_file(kRows, "# nothing\n")->empty());
+    const std::vector<std::pair<std::string, std::string>> bad = {
+        {"prot: 7", "prot: unknown key"},
+        {"prot: 7\npolicy: x\nport: 1", "prot: unknown key; policy: unknown key"},
+        {"port: [1]", "port: needs a single value"},
+        {"port: {a: 1}", "port: needs a single value"},
+        {"port:", "port: needs a single value"},
+        {"- port", "is not a mapping"},
+        {"port", "is not a mapping"},
+        {"? [a]\n: b", ""},
+        {"port: &a [*a]", ""},
+    };
+    for (const auto& [text, part] : bad) {
+        const auto refused = read_config_file(kRows, text);
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().code, Code::invalid_argument);
+        EXPECT_NE(refused.error().text.find(part), std::string::npos) << refused.error().text;
+    }
+    EXPECT_NE(read_config_file(kRows, "prot: 7").error().text.find("known keys: listen, port"),
+              std::string::npos);
+}
+
+// Goal: what --print-config prints is a file that says the same. Method: values that YAML could
+// take for something else.
+TEST(ConfigFile, PrintedConfigComesBack) {
+    for (const char* listen : {"127.0.0.1", "", "true", "null", "~", "0x1F", "a: b", "#", "\"'\\",
+                               "two\nlines", "- x", "é", "1e3", " "}) {
+        const ConfigValues values = *resolve({{"listen", listen}, {"offset", "-5"}}, {});
+        const std::string text = print_config(kRows, values);
+        EXPECT_NE(text.find("# port to serve on\nport: 12345\n"), std::string::npos) << text;
+        const auto back = read_config_file(kRows, text);
+        ASSERT_TRUE(back) << text << back.error().text;
+        EXPECT_EQ(*back, values) << text;
+    }
+}
+
+// Goal: -o yaml says what the JSON says, with strings kept strings.
+TEST(YamlText, OfJson) {
+    EXPECT_EQ(yaml_of_json(R"({"version":1,"a":[],"b":["true",true,"1",1],"c":{"d":""}})"),
+              "version: 1\na: []\nb:\n  - \"true\"\n  - true\n  - \"1\"\n  - 1\nc:\n  d: \"\"\n");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#include "testing/fuzz/fuzz.hpp"
+#include "wire/extender_json.hpp"
+#include "wire/json.hpp"
+
+// The first byte chooses: an odd one bind arguments, an even one those of filter. What reads can be
+// answered, and the answer is JSON.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tessera;
+    if (size == 0) return 0;
+    std::string body(fuzz_text(data + 1, size - 1));
+    if (data[0] % 2 == 1) {
+        const auto bind = read_bind_args(body);
+        if (bind) {
+            FUZZ_CHECK(!bind->uid.empty() && !bind->node.empty() && !bind->pod.name.empty());
+        } else {
+            FUZZ_CHECK(JsonDocument::parse(write_bind_result(bind.error().text)));
+        }
+        return 0;
+    }
+    const auto args = read_extender_args(body);
+    if (!args) {
+        FUZZ_CHECK(JsonDocument::parse(write_filter_error(args.error().text)));
+        return 0;
+    }
+    FUZZ_CHECK(args->raws.size() == (args->full_objects ? args->names.size() : 0));
+    FilterAnswer answer;
+    for (std::size_t i = 0; i < args->names.size(); ++i)
+        answer.fitting.push_back(i);
+    const std::string names_only = write_priorities(*args, std::vector<int>(args->names.size(), 5));
+    FUZZ_CHECK(JsonDocument::parse(names_only));
+    // The echo of an object is the text that came: it is checked for its length, not parsed.
+    FUZZ_CHECK(write_filter_result(*args, answer).size() > args->names.size());
+    return 0;
+}

@@ -1,0 +1,41 @@
+#include "domain/cluster/state.hpp"
+#include "domain/placement/binpack.hpp"
+#include "testing/fuzz/fuzz.hpp"
+#include "wire/json.hpp"
+#include "wire/kube_objects.hpp"
+
+// One text read as pod, node, watch event and list; what it says is put into a cluster, whose cards
+// must not take in more than they have from a reservation.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tessera;
+    const auto document = JsonDocument::parse(fuzz_text(data, size));
+    FUZZ_CHECK(status_message(fuzz_text(data, size)).size() <= size + 200);
+    if (!document) return 0;
+    (void)read_watch_event(*document);
+    (void)read_list(*document);
+    const PodFacts pod = read_pod(document->root());
+    NodeInventory node = read_node(document->root());
+    for (const Gpu& gpu : node.gpus)
+        FUZZ_CHECK(gpu.capacity() > Bytes{});
+    ClusterState state;
+    state.set_node(node);
+    state.set_pod(pod);
+    const auto request = parse_pod_request(pod.containers);
+    if (request && !request->empty()) {
+        const auto made =
+            state.reserve(PodUid("new"), {"d", "new"}, node.name, *request, binpack_policy());
+        const auto view = state.view();
+        for (const auto& seen : view->nodes()) {
+            for (const Card& card : seen->cards)
+                FUZZ_CHECK(!made || pod.uid == PodUid("new") || card.held <= card.capacity ||
+                           seen->tenants.size() > 1);
+        }
+    }
+    state.remove_pod(pod.uid);
+    state.remove_pod(PodUid("new"));
+    for (const auto& seen : state.view()->nodes()) {
+        for (const Card& card : seen->cards)
+            FUZZ_CHECK(card.held == Bytes{} && card.holders == 0);
+    }
+    return 0;
+}

@@ -1,0 +1,142 @@
+"""What people and tools see: the command line, gpushare's kubectl plugin, the controller's HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from e2e import pods, report, truth
+from e2e.case import StackCase
+from e2e.truth import GIB
+from kube.errors import CommandError
+from stack import builds
+
+
+class Front(StackCase):
+    """Runs on case.two_nodes."""
+
+    def test_all_tables_agree_with_the_annotations(self) -> None:
+        made = self.running(pods.simple("a", pods.aliyun(3), node="node-a"),
+                            pods.simple("b", pods.native("4Gi", cores=25), node="node-b"),
+                            pods.pod("c", pods.container("x", pods.aliyun(10)),
+                                     pods.container("y", pods.aliyun(12)), node="node-a"))
+        held = truth.held(made)
+        shown = json.loads(self.stack.tessera("inspect", "-o", "json"))
+        self.assertEqual({gpu["uuid"]: gpu["heldBytes"] for node in shown["nodes"]
+                          for gpu in node["gpus"] if gpu["heldBytes"]}, held)
+        cards = {card.uuid: card for card in self.cards()}
+        units = {(cards[uuid].node, cards[uuid].index): amount // GIB
+                 for uuid, amount in held.items()}
+        self.assertEqual({key: n for key, n in self.held().items() if n}, units)
+        self._check_plugin(units)
+        self._check_text(held)
+
+    def _check_plugin(self, units: dict[tuple[str, int], int]) -> None:
+        text = self.stack.stock_kubectl("inspect", "gpushare")
+        for node, sizes in (("node-a", (15, 15)), ("node-b", (15, 24))):
+            used = [units.get((node, i), 0) for i in (0, 1)]
+            row = next(line for line in text.splitlines() if line.startswith(node)).split()
+            self.assertEqual(row[2:], [f"{used[0]}/{sizes[0]}", f"{used[1]}/{sizes[1]}",
+                                       f"{sum(used)}/{sum(sizes)}"])
+        self.assertIn("29/69 (42%)", text)
+        self.assertIn("GPU Memory(GiB)", text)
+        details = self.stack.stock_kubectl("inspect", "gpushare", "-d", "node-a")
+        self.assertNotIn("node-b", details)
+        self.assertRegex(details, r"(?m)^a +default +3 +0|^a +default +0 +3")
+        self.assertIn("Allocated :  25 (83%)", details)
+
+    def _check_text(self, held: dict[str, int]) -> None:
+        wide = self.stack.tessera("inspect", "-o", "wide")
+        for uuid, amount in held.items():
+            row = next(line for line in wide.splitlines() if uuid in line)
+            self.assertRegex(row, rf"\b{amount // GIB}Gi\b")
+        yaml = self.stack.tessera("inspect", "-o", "yaml")
+        for uuid, amount in held.items():
+            self.assertRegex(yaml, rf'uuid: "{uuid}"\n.*\n.*\n +heldBytes: {amount}\b')
+        top = [line.split() for line in self.stack.tessera("top").splitlines()[1:]]
+        full = [int(re.sub(r"\D", "", row[-4])) for row in top]
+        self.assertEqual(full, sorted(full, reverse=True), "fullest first")
+        self.assertEqual(len(top), 4)
+
+    def test_pods_without_a_card_stand_under_pending(self) -> None:
+        self.create(pods.simple("bypass", pods.aliyun(2), nodeName="node-a"))
+        self.wait_event("bypass", "was not placed by Tessera")
+        text = self.stack.stock_kubectl("inspect", "gpushare")
+        self.assertIn("PENDING(Allocated)", text)
+
+    def test_errors_name_the_fix(self) -> None:
+        home, config = self._a_home(), str(self.cluster.kubeconfig)
+        unreadable = Path(home, "broken")
+        unreadable.write_text("clusters: [")
+        away = Path(home, "away")
+        away.write_text(re.sub(r"(https://127.0.0.1):\d+", rf"\1:{self.cluster.free_port()}",
+                               Path(config).read_text()))
+        cases = {
+            "no kubeconfig": (["inspect"],
+                              ("no kubeconfig", "set KUBECONFIG or give --kubeconfig")),
+            "no such file": (["inspect", "--kubeconfig", f"{home}/none"],
+                             (f"{home}/none", "cannot be read")),
+            "broken file": (["inspect", "--kubeconfig", str(unreadable)], (str(unreadable),)),
+            "wrong context": (["top", "--kubeconfig", config, "--context", "nowhere"],
+                              ('no context called "nowhere"', "there is:")),
+            "no permission": (["inspect", "--kubeconfig", self._without_rights(home)],
+                              ("forbidden", "you need the rights to list nodes and pods")),
+            "server away": (["inspect", "--kubeconfig", str(away)],
+                            ("does not answer", "is the cluster up", "--context")),
+            "no such node": (["inspect", "node-z", "--kubeconfig", config],
+                             ('nodes "node-z" not found',)),
+            "no such format": (["inspect", "-o", "xml", "--kubeconfig", config], ("json",)),
+            "no such command": (["inspekt"], ('no command "inspekt"', "inspect, top")),
+        }
+        for name, (words, expected) in cases.items():
+            done = subprocess.run([str(builds.program("tessera")), *words], text=True,
+                                  capture_output=True, timeout=30, env={"HOME": home})
+            self.assertNotEqual(done.returncode, 0, name)
+            self.assertEqual(done.stdout, "", name)
+            for part in expected:
+                self.assertIn(part, done.stderr, name)
+        with self.assertRaises(CommandError) as caught:
+            self.stack.stock_kubectl("inspect", "gpushare", "node-z")
+        self.assertIn('Failed due to nodes "node-z" not found', caught.exception.stdout)
+
+    def _a_home(self) -> str:
+        home = self.cluster.directory / "nobody"
+        home.mkdir(exist_ok=True)
+        return str(home)
+
+    def _without_rights(self, home: str) -> str:
+        """The kubeconfig of a ServiceAccount that may do nothing."""
+        self.cluster.kubectl("create", "serviceaccount", "nobody")
+        self.addCleanup(self.cluster.kubectl, "delete", "serviceaccount", "nobody")
+        token = self.cluster.kubectl("create", "token", "nobody").strip()
+        admin = Path(self.cluster.kubeconfig).read_text()
+        path = os.path.join(home, "kubeconfig")
+        Path(path).write_text(admin)
+        for words in (["set-credentials", "nobody", f"--token={token}"],
+                      ["set-context", "--current", "--user=nobody"]):
+            self.cluster.kubectl("config", *words, f"--kubeconfig={path}")
+        return path
+
+    def test_controller_answers_over_http(self) -> None:
+        port = self.stack.port
+        self.assertEqual(report.http_get(port, "/healthz"), "ok\n")
+        self.assertEqual(report.http_get(port, "/readyz"), "ok\n")
+        self.assertEqual(report.http_get(port, "/version"), "0.1.0")
+        metrics = report.http_get(port, "/metrics")
+        card = self.cards("node-a")[0]
+        self.assertIn(f'tessera_gpu_capacity_bytes{{gpu="0",node="node-a",uuid="{card.uuid}"}} '
+                      f"{card.memory}", metrics)
+        self.assertIn("tessera_view_synced 1", metrics)
+        nodes = self.inspect()
+        self.assertEqual({name: node["totalGPU"] for name, node in nodes.items()},
+                         {"node-a": 30, "node-b": 39})
+        one = json.loads(report.http_get(port, "/gpushare-scheduler/inspect/node-b"))
+        self.assertEqual(one["nodes"], [nodes["node-b"]])
+        status, body = report.http_call(port, "GET", "/gpushare-scheduler/inspect/node-z")
+        self.assertEqual(status, 404)
+        self.assertIn("not found", json.loads(body)["error"])
+        self.assertEqual(report.http_call(port, "GET", "/gpushare-scheduler/bind")[0], 405)
+        self.assertEqual(report.http_call(port, "GET", "/nothing")[0], 404)

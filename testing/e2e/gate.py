@@ -1,0 +1,78 @@
+"""The gate: what Tessera did not place does not start, and nobody widens his own share."""
+
+from __future__ import annotations
+
+import json
+
+from e2e import pods, truth
+from e2e.case import PODS, StackCase
+from e2e.truth import Json
+
+VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+
+
+class Gate(StackCase):
+    """Runs on case.two_nodes."""
+
+    def test_a_pod_that_bypassed_the_scheduler_does_not_start(self) -> None:
+        self.create(pods.simple("bypass", pods.aliyun(1), nodeName="node-a"),
+                    pods.simple("bypass-native", pods.native("1Gi"), nodeName="node-a"))
+        for name in ("bypass", "bypass-native"):
+            self.wait_event(name, "was not placed by Tessera", "tessera.dev/allocation",
+                            "is spec.nodeName left empty?", "delete the pod")
+            self.assert_never_started(name)
+        self.assertEqual(sum(self.held().values()), 0)
+
+    def test_a_copied_annotation_opens_nothing(self) -> None:
+        owner, = self.running(pods.simple("owner", pods.aliyun(3), node="node-a"))
+        stolen = {truth.ALLOCATION: truth.annotation(owner, truth.ALLOCATION)}
+        self.create(pods.simple("thief", pods.aliyun(3), nodeName="node-a"))
+        self.wait_event("thief", "was not placed by Tessera")
+        self.delete("thief", grace=0)
+        self.wait_gone("thief")
+        self.create({**pods.simple("copycat", pods.aliyun(3), nodeName="node-a"),
+                     "metadata": {"name": "copycat", "annotations": stolen}})
+        self.wait_event("copycat", "tessera.dev/allocation was made for pod uid "
+                        + owner["metadata"]["uid"], "remove it from the pod's manifest")
+        self.assert_never_started("copycat")
+        self.assertEqual(sum(self.held().values()), 3, "the copy holds nothing")
+
+    def test_an_annotation_of_the_tenant_is_overwritten(self) -> None:
+        """A forged one on a pod that goes the right way: the Binding replaces it."""
+        far = self.cards("node-b")[1].uuid
+        forged = {"version": 1, "pod": "x", "node": "node-a", "dialect": "aliyun", "containers": [
+            {"name": "main", "kind": "app",
+             "gpus": [{"uuid": far, "index": 1, "memory": 24 << 30, "cores": 0}]}]}
+        made, = self.running(pods.simple("forger", pods.aliyun(1), node="node-a", annotations={
+            truth.ALLOCATION: json.dumps(forged), "ALIYUN_COM_GPU_MEM_IDX": "7",
+            truth.ENFORCED_BY: "exclusive"}))
+        self.assert_shares(made)
+        self.assertEqual(self.card_of(truth.uuids(made)[0]).node, "node-a")
+        self.assertEqual(self.log("forger").env["ALIYUN_COM_GPU_MEM_IDX"],
+                         truth.annotation(made, "ALIYUN_COM_GPU_MEM_IDX"))
+        self.assertEqual(truth.annotation(made, truth.ENFORCED_BY), "none")
+
+    def test_visible_devices_of_the_pod_widen_nothing(self) -> None:
+        everything = ",".join(card.uuid for card in self.cards("node-a"))
+        wishes = {"all": ["all"], "list": [everything], "index": ["0,1"], "void": ["void"],
+                  "twice": ["all", everything]}
+        made = self.running(*(
+            pods.simple(f"wish-{name}", pods.aliyun(1), node="node-a",
+                        env=[{"name": VISIBLE, "value": value} for value in values])
+            for name, values in wishes.items()))
+        for pod in made:
+            self.assert_shares(pod)
+
+    def test_visible_devices_bring_no_card_without_a_request(self) -> None:
+        self.running(pods.pod("wish-only", pods.container(
+            "main", script="ls /usr/lib/x86_64-linux-gnu; echo memory: free; exec sleep 1000",
+            env=[{"name": VISIBLE, "value": "all"}]), nodeName="node-a"))
+        self.assertNotIn("libcuda", self.log("wish-only").text)
+
+    def assert_never_started(self, name: str) -> None:
+        """Its container has not run, and holds no card's memory."""
+        pod: Json = self.api.json("GET", f"{PODS}/{name}")
+        for status in pod["status"].get("containerStatuses", []):
+            self.assertFalse(status.get("started"), status)
+            self.assertNotIn("running", status["state"])
+            self.assertEqual(status["restartCount"], 0)

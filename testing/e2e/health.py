@@ -1,0 +1,90 @@
+"""Health: a fault takes a card out and says why, a recovery brings it back."""
+
+from __future__ import annotations
+
+import re
+
+from e2e import pods, truth
+from e2e.case import SECONDS, StackCase
+
+NODE = "node-b"
+SLOTS = 64  # of a card, by default
+RESOURCES = ("aliyun.com/gpu-mem", "tessera.dev/gpu")
+
+
+class Health(StackCase):
+    """Runs on case.two_nodes; breaks and mends the cards of node-b (15 and 24 GiB)."""
+
+    def tearDown(self) -> None:
+        for card in ("0", "1"):
+            self.gpusim(NODE, "recover", card)
+        self.wait_health(0, True)
+        self.wait_health(1, True)
+        self.wait_allocatable(39)
+        super().tearDown()
+
+    def test_an_xid_takes_the_card_out_until_it_recovers(self) -> None:
+        """One change sends one list per resource; upstream one per fake device: thousands."""
+        lists = self.lists_sent()
+        self.assertEqual(set(lists), set(RESOURCES))
+        self.gpusim(NODE, "xid", "1", "79")
+        self.assertIn("Xid 79", self.wait_health(1, False))
+        self.wait_allocatable(15)
+        self.assertEqual(self.lists_sent(), {name: n + 1 for name, n in lists.items()})
+        made, = self.running(pods.simple("avoids", pods.native("1Gi"), node=NODE))
+        self.assertEqual(self.card_of(truth.uuids(made)[0]).index, 0)
+        self.create(pods.simple("too-large", pods.native("20Gi"), node=NODE))
+        self.wait_event("too-large", "asked 20Gi", "1 unhealthy")
+        self.gpusim(NODE, "recover", "1")
+        self.wait_health(1, True)
+        self.wait_allocatable(39)
+        self.assertEqual(self.lists_sent(), {name: n + 2 for name, n in lists.items()})
+        self.assert_shares(self.wait_running_after_a_wait("too-large"))
+
+    def test_a_lost_card(self) -> None:
+        made, = self.running(pods.simple("tenant", pods.native("20Gi"), node=NODE))
+        before = truth.uuids(made)
+        self.gpusim(NODE, "lose", "1")
+        self.assertRegex(self.wait_health(1, False), "Xid 79|does not answer")
+        self.wait_allocatable(15)
+        self.assertEqual([card.uuid for card in self.cards(NODE)][1:], before,
+                         "a lost card keeps its name")
+        self.create(pods.simple("next", pods.native("1Gi"), node=NODE))
+        self.assertEqual(self.card_of(truth.uuids(self.wait_running("next"))[0]).index, 0)
+        self.gpusim(NODE, "recover", "1")
+        self.wait_health(1, True)
+        self.wait_allocatable(39)
+
+    def test_an_applications_fault_changes_nothing(self) -> None:
+        lists = self.lists_sent()
+        self.gpusim(NODE, "xid", "1", "31")
+        # What comes after it shows that it was taken: the agent handles faults in order.
+        self.gpusim(NODE, "xid", "0", "48")
+        self.assertIn("Xid 48", self.wait_health(0, False))
+        self.wait_allocatable(24)
+        self.assertTrue(self.cards(NODE)[1].healthy)
+        self.assertEqual(self.lists_sent(), {name: n + 1 for name, n in lists.items()})
+
+    def lists_sent(self) -> dict[str, int]:
+        """Resource -> how many lists kubelet received for it so far (from its log)."""
+        log = self.cluster.logs("kubelet", NODE)
+        found = re.findall(r'"Processed device updates for resource".* resourceName="([^"]+)"', log)
+        return {name: found.count(name) for name in set(found)}
+
+    def wait_health(self, index: int, healthy: bool) -> str:
+        """Until the node's annotation says so; returns the reason that it gives."""
+        def shown() -> bool:
+            return self.cards(NODE)[index].healthy == healthy
+        self.cluster.wait_for(f"card {index} healthy: {healthy}", shown, SECONDS)
+        return self.cards(NODE)[index].reason
+
+    def wait_allocatable(self, units: int) -> None:
+        """Until kubelet offers so much, in both resources; what the node has never changes."""
+        slots = SLOTS * (2 if units == 39 else 1)
+
+        def offered() -> bool:
+            status = self.api.json("GET", f"/api/v1/nodes/{NODE}")["status"]
+            self.assertEqual(status["capacity"]["aliyun.com/gpu-mem"], "39")
+            amounts = [status["allocatable"][name] for name in RESOURCES]
+            return amounts == [str(units), str(slots)]
+        self.cluster.wait_for(f"allocatable gpu-mem {units}, slots {slots}", offered, SECONDS)

@@ -1,0 +1,76 @@
+"""The end of pods: memory comes back once, and only when the pod is gone."""
+
+from __future__ import annotations
+
+import contextlib
+
+from e2e import pods, truth
+from e2e.case import SECONDS, StackCase
+from kube.api import ApiError
+
+# Does not end by itself: the pod holds its card for the whole grace period.
+STUBBORN = "trap '' TERM; gpuhog 1GiB & while :; do sleep 1; done"
+FULL = pods.native("15Gi")  # Tessera alone counts it: it is Tessera that makes a pod wait
+
+
+class Lifecycle(StackCase):
+    """Runs on case.two_nodes."""
+
+    def test_deletion_gives_memory_back(self) -> None:
+        first, second = self.running(*(pods.simple(name, FULL, node="node-a")
+                                       for name in ("first", "second")))
+        self.create(pods.simple("third", FULL, node="node-a"))
+        self.wait_event("third", "largest free share on a card is 0")
+        self.delete("first")
+        third = self.wait_running_after_a_wait("third")
+        self.assertEqual(truth.uuids(third), truth.uuids(first))
+        self.assertNotEqual(truth.uuids(third), truth.uuids(second))
+        self.assert_shares(third)
+
+    def test_a_finished_pod_gives_memory_back(self) -> None:
+        self.create(pods.pod("job", pods.container("main", pods.aliyun(15),
+                                                   script="exec gpuhog --once 14GiB"),
+                             node="node-a", restartPolicy="Never"))
+        self.cluster.wait_for("job has finished",
+                              lambda: self.pod("job")["status"]["phase"] == "Succeeded", SECONDS)
+        self.cluster.wait_for("its memory is back", lambda: not any(self.held().values()), SECONDS)
+
+    def test_a_terminating_pod_holds_its_card(self) -> None:
+        stubborn = pods.pod("stubborn", pods.container("main", FULL, script=STUBBORN),
+                            node="node-a", terminationGracePeriodSeconds=5)
+        other = pods.simple("other", FULL, node="node-a")
+        self.running(stubborn, other)
+        self.delete("stubborn")
+        self.create(pods.simple("heir", FULL, node="node-a"))
+        self.wait_event("heir", "largest free share on a card is 0")
+        pod = self.pod("stubborn")
+        self.assertIn("deletionTimestamp", pod["metadata"])
+        self.assertEqual(sum(truth.held([pod]).values()), 15 * truth.GIB)
+        self.assertFalse(self.pod("heir")["spec"].get("nodeName"))
+        heir = self.wait_running_after_a_wait("heir")
+        self.assert_shares(heir)
+        self.assertEqual(truth.uuids(heir), truth.uuids(pod))
+
+    def test_namesakes_in_a_burst_leave_nothing(self) -> None:
+        """Force-deleted and made again under one name, 20 times, wherever each had got to."""
+        uids = []
+        for _ in range(20):
+            with contextlib.suppress(ApiError):
+                self.delete("namesake", grace=0)
+            self.cluster.wait_for("the name is free", self._make_namesake, SECONDS)
+            uids.append(self.pod("namesake")["metadata"]["uid"])
+        self.assertEqual(len(set(uids)), 20)
+        last = self.wait_running("namesake")
+        self.assertEqual(last["metadata"]["uid"], uids[-1])
+        self.assert_shares(last)
+        self.cluster.wait_for("only the last one holds memory",
+                              lambda: sum(self.held().values()) == 2, SECONDS)
+
+    def _make_namesake(self) -> bool:
+        try:
+            self.create(pods.simple("namesake", pods.aliyun(2), node="node-a"))
+        except ApiError as error:
+            if error.code != 409:
+                raise
+            return False
+        return True

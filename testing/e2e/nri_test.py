@@ -1,0 +1,12 @@
+"""Tessera on a runtime with NRI."""
+
+from __future__ import annotations
+
+from e2e import front, gate, health, lifecycle, nri, sharing
+
+
+class NriTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health, front.Front,
+              nri.OnlyNri):
+    """All that holds for both ways to recognise a container, and what only NRI can do."""
+
+    identity = "nri"

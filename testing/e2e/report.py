@@ -1,0 +1,69 @@
+"""What a person would look at first when a test failed, and the small questions of all tests."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+from e2e import truth
+from kube.api import Api
+from kube.errors import KubeError
+from kube.handle import ClusterHandle
+from stack.deploy import NAMESPACE
+
+TAIL_LINES = 25
+
+
+def http_get(port: int, path: str) -> str:
+    """The body of a 200 answer of the controller; a KubeError otherwise."""
+    status, body = http_call(port, "GET", path)
+    if status != 200:
+        raise KubeError(f"GET {path}: {status} {body}")
+    return body
+
+
+def http_call(port: int, method: str, path: str, body: bytes = b"") -> tuple[int, str]:
+    """Status and body of the controller's answer; a KubeError when there is none."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request(method, path, body or None, {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    except (OSError, http.client.HTTPException) as error:
+        raise KubeError(f"{method} {path}: no answer from the controller: {error}") from error
+    finally:
+        connection.close()
+
+
+def events(api: Api, pod: str) -> list[str]:
+    """The messages of a pod's events, oldest first."""
+    path = f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={pod}"
+    return [event.get("message", "") for event in api.json("GET", path)["items"]]
+
+
+def state(cluster: ClusterHandle, api: Api) -> str:
+    """Pods with their events, and the last words of Tessera's programs."""
+    try:
+        parts = [_pod(api, pod)
+                 for pod in api.json("GET", "/api/v1/namespaces/default/pods")["items"]]
+        for pod in api.json("GET", f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]:
+            name = pod["metadata"]["name"]
+            log = cluster.kubectl("-n", NAMESPACE, "logs", name, f"--tail={TAIL_LINES}",
+                                  check=False)
+            parts.append(f"--- {name} on {pod['spec'].get('nodeName')}\n{log}")
+    except KubeError as error:
+        return f"(the state of the cluster cannot be read: {error})"
+    return "\n".join(parts)
+
+
+def _pod(api: Api, pod: truth.Json) -> str:
+    name, status = pod["metadata"]["name"], pod.get("status", {})
+    lines = [f"--- pod {name}: {status.get('phase')} {status.get('reason', '')} "
+             f"on {pod['spec'].get('nodeName')} {status.get('message', '')}",
+             f"    {truth.annotation(pod, truth.ALLOCATION)}"]
+    if truth.is_running(pod):
+        return "\n".join(lines)
+    for container in (*status.get("initContainerStatuses", []),
+                      *status.get("containerStatuses", [])):
+        lines.append(f"    {container['name']}: {json.dumps(container['state'])}")
+    return "\n".join([*lines, *(f"    event: {message}" for message in events(api, name))])

@@ -1,0 +1,118 @@
+"""Each program is killed while 30 pods start: nothing is lost, mixed up or given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from e2e import pods, truth
+from e2e.case import StackCase
+from e2e.truth import GIB, Json
+from stack import deploy
+
+COUNT = 30
+RESTART_SECONDS = 120.0
+# 57 GiB in shares of at most 3: they fit the cards of 15, 15, 15 and 24 in any order.
+SHAPES: tuple[tuple[str, int, tuple[Json, ...]], ...] = (
+    ("one", 8, (pods.container("main", pods.aliyun(1)),)),
+    ("two", 7, (pods.container("main", pods.native("2Gi")),)),
+    ("three", 6, (pods.container("main", pods.aliyun(3)),)),
+    ("half", 4, (pods.container("main", pods.native("512Mi"), size="256MiB"),)),
+    ("pair", 5, (pods.container("main", pods.aliyun(2)), pods.container("side", pods.aliyun(1)))),
+)
+
+
+class RestartsTest(StackCase):
+    """Every pod belongs to a ReplicaSet: kubelet refuses for good (UnexpectedAdmissionError) what
+    is bound to it while a device plugin is away, and such a pod is made anew by its owner."""
+
+    def test_kubelet(self) -> None:
+        """Broken early: a new kubelet spends 6 s on each container that it finds half made."""
+        self.start_and_break(lambda: self.on_nodes(
+            lambda node: self.cluster.restart("kubelet", node)), self.some_are_placed)
+
+    def test_agent(self) -> None:
+        self.start_and_break(lambda: self.on_nodes(
+            lambda node: self.kill_in(node, "tessera-agent")))
+
+    def test_controller_and_then_scheduler(self) -> None:
+        node = self.node_of_controller()
+
+        def break_both() -> None:
+            self.kill_in(node, "tessera-control")
+            self.cluster.wait_for("half of the pods are placed",
+                                  lambda: len(self.placed()) >= COUNT // 2, RESTART_SECONDS)
+            self.cluster.restart("kube-scheduler")
+        self.start_and_break(break_both, self.some_are_placed)
+
+    def test_containerd(self) -> None:
+        self.start_and_break(lambda: self.on_nodes(
+            lambda node: self.cluster.restart("containerd", node)))
+
+    # ---- steps
+
+    def some_run(self) -> bool:
+        """Kubelet and runtime are at work."""
+        return len(self.good()) >= 3
+
+    def some_are_placed(self) -> bool:
+        """The scheduler is at work."""
+        return len(self.placed()) >= 6
+
+    def start_and_break(self, break_it: Callable[[], object],
+                        when: Callable[[], bool] | None = None) -> None:
+        """Breaks when some of the pods run (or `when`); then all must come to run."""
+        self.create(*(pods.replicas(name, count, *containers)
+                      for name, count, containers in SHAPES))
+        self.cluster.wait_for("the first pods are there", when or self.some_run)
+        self.assertLess(len(self.good()), COUNT, "too late to break anything")
+        break_it()
+        self.cluster.wait_for(f"all {COUNT} pods run", lambda: len(self.good()) == COUNT,
+                              RESTART_SECONDS)
+        self.check(self.good())
+
+    def check(self, made: list[Json]) -> None:
+        """Cards as named, sums as given, and the controller's count the same."""
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(self.check_pod, pod) for pod in made]:
+                done.result()
+        cards = {card.uuid: card for card in self.cards()}
+        held = truth.held(self.pods())
+        for uuid, amount in held.items():
+            self.assertLessEqual(amount, cards[uuid].memory)
+        self.assertEqual(sum(held.values()), 57 * GIB)
+        units = {(c.node, c.index): -(-held.get(c.uuid, 0) // GIB) for c in cards.values()}
+        self.assertEqual(self.held(), units)
+        self.assert_never_above()
+
+    def check_pod(self, pod: Json) -> None:
+        """Each container sees what its annotation names."""
+        self.assert_shares(pod, [c["name"] for c in pod["spec"]["containers"]])
+
+    # ---- what is so
+
+    def good(self) -> list[Json]:
+        """The pods whose containers all run."""
+        return [pod for pod in self.pods()
+                if truth.is_running(pod) and "deletionTimestamp" not in pod["metadata"]]
+
+    def placed(self) -> list[Json]:
+        """The pods that have their allocation."""
+        return [pod for pod in self.pods() if truth.shares(pod)]
+
+    def node_of_controller(self) -> str:
+        """Where the controller's pod is."""
+        items = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
+                              "?labelSelector=component%3Dcontroller")["items"]
+        return str(items[0]["spec"]["nodeName"])
+
+    def on_nodes(self, do: Callable[[str], object]) -> None:
+        """On all nodes at once."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(do, self.stack.nodes))
+
+    def kill_in(self, node: str, comm: str) -> None:
+        """kill -9 of the one process of the node with this name (its first 15 characters)."""
+        pids = self.cluster.nsenter(node, "pgrep", "-x", comm).split()
+        self.assertEqual(len(pids), 1, f"{comm} on {node}: {pids}")
+        self.cluster.nsenter(node, "kill", "-9", pids[0])

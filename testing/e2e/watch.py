@@ -1,0 +1,66 @@
+"""Samples the cluster in a thread: at no moment may a card be given, or used, beyond its memory."""
+
+from __future__ import annotations
+
+import threading
+
+from e2e import truth
+from kube.errors import KubeError
+from stack.gpu_node import gpusimctl
+from stack.stack import Stack
+
+PERIOD_SECONDS = 0.1
+
+
+class Watch:
+    """From `start` to `stop`; `problems` says what was seen, and `samples` how often it looked."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._roots = [str(node.driver_root(stack.cluster.directory))
+                       for node in stack.nodes.values()]
+        self._memory: dict[str, int] = {}
+        self.problems: list[str] = []
+        self.samples = 0
+
+    def start(self) -> None:
+        """Starts to look."""
+        for root in self._roots:
+            for uuid, (_, memory) in truth.driver_use(gpusimctl("show", root)).items():
+                self._memory[uuid] = memory
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._look()
+        except Exception as error:  # a test must not pass because nobody looked
+            self.problems.append(f"the watch ended: {error!r}")
+            raise
+
+    def _look(self) -> None:
+        api = self._stack.cluster.api()
+        while not self._stop.wait(PERIOD_SECONDS):
+            try:
+                pods = api.json("GET", "/api/v1/pods")["items"]
+            except KubeError:  # the API server, or a node, is being restarted
+                continue
+            self._compare("given", truth.held(pods))
+            for root in self._roots:
+                report = truth.driver_use(gpusimctl("show", root))
+                self._compare("used", {uuid: used for uuid, (used, _) in report.items()})
+            self.samples += 1
+
+    def _compare(self, what: str, amounts: dict[str, int]) -> None:
+        for uuid, amount in amounts.items():
+            memory = self._memory.get(uuid)
+            if memory is None:
+                self.problems.append(f"{uuid}, {what}, is no card of this cluster")
+            elif amount > memory:
+                self.problems.append(f"{amount} of the {memory} bytes of {uuid} are {what}")

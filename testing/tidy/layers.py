@@ -1,0 +1,159 @@
+"""The rules of the house that a compiler does not check: layers, purity, sizes.
+
+usage: layers.py [ROOT]    prints one line per fault, exit status 1 when there is one.
+
+Layers (ARCHITECTURE.md): base -> domain -> wire -> ports -> adapters | app -> programs. A file includes
+its own layer and what ALLOWED names. domain/ and wire/ are pure: time, randomness and everything else
+from outside come in as values.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ALLOWED = {
+    "base": set(),
+    "domain": {"base"},
+    "wire": {"base", "domain"},
+    "ports": {"base", "domain"},
+    "adapters": {"base", "domain", "wire", "ports"},
+    "app": {"base", "domain", "wire", "ports"},
+    "programs": {"base", "domain", "wire", "ports", "adapters", "app"},
+}
+PURE = {"domain", "wire"}
+IMPURE = re.compile(
+    r"<(thread|mutex|shared_mutex|condition_variable|future|atomic|stop_token|semaphore|filesystem|"
+    r"fstream|iostream|chrono|ctime|random|csignal|unistd\.h|fcntl\.h|netdb\.h|pthread\.h|poll\.h|"
+    r"sys/\w+\.h|netinet/\w+\.h|arpa/\w+\.h)>")
+IMPURE_CALL = re.compile(r"\b(getenv|system_clock|steady_clock|std::time|gettimeofday|rand)\b\s*[(:]?")
+MAX_COLUMNS = 100
+MAX_FUNCTION = 70
+MAX_FILE = 600
+MAX_PROGRAM = 150
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])')
+# A brace after such a statement opens no function.
+NOT_A_FUNCTION = re.compile(r"^\s*(namespace|struct|class|enum|union|extern|#|switch|if|for|while|"
+                            r"else|do|try|catch|return)\b|=\s*$")
+# What may hold braces that mean nothing.
+LITERAL = re.compile(r'R"\(.*?\)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)\'|//[^\n]*', re.DOTALL)
+TEST = re.compile(r"_(test|fuzz|bench)\.(cpp|hpp)$")
+
+
+def faults(root: Path) -> Iterator[str]:
+    """Every fault under root, as PATH:LINE: SENTENCE."""
+    for path in sorted(_sources(root)):
+        name = path.relative_to(root)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for number, sentence in _faults_of(name, lines):
+            yield f"{name}:{number}: {sentence}"
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    for top in ("src", "gpusim", "testing"):
+        for suffix in ("*.cpp", "*.hpp", "*.h", "*.def", "*.inc"):
+            yield from (root / top).rglob(suffix)
+
+
+def _faults_of(name: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
+    yield from _sizes(name, lines)
+    code = _without_comments(lines)
+    if name.parts[0] == "src" and len(name.parts) > 2:
+        yield from _layers(name, code)
+    if name.parts[0] == "gpusim":
+        yield from _gpusim(code)
+    if name.suffix in (".cpp", ".hpp"):
+        yield from _functions(lines)
+
+
+def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
+    layer = name.parts[1]
+    if layer not in ALLOWED:
+        yield 1, f"src/{layer} is no layer; the layers are {', '.join(ALLOWED)}."
+        return
+    is_test = TEST.search(name.name) is not None
+    for number, line in enumerate(code, 1):
+        include = INCLUDE.match(line)
+        if include is None:
+            if layer in PURE and not is_test and IMPURE_CALL.search(line):
+                yield number, f"src/{layer} is pure: clocks, environment and randomness come in as values."
+            continue
+        target = include.group(1)
+        if layer in PURE and not is_test and IMPURE.search(target):
+            yield number, (f"src/{layer} is pure: it may not include {target}; threads, clocks, files "
+                           "and sockets belong to app and adapters.")
+        if target.startswith("<"):
+            continue
+        other = target.strip('"').split("/")[0]
+        if other == "testing" and not is_test:
+            yield number, "src includes nothing of testing/ but in tests."
+        if other in ALLOWED and other != layer and other not in ALLOWED[layer]:
+            yield number, (f"src/{layer} may not include {target}: it stands on "
+                           f"{', '.join(sorted(ALLOWED[layer])) or 'nothing'} alone.")
+
+
+def _gpusim(code: list[str]) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(code, 1):
+        include = INCLUDE.match(line)
+        if include is None:
+            continue
+        other = include.group(1).strip('<>"').split("/")[0]
+        if other in ALLOWED or other == "src":
+            yield number, f"gpusim is a house of its own: it may not include {include.group(1)}."
+
+
+def _sizes(name: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
+    count = len(lines) - (1 if lines and lines[-1] == "" else 0)
+    if count > MAX_FILE:
+        yield count, f"{count} lines: a file has one idea and at most {MAX_FILE} lines."
+    is_program = name.parts[:2] == ("src", "programs") and len(name.parts) == 3
+    if is_program and name.suffix == ".cpp" and count > MAX_PROGRAM:
+        yield count, f"{count} lines: a program has at most {MAX_PROGRAM}; the rest belongs to app."
+    if name.suffix in (".def", ".inc"):
+        return
+    raw_string = False
+    for number, line in enumerate(lines, 1):
+        raw_string = ('R"' in line or raw_string) and ')"' not in line.split('R"')[-1]
+        # An include, or text that must stand as it is, has nowhere to break.
+        fixed = line.lstrip().startswith("#include") or 'R"' in line or raw_string
+        if len(line) > MAX_COLUMNS and not fixed:
+            yield number, f"{len(line)} columns: a line has at most {MAX_COLUMNS}."
+
+
+def _functions(lines: list[str]) -> Iterator[tuple[int, str]]:
+    text = LITERAL.sub(lambda match: re.sub(r"[^\n]", "_", match.group()), "\n".join(lines))
+    opened: list[tuple[int, bool]] = []  # where each open block's statement begins; is it a function?
+    statement = 0
+    for match in re.finditer(r"[{};]", text):
+        at = match.start()
+        if match.group() == "{":
+            head = text[statement:at]
+            inside = any(is_function for _, is_function in opened)
+            is_function = not inside and "(" in head and NOT_A_FUNCTION.search(head.strip()) is None
+            first = statement + len(head) - len(head.lstrip())
+            opened.append((text.count("\n", 0, first) + 1, is_function))
+        elif match.group() == "}" and opened:
+            start, is_function = opened.pop()
+            count = text.count("\n", 0, at) + 2 - start
+            if is_function and count > MAX_FUNCTION:
+                yield start, (f"{count} lines: a function fits on a screen, at most "
+                              f"{MAX_FUNCTION} lines.")
+        statement = at + 1
+
+
+def _without_comments(lines: list[str]) -> list[str]:
+    return [re.sub(r"//.*", "", line) for line in lines]
+
+
+def main() -> int:
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    found = list(faults(root))
+    print("\n".join(found) if found else "layers: no faults")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

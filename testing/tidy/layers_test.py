@@ -1,0 +1,94 @@
+"""Each rule of layers.py bites, and the tree itself has no fault."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import layers
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class LayersTest(unittest.TestCase):
+    def faults_of(self, name: str, text: str) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True)
+            path.write_text(text, encoding="utf-8")
+            return list(layers.faults(Path(folder)))
+
+    def assert_fault(self, name: str, text: str, sentence: str) -> None:
+        found = self.faults_of(name, text)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(sentence, found[0])
+        self.assertTrue(found[0].startswith(name + ":"), found[0])
+
+    def test_the_tree_has_no_fault(self) -> None:
+        self.assertEqual(list(layers.faults(ROOT)), [])
+
+    def test_a_layer_includes_only_what_is_left_of_it(self) -> None:
+        for name, include in [
+            ("src/base/a.cpp", "domain/x.hpp"),
+            ("src/domain/x/a.cpp", "wire/x.hpp"),
+            ("src/wire/a.hpp", "ports/x.hpp"),
+            ("src/ports/a.hpp", "wire/x.hpp"),
+            ("src/app/x/a.cpp", "adapters/x.hpp"),
+            ("src/adapters/x/a.cpp", "app/x.hpp"),
+            ("src/app/x/a.cpp", "programs/x.hpp"),
+            ("src/app/x/a_test.cpp", "adapters/x.hpp"),
+        ]:
+            self.assert_fault(name, f'#include "{include}"\n', "may not include")
+        self.assert_fault("src/extra/a.cpp", "int x;\n", "is no layer")
+
+    def test_what_is_left_may_be_included(self) -> None:
+        for name, include in [
+            ("src/domain/x/a.cpp", "domain/y.hpp"),
+            ("src/wire/a.cpp", "domain/y.hpp"),
+            ("src/programs/a.cpp", "adapters/y.hpp"),
+            ("src/app/x/a.cpp", "ports/y.hpp"),
+            ("src/app/x/a_test.cpp", "testing/fakes/y.hpp"),
+        ]:
+            self.assertEqual(self.faults_of(name, f'#include "{include}"\n'), [])
+        self.assertEqual(self.faults_of("src/domain/x/a.cpp", '// #include "app/x.hpp"\n'), [])
+
+    def test_product_code_includes_no_tests(self) -> None:
+        self.assert_fault("src/app/x/a.cpp", '#include "testing/fakes/y.hpp"\n', "but in tests")
+
+    def test_domain_and_wire_are_pure(self) -> None:
+        for header in ["thread", "mutex", "filesystem", "fstream", "chrono", "sys/socket.h", "random"]:
+            for layer in ["src/domain/x/a.cpp", "src/wire/a.cpp"]:
+                self.assert_fault(layer, f"#include <{header}>\n", "is pure")
+        self.assert_fault("src/domain/x/a.cpp", 'auto x = std::getenv("A");\n', "is pure")
+        self.assertEqual(self.faults_of("src/app/x/a.cpp", "#include <thread>\n"), [])
+        self.assertEqual(self.faults_of("src/domain/x/a_test.cpp", "#include <random>\n"), [])
+
+    def test_the_simulator_stands_alone(self) -> None:
+        for include in ['"base/quantity.hpp"', '"src/base/quantity.hpp"', "<domain/x.hpp>"]:
+            self.assert_fault("gpusim/cuda/a.cpp", f"#include {include}\n", "house of its own")
+        self.assertEqual(self.faults_of("gpusim/cuda/a.cpp", '#include "gpusim/state/x.hpp"\n'), [])
+
+    def test_lines_files_and_programs_are_short(self) -> None:
+        self.assert_fault("src/base/a.cpp", "x" * 101 + "\n", "at most 100")
+        self.assertEqual(self.faults_of("src/base/a.cpp", "x" * 100 + "\n"), [])
+        self.assert_fault("src/base/a.hpp", "int x;\n" * 601, "at most 600")
+        self.assertEqual(self.faults_of("src/base/a.hpp", "int x;\n" * 600), [])
+        self.assert_fault("src/programs/a.cpp", "int x;\n" * 151, "at most 150")
+        self.assertEqual(self.faults_of("src/programs/common/a.cpp", "int x;\n" * 151), [])
+
+    def test_functions_fit_on_a_screen(self) -> None:
+        body = "    go();\n"
+        long = "void f() {\n" + body * 69 + "}\n"
+        self.assert_fault("src/base/a.cpp", long, "at most 70 lines")
+        self.assert_fault("src/base/a.cpp", "Result<int> A::f(int a,\n    int b) const {\n" + body * 70 +
+                          "}\n", "at most 70 lines")
+        self.assert_fault("src/base/a.cpp", "class A {\n    void f() override {\n" + body * 70 +
+                          "    }\n};\n", "at most 70 lines")
+        self.assert_fault("src/base/a_test.cpp", "TEST(A, B) {\n" + body * 70 + "}\n", "at most 70")
+        self.assertEqual(self.faults_of("src/base/a.cpp", "void f() {\n" + body * 68 + "}\n"), [])
+        self.assertEqual(self.faults_of("src/base/a.cpp", "namespace a {\n" + body * 90 + "}\n"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
