@@ -17,8 +17,10 @@ MEM, GPU, MEMORY, CORES, COUNT = ("aliyun.com/gpu-mem", "tessera.dev/gpu",
                                   "tessera.dev/gpu-memory", "tessera.dev/gpu-cores",
                                   "aliyun.com/gpu-count")
 
+Limits = dict[str, object]
+
 # name -> limits, and words of the event of the pod that stays Pending
-WAITING = {
+WAITING: dict[str, tuple[Limits, tuple[str, ...]]] = {
     "two-dialects": ({MEM: 1, GPU: 1}, ("container main", "stands beside",
                                         "write the pod in one dialect, either")),
     "memory-alone": ({MEMORY: "3Gi"}, (f"container main: {MEMORY}: needs {GPU}: 1 beside it",)),
@@ -36,7 +38,7 @@ WAITING = {
 }
 
 # What the API server itself refuses; if it ever takes one, WAITING must learn of it.
-REFUSED = {
+REFUSED: dict[str, Limits] = {
     "malformed": {MEM: "three"}, "malformed-native": {GPU: 1, MEMORY: "3 Gi"},
     "negative": {MEM: -1}, "negative-native": {GPU: 1, MEMORY: "-3Gi"},
     "fraction": {MEM: "1500m"}, "fraction-native": {GPU: "500m"},

@@ -13,7 +13,7 @@ from e2e import report, truth
 from e2e.truth import Json
 from e2e.watch import Watch
 from kube.api import Api
-from kube.handle import ClusterHandle
+from kube.cluster import Cluster
 from stack import builds
 from stack.gpu_node import GpuNode, gpusimctl
 from stack.stack import Stack
@@ -40,7 +40,7 @@ class StackCase(unittest.TestCase):
     identity: ClassVar[str] = "nri"
     memory_unit: ClassVar[str] = "GiB"
     stack: ClassVar[Stack]
-    cluster: ClassVar[ClusterHandle]
+    cluster: ClassVar[Cluster]
     api: ClassVar[Api]
     watch: ClassVar[Watch]
 

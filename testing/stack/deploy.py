@@ -1,5 +1,5 @@
-"""Tessera's own manifests (deploy/base), fitted to a cluster of the harness: it has no Services and no
-control-plane nodes."""
+"""Tessera's own manifests (deploy/base), fitted to a cluster of the harness: it has no Services and
+no control-plane nodes."""
 
 from __future__ import annotations
 
