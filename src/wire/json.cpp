@@ -60,6 +60,8 @@ std::vector<std::pair<std::string_view, JsonValue>> JsonValue::members() const {
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+    // The parser copies from where the text is, which may be nowhere.
+    if (text.empty()) return fail(Code::invalid_argument, "not JSON: the text is empty");
     JsonDocument document;
     document.parser_ = std::make_unique<simdjson::dom::parser>();
     if (document.parser_->allocate(std::max<std::size_t>(text.size(), 64), kMaxJsonDepth) !=

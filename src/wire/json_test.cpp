@@ -61,6 +61,13 @@ TEST(Json, Refuses) {
     }
 }
 
+// Goal: no text at all is refused like an empty one.
+TEST(Json, RefusesNothing) {
+    const auto document = JsonDocument::parse({});
+    ASSERT_FALSE(document);
+    EXPECT_EQ(document.error().text, "not JSON: the text is empty");
+}
+
 // Goal: a document may move; the values of its root stay good.
 TEST(Json, DocumentMoves) {
     auto document = JsonDocument::parse(R"({"a":"b"})");
