@@ -31,6 +31,19 @@ TEST(DeviceLists, Ids) {
     EXPECT_EQ(units.back(), (PluginDevice{"GPU-n-1-_-14", false}));
 }
 
+// Goal: the list that gpushare's plugin sent for two cards of 16276 MiB (its recording: 30 devices,
+// first and last id).
+TEST(DeviceLists, AsGpushare) {
+    NodeInventory node = build::node("n", 2, mebibytes(16276));
+    node.gpus[0].uuid = GpuUuid("GPU-aaaaaaaa-0000-0000-0000-000000000000");
+    node.gpus[1].uuid = GpuUuid("GPU-bbbbbbbb-0000-0000-0000-000000000001");
+    const auto lists = device_lists(node, {});
+    const auto& devices = lists.at(kAliyun);
+    ASSERT_EQ(devices.size(), 30U);
+    EXPECT_EQ(devices.front().id, "GPU-aaaaaaaa-0000-0000-0000-000000000000-_-0");
+    EXPECT_EQ(devices.back().id, "GPU-bbbbbbbb-0000-0000-0000-000000000001-_-14");
+}
+
 // Goal: ids never change while the card is the same. Method: health, order, size of other cards and
 // their number change; the ids of one card do not.
 TEST(DeviceLists, IdsAreStable) {
