@@ -71,10 +71,10 @@ class StackCase(unittest.TestCase):
 
     # ---- pods
 
-    def create(self, *objects: Json) -> None:
-        """Makes pods or ReplicaSets."""
-        for item in objects:
-            self.api.json("POST", PODS if item["kind"] == "Pod" else REPLICA_SETS, item)
+    def create(self, *objects: Json) -> list[Json]:
+        """Makes pods or ReplicaSets; as the API server made them."""
+        return [self.api.json("POST", PODS if item["kind"] == "Pod" else REPLICA_SETS, item)
+                for item in objects]
 
     def pod(self, name: str) -> Json:
         """A pod as it is now."""

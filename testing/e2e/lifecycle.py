@@ -57,8 +57,7 @@ class Lifecycle(StackCase):
         for _ in range(20):
             with contextlib.suppress(ApiError):
                 self.delete("namesake", grace=0)
-            self.cluster.wait_for("the name is free", self._make_namesake, SECONDS)
-            uids.append(self.pod("namesake")["metadata"]["uid"])
+            uids.append(self.cluster.wait_for("the name is free", self._make_namesake, SECONDS))
         self.assertEqual(len(set(uids)), 20)
         last = self.wait_running("namesake")
         self.assertEqual(last["metadata"]["uid"], uids[-1])
@@ -66,11 +65,14 @@ class Lifecycle(StackCase):
         self.cluster.wait_for("only the last one holds memory",
                               lambda: sum(self.held().values()) == 2, SECONDS)
 
-    def _make_namesake(self) -> bool:
+    def _make_namesake(self) -> str:
+        """Its uid as the API server answers it: Kubernetes' own pod collector deletes by name, and
+        may take a new namesake for the old one. Empty while the name is taken."""
         try:
-            self.create(pods.simple("namesake", pods.aliyun(2), node="node-a"))
+            [made] = self.create(pods.simple("namesake", pods.aliyun(2), node="node-a"))
         except ApiError as error:
             if error.code != 409:
                 raise
-            return False
-        return True
+            return ""
+        uid: str = made["metadata"]["uid"]
+        return uid

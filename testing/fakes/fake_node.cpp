@@ -99,9 +99,19 @@ void FakeDeviceHolders::add(DeviceHolder holder) {
     holders_->push_back(std::move(holder));
 }
 
-Result<std::vector<DeviceHolder>> FakeDeviceHolders::list() {
+void FakeDeviceHolders::on_list(std::function<void()> hook) {
     const std::scoped_lock lock(mutex_);
-    return holders_;
+    on_list_ = std::move(hook);
+}
+
+Result<std::vector<DeviceHolder>> FakeDeviceHolders::list() {
+    std::unique_lock lock(mutex_);
+    auto answer = holders_;
+    if (const auto hook = on_list_) {
+        lock.unlock();
+        hook();
+    }
+    return answer;
 }
 
 void FakeCdiStore::add_vendor_device(const std::string& uuid_or_index) {

@@ -60,12 +60,15 @@ class FakeDeviceHolders final : public DeviceHolders {
   public:
     void set(Result<std::vector<DeviceHolder>> holders);
     void add(DeviceHolder holder);
+    // Called by list() between reading and returning: what happens meanwhile is not in the answer.
+    void on_list(std::function<void()> hook);
 
     Result<std::vector<DeviceHolder>> list() override;
 
   private:
     std::mutex mutex_;
     Result<std::vector<DeviceHolder>> holders_;
+    std::function<void()> on_list_;
 };
 
 class FakeCdiStore final : public CdiStore {

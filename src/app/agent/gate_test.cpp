@@ -318,6 +318,7 @@ TEST_F(KubeletGate, FailsClosed) {
 // a pod of its own; when a start says yes, its share is there.
 TEST_F(KubeletGate, ConcurrentStarts) {
     constexpr int kPods = 8;
+    holders_.on_list([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
     std::atomic<int> missing = 0;
     {
         std::vector<std::jthread> threads;

@@ -93,8 +93,8 @@ class Model {
     }
 
     // Nothing is over-committed: neither in what the API server granted nor in our books. The books
-    // may count a pod too many for a moment: one that was read as ended, and that an older event of
-    // a late watch shows once more.
+    // may count a pod too many for a moment: one that was known to have ended, and that an older
+    // event of a late watch shows once more.
     void check() {
         const auto view = state_.view();
         for (const auto& node : view->nodes()) {
@@ -189,6 +189,7 @@ class Model {
         } else if (number % 2 == 1) {
             state_.confirm(uid);  // the answer was lost: in doubt
         } else {
+            if (on_its_way(uid)) read_ahead_.insert(uid);
             state_.release(uid);
         }
     }
