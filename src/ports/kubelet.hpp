@@ -1,6 +1,8 @@
 // Kubelet: the device plugins that it calls, and what it knows of who holds which device.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -19,6 +21,9 @@ struct PluginDevice {
     friend bool operator==(const PluginDevice&, const PluginDevice&) = default;
 };
 
+// The whole list of every resource.
+using DeviceLists = std::map<std::string, std::vector<PluginDevice>>;
+
 // Answers kubelet. Called by many threads.
 class DevicePluginHandler {
   public:
@@ -36,13 +41,13 @@ class DevicePluginHost {
   public:
     virtual ~DevicePluginHost() = default;
 
-    // The whole list of a resource; a resource is registered with its first list. A list that
-    // equals the last one sends nothing. Any thread. invalid_argument when kubelet would not take
-    // the list.
-    virtual Result<> set_devices(const std::string& resource,
-                                 std::vector<PluginDevice> devices) = 0;
-    // Serves, registers, registers again when kubelet restarts. Blocks until `stop`.
-    virtual void run(DevicePluginHandler& handler, std::stop_token stop) = 0;
+    // Nothing is registered before the first call; the resources are the same in every call. A list
+    // that equals the last one sends nothing. Any thread.
+    virtual void set_lists(DeviceLists lists) = 0;
+    // Serves, registers, registers again when kubelet restarts; `registered` is called after each.
+    // Blocks until `stop`.
+    virtual void run(DevicePluginHandler& handler, const std::function<void()>& registered,
+                     std::stop_token stop) = 0;
 };
 
 // One container's devices of one resource.

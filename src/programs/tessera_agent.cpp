@@ -57,7 +57,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Gate gate({cards, kube, *holders, cdi}, node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
-    const std::jthread kubelet([&] { plugins->run(gate, stop); });
+    const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;
     if (identity == Identity::nri) {
         runtime = std::jthread([&] { NriPlugin({.socket = config.nri_socket}).run(gate, stop); });

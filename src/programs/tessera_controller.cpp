@@ -1,10 +1,10 @@
 // tessera-controller: the scheduler extender.
 #include <array>
-#include <chrono>
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
+#include "adapters/os/system_clock.hpp"
 #include "app/scheduler/feed.hpp"
 #include "app/scheduler/routes.hpp"
 #include "base/log.hpp"
@@ -15,11 +15,6 @@ namespace {
 
 #define CONFIG_TABLE "programs/controller.def"
 #include "programs/common/typed_config.inc"
-
-std::int64_t unix_ns() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 Result<> check(const ConfigValues& values) {
     TRY_VOID(find_policy(typed(values).policy));
@@ -32,7 +27,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
     KubeClient kube(connection.endpoint);
     Keeper keeper;
-    Scheduler scheduler(kube, keeper, *policy, unix_ns);
+    SystemClock clock;
+    Scheduler scheduler(kube, keeper, *policy, clock);
     const Feed feed(kube, keeper, scheduler);
     SchedulerMetrics metrics;
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced());

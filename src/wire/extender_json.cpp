@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "wire/json.hpp"
 #include "wire/kube_objects.hpp"
 
@@ -129,15 +131,22 @@ Result<ExtenderArgs> read_extender_args(std::string& body) {
 
 namespace {
 
-void append_map(std::string& out, const std::map<std::string_view, std::string>& reasons) {
+void append_reasons(std::string& out, const ExtenderArgs& args,
+                    const std::vector<Refusal>& refusals) {
+    using Row = std::pair<std::string_view, const std::string*>;
+    std::vector<Row> rows;
+    rows.reserve(refusals.size());
+    for (const Refusal& refusal : refusals)
+        rows.emplace_back(args.names[refusal.node], &refusal.reason);
+    std::ranges::sort(rows, {}, &Row::first);
+    const auto repeated = std::ranges::unique(rows, {}, &Row::first);
+    rows.erase(repeated.begin(), repeated.end());
     out += '{';
-    bool first = true;
-    for (const auto& [node, reason] : reasons) {
-        if (!first) out += ',';
-        first = false;
+    for (const auto& [node, reason] : rows) {
+        if (out.back() != '{') out += ',';
         append_json_string(out, node);
         out += ':';
-        append_json_string(out, reason);
+        append_json_string(out, *reason);
     }
     out += '}';
 }
@@ -164,12 +173,12 @@ std::string write_filter_result(const ExtenderArgs& args, const FilterAnswer& an
         append_json_string(out, args.names[answer.fitting[i]]);
     }
     out += R"(],"FailedNodes":)";
-    append_map(out, answer.failed);
+    append_reasons(out, args, answer.failed);
     out += R"(,"FailedAndUnresolvableNodes":)";
     if (answer.unresolvable.empty()) {
         out += "null";
     } else {
-        append_map(out, answer.unresolvable);
+        append_reasons(out, args, answer.unresolvable);
     }
     out += R"(,"Error":""})";
     return out;

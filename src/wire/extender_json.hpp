@@ -3,7 +3,6 @@
 // so case does not matter on the way in, and answers have gpushare's key order.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,11 +27,21 @@ struct ExtenderArgs {
 // result and is padded by this function (hence by reference).
 Result<ExtenderArgs> read_extender_args(std::string& body);
 
-struct FilterAnswer {
-    std::vector<std::size_t> fitting;                      // positions in ExtenderArgs::names
-    std::map<std::string_view, std::string> failed;        // may fit once something ends
-    std::map<std::string_view, std::string> unresolvable;  // can never fit
+// Why the pod cannot go to a node.
+struct Refusal {
+    std::size_t node = 0;  // position in ExtenderArgs::names
+    std::string reason;
+
+    friend bool operator==(const Refusal&, const Refusal&) = default;
 };
+
+// Every node is in exactly one list; each list is in the order of ExtenderArgs::names.
+struct FilterAnswer {
+    std::vector<std::size_t> fitting;   // positions in ExtenderArgs::names
+    std::vector<Refusal> failed;        // may fit once something ends
+    std::vector<Refusal> unresolvable;  // can never fit
+};
+// Reasons are sorted by node, each node once.
 std::string write_filter_result(const ExtenderArgs& args, const FilterAnswer& answer);
 std::string write_filter_error(std::string_view text);
 

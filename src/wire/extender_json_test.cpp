@@ -177,8 +177,8 @@ TEST(FilterResult, Text) {
     const auto args = read_extender_args(body);
     ASSERT_TRUE(args);
     EXPECT_EQ(write_filter_result(*args, {.fitting = {1},
-                                          .failed = {{"n3", "full"}, {"n2", "a\"b"}},
-                                          .unresolvable = {{"n4", "never"}}}),
+                                          .failed = {{0, "full"}, {2, "a\"b"}, {2, "a\"b"}},
+                                          .unresolvable = {{3, "never"}}}),
               R"({"Nodes":null,"NodeNames":["n1"],"FailedNodes":{"n2":"a\"b","n3":"full"},)"
               R"("FailedAndUnresolvableNodes":{"n4":"never"},"Error":""})");
     EXPECT_EQ(write_filter_result(*args, {}),

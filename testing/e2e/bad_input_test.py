@@ -119,7 +119,7 @@ class BadInputTest(StackCase):
         self.wait_event("waits", "cannot read what pod default/newer",
                         "version 99 is newer than", "upgrade Tessera")
         self.delete("newer")
-        self.assert_shares(self.wait_running_after_a_wait("waits"))
+        self.assert_shares(self.wait_running("waits"))
 
     def test_the_agent_repairs_its_annotation(self) -> None:
         good = self.cards("node-a")
@@ -134,7 +134,7 @@ class BadInputTest(StackCase):
         self.cluster.wait_for("an event names the annotation", blocked, SECONDS)
         self.cluster.wait_for("the annotation is whole again", self._annotation_is_whole, SECONDS)
         self.assertEqual(self.cards("node-a"), good)
-        self.assert_shares(self.wait_running_after_a_wait("blocked"))
+        self.assert_shares(self.wait_running("blocked"))
 
     def _open_gate(self, name: str) -> None:
         """Lets the scheduler have the pod."""

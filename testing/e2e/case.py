@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 import unittest
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
@@ -23,7 +22,6 @@ NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
 REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
 SECONDS = 40.0
-NUDGE_SECONDS = 0.5
 # It then says what its device plugins send, and tells of new amounts at once.
 KUBELET = {"logging": {"verbosity": 2}, "nodeStatusUpdateFrequency": "1s"}
 
@@ -98,18 +96,6 @@ class StackCase(unittest.TestCase):
             return pod if truth.is_running(pod) else None
         found: Json = self.cluster.wait_for(f"pod {name} runs", ready, SECONDS)
         return found
-
-    def wait_running_after_a_wait(self, name: str) -> Json:
-        """As wait_running, of a pod that the scheduler refused before. The scheduler's watch may be
-        milliseconds ahead of the controller's: it then asks again too early, hears the old answer,
-        and asks no more until something else happens in the cluster. This makes that happen."""
-        def nudged() -> bool:
-            patch = {"metadata": {"annotations": {"e2e/nudge": str(time.monotonic())}}}
-            self.api.json("PATCH", "/api/v1/nodes/node-a", patch, "application/merge-patch+json")
-            time.sleep(NUDGE_SECONDS)
-            return bool(self.pod(name)["spec"].get("nodeName"))
-        self.cluster.wait_for(f"pod {name} is placed", nudged, SECONDS)
-        return self.wait_running(name)
 
     def delete(self, name: str, grace: int | None = None) -> None:
         """Asks for a pod's end, and does not wait for it."""

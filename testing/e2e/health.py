@@ -39,7 +39,7 @@ class Health(StackCase):
         self.wait_health(1, True)
         self.wait_allocatable(39)
         self.assertEqual(self.lists_sent(), {name: n + 2 for name, n in lists.items()})
-        self.assert_shares(self.wait_running_after_a_wait("too-large"))
+        self.assert_shares(self.wait_running("too-large"))
 
     def test_a_lost_card(self) -> None:
         made, = self.running(pods.simple("tenant", pods.native("20Gi"), node=NODE))

@@ -22,7 +22,7 @@ class Lifecycle(StackCase):
         self.create(pods.simple("third", FULL, node="node-a"))
         self.wait_event("third", "largest free share on a card is 0")
         self.delete("first")
-        third = self.wait_running_after_a_wait("third")
+        third = self.wait_running("third")
         self.assertEqual(truth.uuids(third), truth.uuids(first))
         self.assertNotEqual(truth.uuids(third), truth.uuids(second))
         self.assert_shares(third)
@@ -47,7 +47,7 @@ class Lifecycle(StackCase):
         self.assertIn("deletionTimestamp", pod["metadata"])
         self.assertEqual(sum(truth.held([pod]).values()), 15 * truth.GIB)
         self.assertFalse(self.pod("heir")["spec"].get("nodeName"))
-        heir = self.wait_running_after_a_wait("heir")
+        heir = self.wait_running("heir")
         self.assert_shares(heir)
         self.assertEqual(truth.uuids(heir), truth.uuids(pod))
 

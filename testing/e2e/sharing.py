@@ -132,4 +132,4 @@ class Sharing(StackCase):
         self.create(pods.simple("waits", pods.native("3Gi"), node="node-a"))
         self.wait_event("waits", "asked 3Gi", "largest free share on a card is 2Gi")
         self.delete("full-0")
-        self.assert_shares(self.wait_running_after_a_wait("waits"))
+        self.assert_shares(self.wait_running("waits"))

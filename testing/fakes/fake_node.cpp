@@ -54,13 +54,8 @@ int FakeDevicePluginHost::sent(const std::string& resource) const {
 
 std::vector<PluginDevice> FakeDevicePluginHost::devices(const std::string& resource) const {
     const std::scoped_lock lock(mutex_);
-    const auto at = devices_.find(resource);
-    return at == devices_.end() ? std::vector<PluginDevice>{} : at->second;
-}
-
-void FakeDevicePluginHost::refuse_next(Error error) {
-    const std::scoped_lock lock(mutex_);
-    error_ = std::move(error);
+    const auto at = lists_.find(resource);
+    return at == lists_.end() ? std::vector<PluginDevice>{} : at->second;
 }
 
 bool FakeDevicePluginHost::wait_until(const std::function<bool()>& done) {
@@ -73,18 +68,18 @@ bool FakeDevicePluginHost::wait_until(const std::function<bool()>& done) {
     return true;
 }
 
-Result<> FakeDevicePluginHost::set_devices(const std::string& resource,
-                                           std::vector<PluginDevice> devices) {
+void FakeDevicePluginHost::set_lists(DeviceLists lists) {
     const std::scoped_lock lock(mutex_);
-    if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
-    const auto [at, is_new] = devices_.try_emplace(resource);
-    if (is_new || at->second != devices) ++sent_[resource];
-    at->second = std::move(devices);
+    for (const auto& [resource, devices] : lists) {
+        const auto before = lists_.find(resource);
+        if (before == lists_.end() || before->second != devices) ++sent_[resource];
+    }
+    lists_ = std::move(lists);
     changed_.notify_all();
-    return {};
 }
 
-void FakeDevicePluginHost::run(DevicePluginHandler&, std::stop_token stop) {
+void FakeDevicePluginHost::run(DevicePluginHandler&, const std::function<void()>&,
+                               std::stop_token stop) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [] { return false; });
 }

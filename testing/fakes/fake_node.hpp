@@ -41,19 +41,18 @@ class FakeDevicePluginHost final : public DevicePluginHost {
     // Lists that kubelet was sent: one that equals the last one is none.
     [[nodiscard]] int sent(const std::string& resource) const;
     [[nodiscard]] std::vector<PluginDevice> devices(const std::string& resource) const;
-    void refuse_next(Error error);
     // Waits until `done` of this host; false after ten seconds.
     bool wait_until(const std::function<bool()>& done);
 
-    Result<> set_devices(const std::string& resource, std::vector<PluginDevice> devices) override;
-    void run(DevicePluginHandler& handler, std::stop_token stop) override;
+    void set_lists(DeviceLists lists) override;
+    void run(DevicePluginHandler& handler, const std::function<void()>& registered,
+             std::stop_token stop) override;
 
   private:
     mutable std::recursive_mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<std::string, std::vector<PluginDevice>> devices_;
+    DeviceLists lists_;
     std::map<std::string, int> sent_;
-    std::optional<Error> error_;
 };
 
 class FakeDeviceHolders final : public DeviceHolders {

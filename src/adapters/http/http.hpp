@@ -66,6 +66,10 @@ struct HttpServerOptions {
     int port = 0;  // 0: any free one
     int threads = 8;
     std::size_t max_body_bytes = std::size_t{96} << 20;
+    // Bodies above large_body_bytes, or of unknown size, that are taken at once: a further one is
+    // answered 503. With max_body_bytes this bounds the memory that strangers can make us use.
+    std::size_t large_body_bytes = std::size_t{4} << 20;
+    int large_bodies_at_once = 2;
 };
 
 class HttpServer {

@@ -1,5 +1,10 @@
 #include <httplib.h>
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
 #include "adapters/http/http.hpp"
 
 namespace tessera {
@@ -30,6 +35,14 @@ class HttpServer::Impl {
         const httplib::Server::HandlerWithContentReader with_body =
             [this](const httplib::Request& in, httplib::Response& out,
                    const httplib::ContentReader& read) {
+                const std::optional<Turn> turn = take_turn(in);
+                if (!turn) {
+                    // Read and dropped: the next request of this connection comes after it.
+                    if (!read([](const char*, std::size_t) { return true; })) return;
+                    out.status = 503;
+                    out.set_header("Retry-After", "1");
+                    return;
+                }
                 HttpRequest request{in.method, in.path, {}, {}};
                 request.body.reserve(announced_size(in));
                 const bool whole = read([&](const char* data, std::size_t size) {
@@ -60,10 +73,26 @@ class HttpServer::Impl {
     }
 
   private:
+    // Held while a body is in memory.
+    using Turn = std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)>;
+
+    // Empty when as many large bodies as may be are here already.
+    std::optional<Turn> take_turn(const httplib::Request& in) {
+        const bool small = in.has_header("Content-Length") &&
+                           in.get_header_value<std::uint64_t>("Content-Length") <=
+                               options_.large_body_bytes;
+        if (small) return Turn(nullptr, [](std::atomic<int>*) {});
+        if (large_bodies_.fetch_add(1) >= options_.large_bodies_at_once) {
+            --large_bodies_;
+            return std::nullopt;
+        }
+        return Turn(&large_bodies_, [](std::atomic<int>* count) { --*count; });
+    }
+
     // With room for the padding that a JSON parser wants.
     [[nodiscard]] std::size_t announced_size(const httplib::Request& in) const {
         constexpr std::size_t kPadding = 64;
-        const std::uint64_t size = in.get_header_value<std::uint64_t>("Content-Length", 0);
+        const auto size = in.get_header_value<std::uint64_t>("Content-Length");
         return std::min<std::uint64_t>(size, options_.max_body_bytes) + kPadding;
     }
 
@@ -78,6 +107,7 @@ class HttpServer::Impl {
 
     HttpServerOptions options_;
     Handler handler_;
+    std::atomic<int> large_bodies_ = 0;
     httplib::Server server_;
 };
 

@@ -219,23 +219,24 @@ class Host final : public DevicePluginHost {
   public:
     explicit Host(DevicePluginOptions options) : options_(std::move(options)) {}
 
-    Result<> set_devices(const std::string& resource, std::vector<PluginDevice> devices) override {
+    void set_lists(DeviceLists lists) override {
         const std::scoped_lock lock(mutex_);
-        lists_[resource] = devices;
-        const auto running = running_.find(resource);
-        if (running != running_.end()) running->second->list.set(std::move(devices));
-        return {};
+        lists_ = std::move(lists);
+        for (const auto& [resource, running] : running_)
+            running->list.set(lists_[resource]);
     }
 
-    void run(DevicePluginHandler& handler, std::stop_token stop) override {
+    void run(DevicePluginHandler& handler, const std::function<void()>& registered,
+             std::stop_token stop) override {
         const std::string kubelet = options_.folder + "/kubelet.sock";
         FileId registered_with;
         while (!stop.stop_requested()) {
             const FileId now = file_id(kubelet);
-            if (now != FileId{} && (now != registered_with || !all_alive())) {
+            if (now != FileId{} && has_lists() && (now != registered_with || !all_alive())) {
                 const auto done = restart(handler, kubelet);
                 if (done) {
                     registered_with = now;
+                    registered();
                 } else {
                     log_event(Event::plugin_trouble, {{"reason", done.error().text}});
                 }
@@ -251,6 +252,11 @@ class Host final : public DevicePluginHost {
         DeviceList list;
         std::unique_ptr<Server> server;  // after list: uses it
     };
+
+    bool has_lists() {
+        const std::scoped_lock lock(mutex_);
+        return !lists_.empty();
+    }
 
     bool all_alive() {
         const std::scoped_lock lock(mutex_);
@@ -275,7 +281,7 @@ class Host final : public DevicePluginHost {
 
     const DevicePluginOptions options_;
     std::mutex mutex_;
-    std::map<std::string, std::vector<PluginDevice>> lists_;   // guarded by mutex_
+    DeviceLists lists_;                                        // guarded by mutex_
     std::map<std::string, std::unique_ptr<Running>> running_;  // guarded by mutex_
 };
 

@@ -82,10 +82,7 @@ void Cards::take_faults(const GpuFault& fault) {
 
 // One state change sends one list per resource and one patch, whatever the number of devices.
 void Cards::publish(const NodeInventory& now) {
-    for (auto& [resource, devices] : device_lists(now, options_.lists)) {
-        const auto sent = plugins_.set_devices(resource, std::move(devices));
-        if (!sent) log_event(Event::plugin_trouble, {{"reason", sent.error().text}});
-    }
+    plugins_.set_lists(device_lists(now, options_.lists));
     const StringMap annotations = {
         {std::string(key::kGpus), write_node_gpus({now.unit, options_.identity, now.gpus})}};
     const StringMap amounts = node_amounts(now);
@@ -135,7 +132,7 @@ void Cards::run(const std::stop_token& stop) {
             }
         }
         if (stop.stop_requested()) return;
-        const bool check_node = Clock::now() >= next_check;
+        const bool check_node = check_soon_.exchange(false) || Clock::now() >= next_check;
         if (check_node) next_check = Clock::now() + options_.check_period;
         update(check_node);
     }

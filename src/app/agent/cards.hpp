@@ -2,6 +2,7 @@
 // server. One thread runs it; any thread may take the last inventory.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -22,8 +23,8 @@ struct CardsOptions {
     std::string identity;  // published: how containers are recognised
     DeviceListOptions lists;
     std::chrono::milliseconds probe_period{5'000};
-    // How often the node object is compared with what we published: kubelet resets amounts that it
-    // does not count itself when it registers the node anew.
+    // How often the node object is compared with what we published: kubelet may reset amounts that
+    // it does not count itself when it registers the node anew.
     std::chrono::milliseconds check_period{30'000};
 };
 
@@ -36,6 +37,8 @@ class Cards {
     Result<> load();
     // Publishes, then follows faults and changes until `stop`.
     void run(const std::stop_token& stop);
+    // The node object is compared at the next probe already: kubelet has restarted. Any thread.
+    void check_soon() { check_soon_ = true; }
 
     [[nodiscard]] std::shared_ptr<const NodeInventory> inventory() const;
 
@@ -51,6 +54,7 @@ class Cards {
     const CardsOptions options_;
     GpuHealth health_;            // of run's thread
     bool published_ = false;      // of run's thread
+    std::atomic<bool> check_soon_ = false;
     bool driver_failed_ = false;  // of run's thread: log once
 
     mutable std::mutex mutex_;

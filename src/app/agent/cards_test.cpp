@@ -153,11 +153,23 @@ TEST_F(CardsTest, PublishesAgainAfterANodeReset) {
     EXPECT_EQ(plugins_.sent(kAliyun), 1);
 }
 
+// Goal: after a restart of kubelet nobody waits for the next regular check.
+TEST_F(CardsTest, PublishesAgainWhenKubeletRestarts) {
+    options_.check_period = std::chrono::hours(1);
+    start();
+    ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));
+    kube_.reset_node_resources(kNode);
+    cards_->check_soon();
+    ASSERT_TRUE(until([&] {
+        look_again();
+        return !kube_.node_resources(kNode).empty();
+    }));
+}
+
 // Goal: what could not be published is tried again without a change.
 TEST_F(CardsTest, PublishesAgainAfterAFailure) {
     kube_.set_down(true);
     start();
-    plugins_.refuse_next({Code::unavailable, "kubelet is away"});
     look_again();
     kube_.set_down(false);
     ASSERT_TRUE(until([&] {

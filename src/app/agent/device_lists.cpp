@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string_view>
+
 #include "domain/request/dialect.hpp"
 
 namespace tessera {
@@ -12,32 +15,43 @@ constexpr std::int64_t kMostBytes = (std::int64_t{4} << 20) - 1024;
 // Tag, length and health text around an id in a ListAndWatch message (field numbers are below 16).
 constexpr std::int64_t kBytesAroundId = 2 + 2 + 2 + 9;
 
-std::vector<PluginDevice> repeat(const NodeInventory& node, std::string_view separator,
-                                 const auto& count_of) {
-    std::vector<PluginDevice> devices;
-    for (const Gpu& gpu : node.gpus) {
-        const std::int64_t count = count_of(gpu);
-        for (std::int64_t n = 0; n < count; ++n) {
-            devices.push_back({fmt::format("{}{}{}", gpu.uuid.str(), separator, n), gpu.healthy});
-        }
-    }
-    return devices;
-}
+// How the list of a resource is made of the node's cards.
+struct ListShape {
+    std::string_view resource;
+    std::string_view separator;  // in an id, between the card's UUID and a number
+    std::int64_t (*count)(const NodeInventory&, const Gpu&, const DeviceListOptions&);
+    std::string_view fix;  // when the list is too long
+};
 
-std::int64_t units_of(const NodeInventory& node, const Gpu& gpu) {
-    return gpu.capacity().count / bytes_per_unit(node.unit).count;
-}
+constexpr std::array kLists = {
+    ListShape{resource::kGpu, "-slot-",
+              [](const NodeInventory&, const Gpu&, const DeviceListOptions& options) {
+                  return std::int64_t{options.slots_per_card};
+              },
+              "lower slots_per_card"},
+    // gpushare's own format: kubelet's checkpoint of a node that is taken over stays readable.
+    ListShape{resource::kAliyunMem, "-_-",
+              [](const NodeInventory& node, const Gpu& gpu, const DeviceListOptions&) {
+                  return gpu.capacity().count / bytes_per_unit(node.unit).count;
+              },
+              "set memory_unit to GiB; pods that need finer amounts ask for "
+              "tessera.dev/gpu-memory"},
+};
 
 }  // namespace
 
-std::map<std::string, std::vector<PluginDevice>> device_lists(const NodeInventory& node,
-                                                              const DeviceListOptions& options) {
-    std::map<std::string, std::vector<PluginDevice>> lists;
-    lists.emplace(resource::kGpu,
-                  repeat(node, "-slot-", [&](const Gpu&) { return options.slots_per_card; }));
-    // gpushare's own format: kubelet's checkpoint of a node that is taken over stays readable.
-    lists.emplace(resource::kAliyunMem,
-                  repeat(node, "-_-", [&](const Gpu& gpu) { return units_of(node, gpu); }));
+DeviceLists device_lists(const NodeInventory& node, const DeviceListOptions& options) {
+    DeviceLists lists;
+    for (const ListShape& shape : kLists) {
+        std::vector<PluginDevice>& devices = lists[std::string(shape.resource)];
+        for (const Gpu& gpu : node.gpus) {
+            const std::int64_t count = shape.count(node, gpu, options);
+            for (std::int64_t n = 0; n < count; ++n) {
+                devices.push_back(
+                    {fmt::format("{}{}{}", gpu.uuid.str(), shape.separator, n), gpu.healthy});
+            }
+        }
+    }
     return lists;
 }
 
@@ -52,23 +66,24 @@ std::map<std::string, std::string, std::less<>> node_amounts(const NodeInventory
     return amounts;
 }
 
-Result<> check_list_sizes(const NodeInventory& node, const DeviceListOptions&) {
-    std::int64_t devices = 0;
-    std::int64_t bytes = 0;
-    for (const Gpu& gpu : node.gpus) {
-        const std::int64_t units = units_of(node, gpu);
-        const auto id =
-            static_cast<std::int64_t>(fmt::format("{}-_-{}", gpu.uuid.str(), units).size());
-        devices += units;
-        bytes += units * (id + kBytesAroundId);
+// By arithmetic: a list that is too long may also be too large for the agent's memory.
+Result<> check_list_sizes(const NodeInventory& node, const DeviceListOptions& options) {
+    for (const ListShape& shape : kLists) {
+        std::int64_t devices = 0;
+        std::int64_t bytes = 0;
+        for (const Gpu& gpu : node.gpus) {
+            const std::int64_t count = shape.count(node, gpu, options);
+            const std::string id = fmt::format("{}{}{}", gpu.uuid.str(), shape.separator, count);
+            devices += count;
+            bytes += count * (static_cast<std::int64_t>(id.size()) + kBytesAroundId);
+        }
+        if (bytes <= kMostBytes) continue;
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: {} devices on this node make a list of {} bytes, and kubelet "
+                                "takes {}; {}",
+                                shape.resource, devices, bytes, kMostBytes, shape.fix));
     }
-    if (bytes <= kMostBytes) return {};
-    return fail(
-        Code::invalid_argument,
-        fmt::format("memory_unit MiB makes {} devices of {} on this node, a list of {} bytes; "
-                    "kubelet takes {}. Set memory_unit to GiB; pods that need finer amounts ask "
-                    "for {}",
-                    devices, resource::kAliyunMem, bytes, kMostBytes, resource::kGpuMemory));
+    return {};
 }
 
 }  // namespace tessera

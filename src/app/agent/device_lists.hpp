@@ -17,8 +17,7 @@ struct DeviceListOptions {
 
 // Device lists by resource. Ids name the card and a number, and never change while the card is the
 // same.
-std::map<std::string, std::vector<PluginDevice>> device_lists(const NodeInventory& node,
-                                                              const DeviceListOptions& options);
+DeviceLists device_lists(const NodeInventory& node, const DeviceListOptions& options);
 
 // Sums for people and quotas, by resource: tessera.dev/gpu-memory, tessera.dev/gpu-cores,
 // aliyun.com/gpu-count. Unhealthy cards count: kubelet compares them with what runs already.

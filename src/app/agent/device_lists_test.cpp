@@ -110,6 +110,13 @@ TEST(CheckListSizes, RefusesWhatKubeletWouldNotTake) {
                              "4193280", "tessera.dev/gpu-memory"})
         EXPECT_NE(refused.error().text.find(part), std::string::npos) << refused.error().text;
 
+    const NodeInventory many = build::node("n", 128, gibibytes(8));
+    EXPECT_TRUE(check_list_sizes(many, {}));
+    const auto too_many_slots = check_list_sizes(many, {.slots_per_card = 1000});
+    ASSERT_FALSE(too_many_slots);
+    EXPECT_TRUE(too_many_slots.error().text.starts_with("tessera.dev/gpu: 128000 devices"));
+    EXPECT_TRUE(too_many_slots.error().text.ends_with("lower slots_per_card"));
+
     NodeInventory small = build::node("n", 2, gibibytes(15));
     small.unit = MemoryUnit::mib;
     EXPECT_TRUE(check_list_sizes(small, {}));

@@ -9,6 +9,7 @@
 
 #include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 
 namespace tessera {
@@ -45,7 +46,8 @@ class FeedTest : public ::testing::Test {
 
     FakeKubeApi kube_;
     Keeper keeper_;
-    Scheduler scheduler_{kube_, keeper_, binpack_policy(), [] { return std::int64_t{0}; }};
+    FakeClock clock_;
+    Scheduler scheduler_{kube_, keeper_, binpack_policy(), clock_};
 };
 
 // Goal: a restart rebuilds everything from the API server: cards, holds and waiting pods.

@@ -7,6 +7,7 @@
 
 #include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "wire/json.hpp"
 #include "wire/kube_objects.hpp"
@@ -82,7 +83,8 @@ class Routes : public ::testing::Test {
 
     FakeKubeApi kube_;
     Keeper keeper_;
-    Scheduler scheduler_{kube_, keeper_, binpack_policy(), [] { return std::int64_t{7}; }};
+    FakeClock clock_;
+    Scheduler scheduler_{kube_, keeper_, binpack_policy(), clock_};
     SchedulerMetrics metrics_;
     std::atomic<bool> synced_ = true;
     SchedulerRoutes routes_{scheduler_, keeper_, metrics_, synced_};

@@ -12,11 +12,10 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 // A Binding whose answer was lost may still be under way in the API server for its request timeout.
-constexpr std::int64_t kDoubtNs = 60 * kNsPerSecond;
+constexpr std::chrono::seconds kDoubt{60};
 // The watch is normally milliseconds behind; reading earlier would only repeat it.
-constexpr std::int64_t kPatienceNs = 10 * kNsPerSecond;
+constexpr std::chrono::seconds kPatience{10};
 
 // kube-scheduler knows 0 to 10. The gap keeps the best node best when its own scorers, most of
 // which prefer the emptiest node, add theirs (deploy/scheduler/config.yaml has the weight).
@@ -26,14 +25,6 @@ constexpr int kSecondScore = 7;
 bool bound_as(const PodFacts& pod, const Allocation& allocation) {
     return pod.node == allocation.node && pod.allocation && *pod.allocation == allocation;
 }
-
-}  // namespace
-
-Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy,
-                     std::function<std::int64_t()> unix_ns)
-    : kube_(kube), keeper_(keeper), policy_(policy), unix_ns_(std::move(unix_ns)) {}
-
-namespace {
 
 // The rows of the nodes that are asked about. Looked up together, so that the cards of one node are
 // on their way from memory while another is weighed.
@@ -45,36 +36,69 @@ std::vector<std::uint32_t> positions_of(const ClusterView& view, const ExtenderA
     return positions;
 }
 
-// Why the pod cannot go to a node, in the list that the scheduler wants it in.
+// Why the pod cannot go to args.names[i], in the list that the scheduler wants it in.
 void explain(const Placer& placer, const ClusterView& view, std::uint32_t position,
-             std::string_view name, FilterAnswer& answer) {
+             const ExtenderArgs& args, std::size_t i, FilterAnswer& answer) {
     if (position == NameIndex::kNone) {
-        answer.failed.emplace(name, fmt::format("node \"{}\" not found", name));
+        answer.failed.push_back({i, fmt::format("node \"{}\" not found", args.names[i])});
         return;
     }
     const NodeView& node = *view.nodes()[position];
     if (!node.blocked.empty()) {
-        answer.failed.emplace(name, node.blocked);
+        answer.failed.push_back({i, node.blocked});
     } else if (node.cards.empty()) {
-        answer.unresolvable.emplace(
-            name, fmt::format("The node {} is not for GPU share, need skip", name));
+        answer.unresolvable.push_back(
+            {i, fmt::format("The node {} is not for GPU share, need skip", args.names[i])});
     } else {
         Misfit misfit = placer.explain(node.cards, node.inventory.unit);
         auto& list = misfit.never ? answer.unresolvable : answer.failed;
-        list.emplace(name, std::move(misfit.reason));
+        list.push_back({i, std::move(misfit.reason)});
     }
+}
+
+// A pod whose Binding is under way or in doubt, and that is asked about again: it has its cards.
+FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
+    FilterAnswer answer;
+    for (std::size_t i = 0; i < args.names.size(); ++i) {
+        if (args.names[i] == node.str()) {
+            answer.fitting.push_back(i);
+        } else {
+            answer.failed.push_back(
+                {i, fmt::format("the pod's binding to node {} is not settled yet", node.str())});
+        }
+    }
+    return answer;
+}
+
+FilterAnswer fitting_nodes(const ClusterView& view, const ExtenderArgs& args,
+                           const PodRequest& request, const Policy& policy) {
+    if (const Tenant* held = view.unseen(args.pod.uid)) return only_on(held->allocation.node, args);
+    FilterAnswer answer;
+    answer.fitting.reserve(args.names.size());
+    Placer placer(request, policy);
+    const auto positions = positions_of(view, args);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const bool known = positions[i] != NameIndex::kNone;
+        if (known && placer.fits(view.rows()[positions[i]])) {
+            answer.fitting.push_back(i);
+        } else {
+            explain(placer, view, positions[i], args, i, answer);
+        }
+    }
+    return answer;
 }
 
 }  // namespace
 
-FilterAnswer Scheduler::filter(const ExtenderArgs& args) const {
+Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, Clock& clock)
+    : kube_(kube), keeper_(keeper), policy_(policy), clock_(clock), second_look_(clock) {}
+
+FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
     FilterAnswer answer;
-    answer.fitting.reserve(args.names.size());
     const auto request = parse_pod_request(args.pod.containers);
     if (!request) {
-        for (const std::string_view name : args.names) {
-            answer.unresolvable.emplace(name, request.error().text);
-        }
+        for (std::size_t i = 0; i < args.names.size(); ++i)
+            answer.unresolvable.push_back({i, request.error().text});
         return answer;
     }
     if (request->empty()) {
@@ -82,18 +106,10 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) const {
         std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
         return answer;
     }
-    const auto view = keeper_.view();
-    Placer placer(*request, policy_);
-    const auto positions = positions_of(*view, args);
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        const bool known = positions[i] != NameIndex::kNone;
-        if (known && placer.fits(view->rows()[positions[i]])) {
-            answer.fitting.push_back(i);
-        } else {
-            explain(placer, *view, positions[i], args.names[i], answer);
-        }
-    }
-    return answer;
+    answer = fitting_nodes(*keeper_.view(), args, *request, policy_);
+    const bool may_change = answer.fitting.empty() && !answer.failed.empty();
+    if (!may_change || !second_look_.wait()) return answer;
+    return fitting_nodes(*keeper_.view(), args, *request, policy_);
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
@@ -105,6 +121,11 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
     const auto request = parse_pod_request(args.pod.containers);
     if (!request || request->empty()) return scores;
     const auto view = keeper_.view();
+    if (const Tenant* held = view->unseen(args.pod.uid)) {
+        const auto node = std::ranges::find(args.names, held->allocation.node.str());
+        if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
+        return scores;
+    }
     const auto& rows = view->rows();
     Placer placer(*request, policy_);
     std::vector<Price> prices(args.names.size(), kNoFit);
@@ -166,7 +187,7 @@ Result<> Scheduler::write_binding(const BindArgs& args, const Allocation& alloca
     const auto view = keeper_.view();
     const NodeView* node = view->find(args.node.str());
     const auto annotations = binding_annotations(
-        allocation, node == nullptr ? NodeInventory{} : node->inventory, unix_ns_());
+        allocation, node == nullptr ? NodeInventory{} : node->inventory, clock_.unix_ns());
     const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
     if (!written) return settle(args, allocation, written.error());
     keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
@@ -199,16 +220,16 @@ Result<> Scheduler::settle(const BindArgs& args, const Allocation& allocation, c
 
 void Scheduler::settle_unconfirmed() {
     const auto tenants = keeper_.ask([](ClusterState& state) { return state.unconfirmed(); });
-    const std::int64_t now = unix_ns_();
-    std::map<PodUid, std::int64_t> since;
+    const std::chrono::nanoseconds now = clock_.steady();
+    std::map<PodUid, std::chrono::nanoseconds> since;
     for (const TenantPtr& tenant : tenants) {
-        const auto before = unconfirmed_since_ns_.find(tenant->uid);
-        const std::int64_t first = before == unconfirmed_since_ns_.end() ? now : before->second;
+        const auto before = unconfirmed_since_.find(tenant->uid);
+        const auto first = before == unconfirmed_since_.end() ? now : before->second;
         since.emplace(tenant->uid, first);
-        if (now - first < kPatienceNs) continue;
+        if (now - first < kPatience) continue;
         const auto pod = kube_.get_pod(tenant->name);
         if (!pod && pod.error().code != Code::not_found) continue;
-        if (pod && pod->uid == tenant->uid && pod->node.empty() && now - first < kDoubtNs) continue;
+        if (pod && pod->uid == tenant->uid && pod->node.empty() && now - first < kDoubt) continue;
         keeper_.post([pod, tenant](ClusterState& state) {
             if (pod && pod->uid == tenant->uid && !pod->node.empty()) {
                 state.set_pod(*pod);
@@ -218,7 +239,7 @@ void Scheduler::settle_unconfirmed() {
         });
         log_event(Event::bind_settled, {{"pod", tenant->name.str()}});
     }
-    unconfirmed_since_ns_ = std::move(since);
+    unconfirmed_since_ = std::move(since);
 }
 
 }  // namespace tessera

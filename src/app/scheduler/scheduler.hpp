@@ -2,11 +2,13 @@
 // cards. Any thread may call; filter and prioritize read one view, bind goes through the keeper.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <chrono>
+#include <map>
 #include <vector>
 
 #include "app/scheduler/keeper.hpp"
+#include "app/scheduler/second_look.hpp"
+#include "ports/clock.hpp"
 #include "ports/kube_api.hpp"
 #include "wire/extender_json.hpp"
 
@@ -14,12 +16,13 @@ namespace tessera {
 
 class Scheduler {
   public:
-    // `unix_ns` tells the time of a decision. All references outlive the scheduler.
-    Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy,
-              std::function<std::int64_t()> unix_ns);
+    // All references outlive the scheduler.
+    Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, Clock& clock);
 
-    // Every node of `args` is in exactly one list of the answer.
-    [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args) const;
+    // Every node of `args` is in exactly one list of the answer. Takes a moment longer when the pod
+    // fits nowhere now (second_look.hpp). A pod whose Binding is not settled fits on its own node
+    // alone.
+    [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
     // Parallel to args.names: 10 for the best of these nodes, 7 down to 0 for the others by price,
     // 0 for one that does not fit.
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
@@ -37,8 +40,10 @@ class Scheduler {
     KubeApi& kube_;
     Keeper& keeper_;
     const Policy& policy_;
-    std::function<std::int64_t()> unix_ns_;
-    std::map<PodUid, std::int64_t> unconfirmed_since_ns_;  // of settle_unconfirmed's thread
+    Clock& clock_;
+    SecondLook second_look_;
+    // Of settle_unconfirmed's thread.
+    std::map<PodUid, std::chrono::nanoseconds> unconfirmed_since_;
 };
 
 }  // namespace tessera

@@ -152,7 +152,7 @@ void ClusterState::release(const PodUid& uid) {
 
 std::vector<TenantPtr> ClusterState::unconfirmed() const {
     std::vector<TenantPtr> out;
-    for (const auto& [uid, tenant] : tenants_) {
+    for (const auto& [uid, tenant] : unseen_) {
         if (tenant->stage == Stage::bound) out.push_back(tenant);
     }
     return out;
@@ -173,8 +173,19 @@ void ClusterState::hold(Tenant tenant) {
     pending_.erase(tenant.uid);
     nodes_[node].tenants.insert(tenant.uid);
     const PodUid uid = tenant.uid;
-    tenants_[uid] = std::make_shared<const Tenant>(std::move(tenant));
+    const auto held_now = std::make_shared<const Tenant>(std::move(tenant));
+    tenants_[uid] = held_now;
+    set_unseen(held_now);
     refresh(node);
+}
+
+void ClusterState::set_unseen(const TenantPtr& tenant) {
+    if (tenant->stage != Stage::seen) {
+        unseen_.insert_or_assign(tenant->uid, tenant);
+        unseen_changed_ = true;
+    } else if (unseen_.erase(tenant->uid) > 0) {
+        unseen_changed_ = true;
+    }
 }
 
 void ClusterState::drop(const PodUid& uid) {
@@ -182,6 +193,7 @@ void ClusterState::drop(const PodUid& uid) {
     if (at == tenants_.end()) return;
     const NodeName name = at->second->allocation.node;
     tenants_.erase(at);
+    unseen_changed_ |= unseen_.erase(uid) > 0;
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
         node->second.tenants.erase(uid);
@@ -283,9 +295,12 @@ std::shared_ptr<const ClusterView> ClusterState::view() {
             if (at != NameIndex::kNone) publish(at, nodes_.at(name));
         }
     }
+    if (unseen_changed_) published_unseen_ = std::make_shared<const UnseenTenants>(unseen_);
     names_changed_ = false;
+    unseen_changed_ = false;
     dirty_.clear();
-    view_ = std::make_shared<const ClusterView>(published_nodes_, published_rows_, index_);
+    view_ = std::make_shared<const ClusterView>(published_nodes_, published_rows_, index_,
+                                                published_unseen_);
     return view_;
 }
 

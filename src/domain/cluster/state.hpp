@@ -71,6 +71,7 @@ class ClusterState {
     };
 
     void hold(Tenant tenant);
+    void set_unseen(const TenantPtr& tenant);
     void drop(const PodUid& uid);
     void unblock(const PodUid& uid);
     // A node that left and that no pod names any more.
@@ -83,6 +84,8 @@ class ClusterState {
 
     std::map<NodeName, NodeState> nodes_;
     std::unordered_map<PodUid, TenantPtr> tenants_;
+    UnseenTenants unseen_;
+    bool unseen_changed_ = false;
     std::unordered_map<PodUid, PodFacts> legacy_pods_;  // re-read when their node's cards change
     std::unordered_map<PodUid, NodeName> blocked_by_;   // unreadable pod → its node
     std::unordered_map<PodUid, PendingPod> pending_;
@@ -92,6 +95,7 @@ class ClusterState {
     std::vector<ClusterView::NodePtr> published_nodes_;
     std::vector<PlacementRow> published_rows_;  // parallel
     std::shared_ptr<const NameIndex> index_;
+    std::shared_ptr<const UnseenTenants> published_unseen_;
     std::shared_ptr<const ClusterView> view_ = std::make_shared<ClusterView>();
 };
 

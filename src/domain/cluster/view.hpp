@@ -2,6 +2,7 @@
 // after every change; readers keep the one they took for as long as a decision lasts.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -58,6 +59,9 @@ struct PlacementRow {
     bool open = false;  // has cards and is not blocked
 };
 
+// Tenants that no watch event has shown bound yet: few, and each for milliseconds.
+using UnseenTenants = std::map<PodUid, TenantPtr>;
+
 class ClusterView {
   public:
     using NodePtr = std::shared_ptr<const NodeView>;
@@ -65,8 +69,12 @@ class ClusterView {
     ClusterView() = default;
     // `rows` and the positions in `index` are parallel to `nodes`.
     ClusterView(std::vector<NodePtr> nodes, std::vector<PlacementRow> rows,
-                std::shared_ptr<const NameIndex> index)
-        : nodes_(std::move(nodes)), rows_(std::move(rows)), index_(std::move(index)) {}
+                std::shared_ptr<const NameIndex> index,
+                std::shared_ptr<const UnseenTenants> unseen)
+        : nodes_(std::move(nodes)),
+          rows_(std::move(rows)),
+          index_(std::move(index)),
+          unseen_(std::move(unseen)) {}
 
     // NameIndex::kNone when the node is unknown.
     [[nodiscard]] std::uint32_t position(std::string_view name) const {
@@ -78,6 +86,13 @@ class ClusterView {
         return at == NameIndex::kNone ? nullptr : nodes_[at].get();
     }
 
+    // What a pod holds that the API server has not shown bound yet; null when it holds nothing.
+    [[nodiscard]] const Tenant* unseen(const PodUid& uid) const {
+        if (!unseen_) return nullptr;
+        const auto at = unseen_->find(uid);
+        return at == unseen_->end() ? nullptr : at->second.get();
+    }
+
     // Ascending by name.
     [[nodiscard]] const std::vector<NodePtr>& nodes() const { return nodes_; }
     [[nodiscard]] const std::vector<PlacementRow>& rows() const { return rows_; }
@@ -86,6 +101,7 @@ class ClusterView {
     std::vector<NodePtr> nodes_;
     std::vector<PlacementRow> rows_;
     std::shared_ptr<const NameIndex> index_;
+    std::shared_ptr<const UnseenTenants> unseen_;
 };
 
 }  // namespace tessera
