@@ -64,6 +64,19 @@ TEST_F(BindingAnnotations, AliyunSeveralCards) {
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_IDX"), "0");
 }
 
+// Goal: IDX and DEV are those of the first container's first card, and DEV is what shares may take
+// of it: its own size less what the driver keeps.
+TEST_F(BindingAnnotations, IndexAndSizeOfTheFirstContainersCard) {
+    node_.gpus[1].memory = gibibytes(24);
+    node_.gpus[1].reserved = mebibytes(512);
+    const auto out = binding_annotations(
+        allocation({{"main", {}, {share(1, 4)}}, {"side", {}, {share(0, 2)}}}), node_, kTime);
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_IDX"), "1");
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_DEV"), "23");
+    EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_POD"), "6");
+    EXPECT_EQ(out.at("scheduler.framework.gpushare.allocation"), R"({"0":{"1":4},"1":{"0":2}})");
+}
+
 // Goal: native pods carry nothing of gpushare's; whole cards are exclusive, shares are not held by
 // anything in this release, and the pod says so.
 TEST_F(BindingAnnotations, Native) {

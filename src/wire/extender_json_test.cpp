@@ -192,6 +192,16 @@ TEST(FilterResult, Text) {
               R"({"Host":"n4","Score":7}])");
 }
 
+// Goal: what Go escapes in strings for browsers stands as it is; to a JSON reader it is the same.
+TEST(FilterResult, MarkupIsNotEscaped) {
+    std::string body = args_text(R"("NodeNames":["n1"])");
+    const auto args = read_extender_args(body);
+    ASSERT_TRUE(args);
+    const std::string text = write_filter_result(
+        *args, {.fitting = {}, .failed = {{"n1", "a<b>&c"}}, .unresolvable = {}});
+    EXPECT_NE(text.find(R"("FailedNodes":{"n1":"a<b>&c"})"), std::string::npos) << text;
+}
+
 // Goal: bind arguments as kube-scheduler posts them, and as older ones did.
 TEST(BindArgs, Forms) {
     for (const char* body :

@@ -42,6 +42,28 @@ TEST(Inspect, Text) {
                               R"({"name":"n2","totalGPU":0,"usedGPU":0,"devs":[]}]})");
 }
 
+// Goal: who holds memory is listed, with what he holds: a pod that is told to end, a pod on each of
+// its cards, and a pod that gpushare placed by its annotation, whatever its limits say.
+TEST(Inspect, ListsWhoHolds) {
+    ClusterState state;
+    state.set_node(build::node("n1", 2, gibibytes(16)));
+    put(state, "both", build::native(gibibytes(3), 2));
+    PodFacts ending = build::pod("ending", build::aliyun(2));
+    ending = build::bound(
+        ending,
+        build::allocation(ending, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(2), {}, false}}));
+    ending.terminating = true;
+    state.set_pod(ending);
+    state.set_pod(build::legacy_bound(build::pod("old", build::aliyun(4)), "n1", 1, 6));
+    EXPECT_EQ(inspect(state), R"({"nodes":[{"name":"n1","totalGPU":32,"usedGPU":14,"devs":[)"
+                              R"({"id":0,"totalGPU":16,"usedGPU":5,"pods":[)"
+                              R"({"name":"both","namespace":"default","usedGPU":3},)"
+                              R"({"name":"ending","namespace":"default","usedGPU":2}]},)"
+                              R"({"id":1,"totalGPU":16,"usedGPU":9,"pods":[)"
+                              R"({"name":"both","namespace":"default","usedGPU":3},)"
+                              R"({"name":"old","namespace":"default","usedGPU":6}]}]}]})");
+}
+
 // Goal: amounts that are no whole units are rounded up: nobody sees room that is not there.
 TEST(Inspect, RoundsUp) {
     ClusterState state;

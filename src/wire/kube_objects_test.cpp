@@ -224,6 +224,18 @@ TEST(ReadNode, LegacySums) {
         EXPECT_TRUE(node_of(text).name.empty());
 }
 
+// Goal: what a node has counts, not what kubelet offers now: a card out of use still holds what
+// runs there.
+TEST(ReadNode, CapacityNotAllocatable) {
+    const NodeInventory node =
+        node_of(R"({"metadata":{"name":"n1"},"status":{)"
+                R"("capacity":{"aliyun.com/gpu-mem":"32","aliyun.com/gpu-count":"2"},)"
+                R"("allocatable":{"aliyun.com/gpu-mem":"16","aliyun.com/gpu-count":"1"}}})");
+    EXPECT_EQ(node.gpu_mem, 32);
+    ASSERT_EQ(node.gpus.size(), 2U);
+    EXPECT_EQ(node.gpus[1].capacity(), gibibytes(16));
+}
+
 Result<WatchEvent> event_of(std::string_view text) {
     static std::vector<JsonDocument> documents;  // what an event points into
     auto document = JsonDocument::parse(text);

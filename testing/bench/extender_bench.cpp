@@ -198,6 +198,21 @@ Samples ask(int port, int api_port, const ClusterText& text, bool full, int roun
     return samples;
 }
 
+// A pod that no card can ever hold: a reason for each node.
+std::vector<double> ask_in_vain(int port, const ClusterText& text) {
+    std::mt19937 random(5);
+    Wire wire(connect_to(port));
+    std::vector<double> samples;
+    for (int i = 0; i < kRounds; ++i) {
+        const std::string body =
+            fmt::format(R"({{"Pod":{},"Nodes":null,"NodeNames":{}}})", pending_pod("v", "v", 1000),
+                        names_json(text.names, random));
+        samples.push_back(
+            timed(wire, post("/gpushare-scheduler/filter", body), "FailedAndUnresolvableNodes"));
+    }
+    return samples;
+}
+
 std::vector<double> bind(int port, const ClusterText& text) {
     Wire wire(connect_to(port));
     std::vector<double> samples;
@@ -229,6 +244,7 @@ bool run(const std::string& program, int nodes) {
     show(at + "names: floor of both", names.floor);
     bool holds =
         at_most(at + "names: filter+prioritize p99", 1.0, quantile(names.both, 0.99), "ms");
+    show(at + "names: filter, no node fits", ask_in_vain(controller.port(), text));
     show(at + "bind", bind(controller.port(), text));
     holds &= at_most(at + "RSS in names mode", 200, std::max(loaded, controller.rss_mb()), "MB");
     const Samples full = ask(controller.port(), api.port(), text, true, kFullRounds);

@@ -77,7 +77,7 @@ class BadInputTest(StackCase):
             "the agent has ended", lambda: self.cluster.kubectl(
                 "-n", deploy.NAMESPACE, "logs", agent), SECONDS)
         failed = next(json.loads(line) for line in log.splitlines() if '"failed"' in line)
-        for part in ("655360 devices", "kubelet takes", "Set memory_unit to GiB", MEMORY):
+        for part in ("655360 devices", "kubelet takes", "set memory_unit to GiB", MEMORY):
             self.assertIn(part, failed["reason"])
         node = self.api.json("GET", "/api/v1/nodes/node-big")
         self.assertNotIn(MEM, node["status"]["capacity"])

@@ -78,9 +78,9 @@ class HttpServer::Impl {
 
     // Empty when as many large bodies as may be are here already.
     std::optional<Turn> take_turn(const httplib::Request& in) {
-        const bool small = in.has_header("Content-Length") &&
-                           in.get_header_value<std::uint64_t>("Content-Length") <=
-                               options_.large_body_bytes;
+        const bool small =
+            in.has_header("Content-Length") &&
+            in.get_header_value<std::uint64_t>("Content-Length") <= options_.large_body_bytes;
         if (small) return Turn(nullptr, [](std::atomic<int>*) {});
         if (large_bodies_.fetch_add(1) >= options_.large_bodies_at_once) {
             --large_bodies_;

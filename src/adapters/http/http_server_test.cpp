@@ -38,10 +38,9 @@ class Server : public ::testing::Test {
     static constexpr std::size_t kLarge = 1'000;
     std::promise<void> inside_;
     std::promise<void> release_;
-    HttpServer server_{{.max_body_bytes = 10'000,
-                        .large_body_bytes = kLarge,
-                        .large_bodies_at_once = 1},
-                       [this](HttpRequest& request) { return answer(request); }};
+    HttpServer server_{
+        {.max_body_bytes = 10'000, .large_body_bytes = kLarge, .large_bodies_at_once = 1},
+        [this](HttpRequest& request) { return answer(request); }};
     int port_ = 0;
     std::jthread thread_;
 };

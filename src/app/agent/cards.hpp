@@ -52,8 +52,8 @@ class Cards {
     KubeApi& kube_;
     DevicePluginHost& plugins_;
     const CardsOptions options_;
-    GpuHealth health_;            // of run's thread
-    bool published_ = false;      // of run's thread
+    GpuHealth health_;        // of run's thread
+    bool published_ = false;  // of run's thread
     std::atomic<bool> check_soon_ = false;
     bool driver_failed_ = false;  // of run's thread: log once
 

@@ -135,6 +135,25 @@ TEST(GpushareText, AsRecorded) {
     EXPECT_EQ(lines(gpushare_details(mib())), lines(text("MiB", "-d")));
 }
 
+// Goal: unit and amounts are the agent's: a card above 100 GiB is not taken for one of so many MiB,
+// and a card out of use still counts.
+TEST(GpushareText, UnitAndAmountsOfTheAgent) {
+    NodeInventory large = build::node("n1", 1, gibibytes(141));
+    large.gpus[0].healthy = false;
+    const std::string text = gpushare_summary(usage_of({large}, {}));
+    EXPECT_NE(text.find("GPU Memory(GiB)"), std::string::npos) << text;
+    EXPECT_NE(text.find(" 0/141\n"), std::string::npos) << text;
+}
+
+// Goal: an index without an amount is no card: the pod is pending, with what it asks for.
+TEST(GpushareText, IndexWithoutAmountIsPending) {
+    const auto nodes =
+        usage_of({legacy("two", "10.1.1.2", 32, 2)},
+                 std::vector{pod("half", "default", "two", 3, R"("ALIYUN_COM_GPU_MEM_IDX":"1")")});
+    EXPECT_EQ(nodes[0].pending(), gibibytes(3));
+    EXPECT_NE(gpushare_summary(nodes).find("PENDING(Allocated)"), std::string::npos);
+}
+
 // Goal: nodes and pods come by name, whatever the order of the API.
 TEST(GpushareText, IsSorted) {
     const std::string text = gpushare_details(two_nodes());

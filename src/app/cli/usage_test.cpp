@@ -54,6 +54,18 @@ TEST(Usage, OfPods) {
     EXPECT_EQ(nodes[0].pods[1].elsewhere, gibibytes(1));
 }
 
+// Goal: a pod holds its peak: an init container's share is not counted beside that of the
+// containers that start after it.
+TEST(Usage, PeakOfAPod) {
+    const PodFacts pod = build::pod("p", build::aliyun(4));
+    Allocation given =
+        build::allocation(pod, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
+    given.containers.insert(
+        given.containers.begin(),
+        {"prepare", ContainerKind::init, {{GpuUuid("GPU-n1-0"), 0, gibibytes(9), {}, false}}});
+    EXPECT_EQ(usage_of({node()}, std::vector{build::bound(pod, given)})[0].held(0), gibibytes(9));
+}
+
 // Goal: a pod without a card that asks for whole cards counts as the largest card; one whose
 // request makes no sense counts nothing.
 TEST(Usage, PendingAmounts) {

@@ -242,6 +242,32 @@ TEST_F(Routes, FullObjectsAreEchoed) {
                   R"({"n3":"The node n3 is not for GPU share, need skip"},"Error":""})");
 }
 
+// Goal: with whole objects and none that fits, the list is empty where gpushare's was null.
+TEST_F(Routes, FullObjectsOfWhichNoneFits) {
+    add_recorded_nodes();
+    const std::string body =
+        R"({"Pod":{"spec":{"containers":[{"name":"a","resources":{"limits":{"aliyun.com/gpu-mem":"17"}}}]}},)"
+        R"("Nodes":{"metadata":{},"items":[{"metadata":{"name":"n2"}}]},"NodeNames":null})";
+    EXPECT_TRUE(post("filter", body)
+                    .body.starts_with(
+                        R"({"Nodes":{"metadata":{},"items":[]},"NodeNames":[],"FailedNodes":{},)"
+                        R"("FailedAndUnresolvableNodes":{"n2":"Insufficient GPU Memory in one)"));
+}
+
+// Goal: by name a node without cards answers too, with nothing: gpushare showed a sum that is on no
+// card. A node that is gone does not answer, and is in no list.
+TEST_F(Routes, InspectByName) {
+    add_recorded_nodes();
+    EXPECT_EQ(ask("GET", "/gpushare-scheduler/inspect/n5").body,
+              R"({"nodes":[{"name":"n5","totalGPU":0,"usedGPU":0,"devs":[]}]})");
+    keeper_.post([](ClusterState& state) { state.remove_node(NodeName("n1")); });
+    settle_keeper();
+    EXPECT_EQ(ask("GET", "/gpushare-scheduler/inspect/n1").status, 404);
+    const std::string all = ask("GET", "/gpushare-scheduler/inspect").body;
+    EXPECT_EQ(all.find(R"("name":"n1")"), std::string::npos);
+    EXPECT_NE(all.find(R"("name":"n2")"), std::string::npos);
+}
+
 // Goal: bind answers 200 with a text in any case, for kube-scheduler throws away the body of
 // anything else; the metrics count it as an error all the same.
 TEST_F(Routes, BindAnswersWithItsReason) {
@@ -311,6 +337,11 @@ TEST_F(Routes, PathsAndMethods) {
               "/gpushare-scheduler/inspect/n1");
     EXPECT_EQ(ask("POST", "/gpushare-scheduler/bind/").status, 307);
     EXPECT_EQ(ask("PUT", "/gpushare-scheduler/bind").status, 405);
+    EXPECT_EQ(ask("OPTIONS", "/gpushare-scheduler/bind").status, 405);
+    EXPECT_EQ(ask("OPTIONS", "/version").status, 404);
+    EXPECT_EQ(ask("HEAD", "/version").status, 404);
+    EXPECT_EQ(ask("GET", "/version/").body, "") << "gpushare's redirects had HTML";
+    EXPECT_EQ(ask("POST", "/gpushare-scheduler/preempt").status, 404);
     EXPECT_EQ(ask("POST", "/metrics").status, 404);
     EXPECT_EQ(ask("DELETE", "/version").status, 404);
 }

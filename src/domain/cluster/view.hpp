@@ -69,8 +69,7 @@ class ClusterView {
     ClusterView() = default;
     // `rows` and the positions in `index` are parallel to `nodes`.
     ClusterView(std::vector<NodePtr> nodes, std::vector<PlacementRow> rows,
-                std::shared_ptr<const NameIndex> index,
-                std::shared_ptr<const UnseenTenants> unseen)
+                std::shared_ptr<const NameIndex> index, std::shared_ptr<const UnseenTenants> unseen)
         : nodes_(std::move(nodes)),
           rows_(std::move(rows)),
           index_(std::move(index)),

@@ -59,6 +59,18 @@ TEST_F(HandOver, EnvironmentOfAnAliyunContainer) {
     EXPECT_EQ(hand_over_to("main")->gpus[0].minor, 1);
 }
 
+// Goal: each container reads its own card's index and size, and all of them the pod's sum.
+TEST_F(HandOver, EachContainerNamesItsOwnCard) {
+    const std::map<std::string, std::pair<std::string, std::string>> cards = {
+        {"prepare", {"0", "16"}}, {"main", {"1", "15"}}, {"side", {"1", "15"}}};
+    for (const auto& [container, card] : cards) {
+        const auto env = env_of(container);
+        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_IDX"), card.first) << container;
+        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_DEV"), card.second) << container;
+        EXPECT_EQ(env.at("ALIYUN_COM_GPU_MEM_POD"), "15") << container;
+    }
+}
+
 // Goal: a pod of the native dialect gets nothing of gpushare's.
 TEST_F(HandOver, NativeContainersHaveNoAliyunVariables) {
     allocation_.dialect = DialectId::native;
