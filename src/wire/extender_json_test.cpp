@@ -197,8 +197,8 @@ TEST(FilterResult, MarkupIsNotEscaped) {
     std::string body = args_text(R"("NodeNames":["n1"])");
     const auto args = read_extender_args(body);
     ASSERT_TRUE(args);
-    const std::string text = write_filter_result(
-        *args, {.fitting = {}, .failed = {{"n1", "a<b>&c"}}, .unresolvable = {}});
+    const std::string text =
+        write_filter_result(*args, {.fitting = {}, .failed = {{0, "a<b>&c"}}, .unresolvable = {}});
     EXPECT_NE(text.find(R"("FailedNodes":{"n1":"a<b>&c"})"), std::string::npos) << text;
 }
 
