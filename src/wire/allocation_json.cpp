@@ -53,6 +53,7 @@ Result<ContainerAllocation> read_container(JsonValue json) {
         break;
     }
     for (const JsonValue share : json["gpus"].elements()) {
+        if (container.gpus.size() == kMaxGpusPerContainer) return bad("gpus", "too many");
         TRY(auto read, read_share(share));
         container.gpus.push_back(std::move(read));
     }

@@ -41,10 +41,17 @@ std::optional<std::int64_t> decimal(std::string_view text) {
 
 constexpr std::int64_t kMaxLegacyUnits = std::int64_t{1} << 20;
 
+constexpr std::int64_t kMaxLegacyIndex = 1024;
+
+// One share per card, of what all containers were given there.
 void add_share(LegacyAllocation& legacy, std::optional<std::int64_t> index,
                std::optional<std::int64_t> units) {
-    if (!index || !units || *index < 0 || *index > 1024 || *units < 1) return;
-    legacy.shares.push_back({static_cast<int>(*index), std::min(*units, kMaxLegacyUnits)});
+    if (!index || !units || *index < 0 || *index > kMaxLegacyIndex || *units < 1) return;
+    auto share = std::ranges::find(legacy.shares, *index, &LegacyAllocation::Share::index);
+    if (share == legacy.shares.end()) {
+        share = legacy.shares.insert(share, {static_cast<int>(*index), 0});
+    }
+    share->units = std::min(share->units + std::min(*units, kMaxLegacyUnits), kMaxLegacyUnits);
 }
 
 // scheduler.framework.gpushare.allocation wins over the single index, as in gpushare's own tools.
@@ -85,7 +92,7 @@ void read_legacy_node(JsonValue capacity, NodeInventory& node) {
     node.unit = per_card > kLargestCardInGib ? MemoryUnit::mib : MemoryUnit::gib;
     for (int i = 0; i < count; ++i) {
         Gpu gpu;
-        gpu.uuid = GpuUuid(fmt::format("index:{}", i));
+        gpu.uuid = uuid_of_index(i);
         gpu.index = gpu.minor = i;
         gpu.memory = {std::min(per_card, kMaxLegacyUnits) * bytes_per_unit(node.unit).count};
         node.gpus.push_back(std::move(gpu));

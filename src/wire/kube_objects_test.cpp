@@ -125,8 +125,8 @@ TEST(ReadPod, LegacyAnnotations) {
         {R"("ALIYUN_COM_GPU_MEM_IDX":"99999999999999999999","ALIYUN_COM_GPU_MEM_POD":"6")", {}},
         {R"("ALIYUN_COM_GPU_MEM_IDX":"1","ALIYUN_COM_GPU_MEM_POD":"99999999999")", {{1, 1 << 20}}},
         {R"("ALIYUN_COM_GPU_MEM_IDX":1,"ALIYUN_COM_GPU_MEM_POD":6)", {}},
-        {"\"" + json_key + R"(":"{\"0\":{\"0\":4,\"1\":4},\"1\":{\"1\":2}}")",
-         {{0, 4}, {1, 4}, {1, 2}}},
+        {"\"" + json_key + R"(":"{\"0\":{\"0\":4,\"1\":4},\"1\":{\"1\":2}}")", {{0, 4}, {1, 6}}},
+        {"\"" + json_key + R"(":"{\"0\":{\"0\":1048576,\"0\":1048576}}")", {{0, 1 << 20}}},
         {"\"" + json_key + R"(":"{\"0\":{\"0\":4}}","ALIYUN_COM_GPU_MEM_IDX":"3",)" +
              R"("ALIYUN_COM_GPU_MEM_POD":"6")",
          {{0, 4}}},

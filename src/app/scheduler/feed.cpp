@@ -25,8 +25,9 @@ void apply(ClusterState& state, const NodeChanges& changes) {
 void apply(ClusterState& state, const PodChanges& changes) {
     for (const PodUid& uid : changes.removed)
         state.remove_pod(uid);
-    for (const PodFacts& pod : changes.present)
-        state.set_pod(pod);
+    for (const PodFacts& pod : changes.present) {
+        if (!state.set_pod(pod)) log_event(Event::allocation_changed, {{"pod", pod.name.str()}});
+    }
     if (changes.all) state.keep_only_pods(*changes.all);
 }
 

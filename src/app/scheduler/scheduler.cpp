@@ -26,6 +26,13 @@ bool bound_as(const PodFacts& pod, const Allocation& allocation) {
     return pod.node == allocation.node && pod.allocation && *pod.allocation == allocation;
 }
 
+std::string cards_of(const Allocation& allocation) {
+    std::vector<std::string> uuids;
+    for (const Hold& hold : holds(allocation.containers))
+        uuids.push_back(hold.uuid.str());
+    return fmt::format("{}", fmt::join(uuids, ","));
+}
+
 // The rows of the nodes that are asked about. Looked up together, so that the cards of one node are
 // on their way from memory while another is weighed.
 std::vector<std::uint32_t> positions_of(const ClusterView& view, const ExtenderArgs& args) {
@@ -37,22 +44,24 @@ std::vector<std::uint32_t> positions_of(const ClusterView& view, const ExtenderA
 }
 
 // Why the pod cannot go to args.names[i], in the list that the scheduler wants it in.
-void explain(const Placer& placer, const ClusterView& view, std::uint32_t position,
+void explain(Placer& placer, const ClusterView& view, std::uint32_t position,
              const ExtenderArgs& args, std::size_t i, FilterAnswer& answer) {
     if (position == NameIndex::kNone) {
         answer.failed.push_back({i, fmt::format("node \"{}\" not found", args.names[i])});
         return;
     }
-    const NodeView& node = *view.nodes()[position];
-    if (!node.blocked.empty()) {
-        answer.failed.push_back({i, node.blocked});
-    } else if (node.cards.empty()) {
+    const PlacementRow& row = view.rows()[position];
+    if (row.open) {
+        const Misfit& misfit = placer.explain(row);
+        (misfit.never ? answer.unresolvable : answer.failed).push_back({i, misfit.reason});
+        return;
+    }
+    const std::string& blocked = view.nodes()[position]->blocked;
+    if (!blocked.empty()) {
+        answer.failed.push_back({i, blocked});
+    } else {
         answer.unresolvable.push_back(
             {i, fmt::format("The node {} is not for GPU share, need skip", args.names[i])});
-    } else {
-        Misfit misfit = placer.explain(node.cards, node.inventory.unit);
-        auto& list = misfit.never ? answer.unresolvable : answer.failed;
-        list.push_back({i, std::move(misfit.reason)});
     }
 }
 
@@ -134,10 +143,10 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
     const auto positions = positions_of(*view, args);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (i + kAhead < positions.size() && positions[i + kAhead] != NameIndex::kNone) {
-            __builtin_prefetch(rows[positions[i + kAhead]].cards.data());
+            __builtin_prefetch(rows[positions[i + kAhead]].offer.cards.data());
         }
         if (positions[i] == NameIndex::kNone || !rows[positions[i]].open) continue;
-        const Fit* fit = placer.try_node(rows[positions[i]].cards, rows[positions[i]].unit);
+        const Fit* fit = placer.try_node(rows[positions[i]].offer);
         if (fit == nullptr) continue;
         prices[i] = {fit->price, rows[positions[i]].spare.count};
         cheapest = std::min(cheapest, prices[i]);
@@ -176,67 +185,79 @@ Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
 Result<> Scheduler::bind(const BindArgs& args) {
     TRY(const PodRequest request, request_of(args));
     if (request.empty()) return kube_.bind(args.uid, args.pod, args.node, {});
-    TRY(const Reservation reservation, keeper_.ask([&](ClusterState& state) {
+    const auto reservation = keeper_.ask([&](ClusterState& state) {
         return state.reserve(args.uid, args.pod, args.node, request, policy_);
-    }));
-    if (reservation.kind == Reservation::Kind::done) return {};
-    return write_binding(args, reservation.allocation);
+    });
+    if (!reservation) {
+        log_event(Event::bind_refused,
+                  {{"pod", args.pod.str()}, {"reason", reservation.error().text}});
+        return fail(reservation.error());
+    }
+    if (reservation->kind == Reservation::Kind::done) return {};
+    return write_binding(args, *reservation);
 }
 
-Result<> Scheduler::write_binding(const BindArgs& args, const Allocation& allocation) {
-    const auto view = keeper_.view();
-    const NodeView* node = view->find(args.node.str());
-    const auto annotations = binding_annotations(
-        allocation, node == nullptr ? NodeInventory{} : node->inventory, clock_.unix_ns());
+Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reservation) {
+    const auto annotations =
+        binding_annotations(reservation.allocation, reservation.node, clock_.unix_ns());
     const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
-    if (!written) return settle(args, allocation, written.error());
-    keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
-    log_event(Event::pod_bound, {{"pod", args.pod.str()}, {"node", args.node.str()}});
+    if (!written) return settle(args, reservation, written.error());
+    keeper_.post([attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
+    log_event(Event::pod_bound, {{"pod", args.pod.str()},
+                                 {"node", args.node.str()},
+                                 {"gpus", cards_of(reservation.allocation)}});
     return {};
 }
 
 // After a refusal or a lost answer: what does the API server say that the pod is?
-Result<> Scheduler::settle(const BindArgs& args, const Allocation& allocation, const Error& cause) {
-    const auto release = [&] {
-        keeper_.post([uid = args.uid](ClusterState& state) { state.release(uid); });
-        log_event(Event::bind_refused, {{"pod", args.pod.str()}, {"reason", cause.text}});
+Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
+                           const Error& cause) {
+    const auto say = [&](Event event, void (ClusterState::*change)(const Attempt&)) {
+        keeper_.post([change, attempt = reservation.attempt](ClusterState& state) {
+            (state.*change)(attempt);
+        });
+        log_event(event, {{"pod", args.pod.str()}, {"reason", cause.text}});
         return fail(cause);
     };
-    if (cause.code != Code::unavailable && cause.code != Code::conflict) return release();
+    if (cause.code != Code::unavailable && cause.code != Code::conflict) {
+        return say(Event::bind_refused, &ClusterState::refuse);
+    }
     const auto pod = kube_.get_pod(args.pod);
-    if (pod && pod->uid == args.uid && bound_as(*pod, allocation)) {
-        keeper_.post([facts = *pod](ClusterState& state) { state.set_pod(facts); });
+    if (pod && pod->uid == args.uid && bound_as(*pod, reservation.allocation)) {
+        keeper_.post(
+            [attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });
         log_event(Event::bind_settled, {{"pod", args.pod.str()}, {"node", args.node.str()}});
         return {};
     }
     const bool gone = pod ? pod->uid != args.uid : pod.error().code == Code::not_found;
-    if (gone || (pod && (!pod->node.empty() || cause.code == Code::conflict))) return release();
-    // Unbound now, or unreadable: the write may still happen, and after a conflict an earlier one
-    // of ours may have. The cards stay reserved until it is sure.
-    keeper_.post([uid = args.uid](ClusterState& state) { state.confirm(uid); });
-    log_event(Event::bind_in_doubt, {{"pod", args.pod.str()}, {"reason", cause.text}});
-    return fail(cause);
+    if (gone || (pod && !pod->node.empty())) {
+        return say(Event::bind_refused, &ClusterState::release);
+    }
+    // Unbound: a conflict says no to this attempt. After a lost answer, or when the pod can't be
+    // read, the write may still happen: the cards stay reserved until it is sure.
+    if (pod && cause.code == Code::conflict) {
+        return say(Event::bind_refused, &ClusterState::refuse);
+    }
+    return say(Event::bind_in_doubt, &ClusterState::confirm);
 }
 
 void Scheduler::settle_unconfirmed() {
     const auto tenants = keeper_.ask([](ClusterState& state) { return state.unconfirmed(); });
     const std::chrono::nanoseconds now = clock_.steady();
-    std::map<PodUid, std::chrono::nanoseconds> since;
+    std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> since;
     for (const TenantPtr& tenant : tenants) {
-        const auto before = unconfirmed_since_.find(tenant->uid);
+        const Attempt attempt{tenant->uid, tenant->attempt};
+        const auto before = unconfirmed_since_.find({attempt.pod, attempt.number});
         const auto first = before == unconfirmed_since_.end() ? now : before->second;
-        since.emplace(tenant->uid, first);
+        since.emplace(std::pair(attempt.pod, attempt.number), first);
         if (now - first < kPatience) continue;
         const auto pod = kube_.get_pod(tenant->name);
         if (!pod && pod.error().code != Code::not_found) continue;
-        if (pod && pod->uid == tenant->uid && pod->node.empty() && now - first < kDoubt) continue;
-        keeper_.post([pod, tenant](ClusterState& state) {
-            if (pod && pod->uid == tenant->uid && !pod->node.empty()) {
-                state.set_pod(*pod);
-            } else {
-                state.release(tenant->uid);
-            }
-        });
+        const bool there = pod && pod->uid == tenant->uid;
+        // The watch is behind and will show it; what was read now may be older by then.
+        if (there && bound_as(*pod, tenant->allocation)) continue;
+        if (there && pod->node.empty() && now - first < kDoubt) continue;
+        keeper_.post([attempt](ClusterState& state) { state.release(attempt); });
         log_event(Event::bind_settled, {{"pod", tenant->name.str()}});
     }
     unconfirmed_since_ = std::move(since);

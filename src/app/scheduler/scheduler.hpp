@@ -34,8 +34,8 @@ class Scheduler {
 
   private:
     Result<PodRequest> request_of(const BindArgs& args);
-    Result<> write_binding(const BindArgs& args, const Allocation& allocation);
-    Result<> settle(const BindArgs& args, const Allocation& allocation, const Error& cause);
+    Result<> write_binding(const BindArgs& args, const Reservation& reservation);
+    Result<> settle(const BindArgs& args, const Reservation& reservation, const Error& cause);
 
     KubeApi& kube_;
     Keeper& keeper_;
@@ -43,7 +43,7 @@ class Scheduler {
     Clock& clock_;
     SecondLook second_look_;
     // Of settle_unconfirmed's thread.
-    std::map<PodUid, std::chrono::nanoseconds> unconfirmed_since_;
+    std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> unconfirmed_since_;  // by attempt
 };
 
 }  // namespace tessera

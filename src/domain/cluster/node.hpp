@@ -1,8 +1,10 @@
 // A node as the controller sees it: its cards, and what is held on each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +60,38 @@ struct Card {
 
     friend bool operator==(const Card&, const Card&) = default;
 };
+
+// A node's cards as placement is offered them.
+struct Offer {
+    std::span<const Card> cards;
+    MemoryUnit unit = MemoryUnit::gib;
+    // The node's own plugin hands one card to one container, and knows no more (gpushare's).
+    bool single_share = false;
+};
+
+// What the cards of a node have at most.
+struct CardSummary {
+    Bytes largest;       // capacity
+    Bytes largest_free;  // on a healthy card
+    int unhealthy = 0;
+};
+
+inline CardSummary summary_of(std::span<const Card> cards) {
+    CardSummary out;
+    for (const Card& card : cards) {
+        out.largest = std::max(out.largest, card.capacity);
+        out.largest_free = std::max(out.largest_free, card.free());
+        out.unhealthy += card.healthy ? 0 : 1;
+    }
+    return out;
+}
+
+// The card that a share names; null when it is not on the node. Shares that were given while
+// gpushare's plugin ran there name the card by its index (InventorySource::legacy).
+const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid);
+
+// The name of a card of which only the index is known.
+GpuUuid uuid_of_index(int index);
 
 // Bytes that one card must have free for `ask` on a node that counts in `unit`.
 inline Bytes bytes_of(const MemoryAsk& ask, MemoryUnit unit, Bytes card_capacity) {

@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-// The annotations of gpushare's own scheduler: container (in spec order) → card index → node units.
-// Pods that it placed keep their cards when Tessera takes a cluster over.
+// The annotations of gpushare's own scheduler: node units by card index, each card once. Pods that
+// it placed keep their cards when Tessera takes a cluster over.
 struct LegacyAllocation {
     struct Share {
         int index = 0;

@@ -39,23 +39,42 @@ void ClusterState::forget_if_unused(const NodeName& name) {
     if (at->second.tenants.empty() && at->second.unreadable.empty()) nodes_.erase(at);
 }
 
-void ClusterState::set_pod(const PodFacts& pod) {
-    if (pod.finished) return remove_pod(pod.uid);
-    if (pod.node.empty()) {
-        // A stale event about a pod whose Binding is under way says nothing new.
-        if (tenants_.contains(pod.uid)) return;
+bool ClusterState::set_pod(const PodFacts& pod) {
+    if (pod.finished) {
+        remove_pod(pod.uid);
+        return true;
+    }
+    const auto held = tenants_.find(pod.uid);
+    if (held != tenants_.end() && held->second->stage == Stage::seen) {
+        if (legacy_pods_.contains(pod.uid)) return legacy_pods_.at(pod.uid).legacy == pod.legacy;
+        return pod.allocation && *pod.allocation == held->second->allocation;
+    }
+    if (!pod.node.empty()) {
+        take_bound(pod);
+    } else if (held == tenants_.end()) {  // else a stale event: its Binding is under way
         auto request = parse_pod_request(pod.containers);
         if (!request || !request->empty()) {
             pending_.insert_or_assign(pod.uid, PendingPod{pod.uid, pod.name, std::move(request)});
         }
-        return;
     }
+    return true;
+}
+
+void ClusterState::take_bound(const PodFacts& pod) {
     pending_.erase(pod.uid);
     unblock(pod.uid);
+    // What a pod without a request carries in its annotations is anybody's text.
+    if (const auto request = parse_pod_request(pod.containers); request && request->empty()) {
+        return drop(pod.uid);
+    }
     if (pod.allocation && pod.allocation->has_value()) {
         const Allocation& allocation = **pod.allocation;
         if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
-        hold({pod.uid, pod.name, Stage::seen, allocation, holds(allocation.containers)});
+        hold({.uid = pod.uid,
+              .name = pod.name,
+              .stage = Stage::seen,
+              .allocation = allocation,
+              .holds = holds(allocation.containers)});
     } else if (pod.allocation && pod.allocation->error().code == Code::unsupported) {
         nodes_[pod.node].unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
         blocked_by_[pod.uid] = pod.node;
@@ -63,7 +82,11 @@ void ClusterState::set_pod(const PodFacts& pod) {
     } else if (!pod.allocation && pod.legacy) {
         Allocation allocation = from_legacy(pod, nodes_[pod.node]);
         auto held = holds(allocation.containers);
-        hold({pod.uid, pod.name, Stage::seen, std::move(allocation), std::move(held)});
+        hold({.uid = pod.uid,
+              .name = pod.name,
+              .stage = Stage::seen,
+              .allocation = std::move(allocation),
+              .holds = std::move(held)});
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else {
         // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
@@ -105,20 +128,7 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
 Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name,
                                           const NodeName& node_name, const PodRequest& request,
                                           const Policy& policy) {
-    if (const auto held = tenants_.find(uid); held != tenants_.end()) {
-        const Tenant& tenant = *held->second;
-        if (tenant.allocation.node != node_name) {
-            return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already",
-                                                    name.str(), tenant.allocation.node.str()));
-        }
-        if (tenant.stage == Stage::reserved) {
-            return fail(Code::conflict,
-                        fmt::format("pod {} is being bound by another request", name.str()));
-        }
-        const bool seen = tenant.stage == Stage::seen;
-        return Reservation{seen ? Reservation::Kind::done : Reservation::Kind::write,
-                           tenant.allocation};
-    }
+    if (tenants_.contains(uid)) return reserve_again(uid, name, node_name);
     const auto at = nodes_.find(node_name);
     if (at == nodes_.end() || !at->second.known) {
         return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
@@ -126,28 +136,75 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     const NodeView now = build(at->second);
     if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
     Placer placer(request, policy);
-    const Fit* fit = placer.try_node(now.cards, now.inventory.unit);
-    if (fit == nullptr) {
-        return fail(Code::unavailable, placer.explain(now.cards, now.inventory.unit).reason);
-    }
+    const Fit* fit = placer.try_node(now.offer());
+    if (fit == nullptr) return fail(Code::unavailable, placer.explain(now.offer()).reason);
     Allocation allocation{uid, node_name, request.front().gpu.dialect,
                           containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
-    auto held = holds(allocation.containers);
-    hold({uid, name, Stage::reserved, allocation, std::move(held)});
-    return Reservation{Reservation::Kind::write, std::move(allocation)};
+    hold({.uid = uid,
+          .name = name,
+          .stage = Stage::reserved,
+          .attempt = 1,
+          .allocation = allocation,
+          .holds = holds(allocation.containers)});
+    return Reservation{.kind = Reservation::Kind::write,
+                       .allocation = std::move(allocation),
+                       .node = now.inventory,
+                       .attempt = {uid, 1}};
 }
 
-void ClusterState::confirm(const PodUid& uid) {
-    const auto at = tenants_.find(uid);
-    if (at == tenants_.end() || at->second->stage != Stage::reserved) return;
-    Tenant tenant = *at->second;
+// The pod holds cards already: kube-scheduler asks once more.
+Result<Reservation> ClusterState::reserve_again(const PodUid& uid, const PodName& name,
+                                                const NodeName& node_name) {
+    Tenant tenant = *tenants_.at(uid);
+    if (tenant.allocation.node != node_name) {
+        return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already", name.str(),
+                                                tenant.allocation.node.str()));
+    }
+    if (tenant.stage == Stage::reserved) {
+        return fail(Code::conflict,
+                    fmt::format("pod {} is being bound by another request", name.str()));
+    }
+    Reservation again{.kind = Reservation::Kind::done,
+                      .allocation = tenant.allocation,
+                      .node = nodes_.at(node_name).inventory,
+                      .attempt = {}};
+    if (tenant.stage == Stage::seen) return again;
+    tenant.stage = Stage::reserved;
+    tenant.in_doubt = true;
+    ++tenant.attempt;
+    again.kind = Reservation::Kind::write;
+    again.attempt = {uid, tenant.attempt};
+    hold(std::move(tenant));
+    return again;
+}
+
+// The pod's hold while `attempt` is its last one and has not been seen to succeed.
+const Tenant* ClusterState::on_attempt(const Attempt& attempt) const {
+    const auto at = tenants_.find(attempt.pod);
+    if (at == tenants_.end() || at->second->stage == Stage::seen) return nullptr;
+    return at->second->attempt == attempt.number ? at->second.get() : nullptr;
+}
+
+void ClusterState::confirm(const Attempt& attempt) {
+    const Tenant* held = on_attempt(attempt);
+    if (held == nullptr || held->stage == Stage::bound) return;
+    Tenant tenant = *held;
     tenant.stage = Stage::bound;
     hold(std::move(tenant));
 }
 
-void ClusterState::release(const PodUid& uid) {
-    const auto at = tenants_.find(uid);
-    if (at != tenants_.end() && at->second->stage != Stage::seen) drop(uid);
+void ClusterState::refuse(const Attempt& attempt) {
+    const Tenant* held = on_attempt(attempt);
+    if (held == nullptr) return;
+    if (held->in_doubt) {
+        confirm(attempt);
+    } else {
+        drop(attempt.pod);
+    }
+}
+
+void ClusterState::release(const Attempt& attempt) {
+    if (on_attempt(attempt) != nullptr) drop(attempt.pod);
 }
 
 std::vector<TenantPtr> ClusterState::unconfirmed() const {
@@ -239,11 +296,12 @@ NodeView ClusterState::build(const NodeState& node) const {
     for (const PodUid& uid : node.tenants) {
         const TenantPtr& tenant = tenants_.at(uid);
         for (const Hold& hold : tenant->holds) {
-            const auto gpu = std::ranges::find(node.inventory.gpus, hold.uuid, &Gpu::uuid);
-            if (gpu == node.inventory.gpus.end()) continue;
-            Card& card = out.cards[static_cast<std::size_t>(gpu - node.inventory.gpus.begin())];
-            card.held += hold.memory;
-            card.cores_held = card.cores_held + hold.cores;
+            const Gpu* gpu = find_gpu(node.inventory.gpus, hold.uuid);
+            if (gpu == nullptr) continue;
+            Card& card = out.cards[static_cast<std::size_t>(gpu - node.inventory.gpus.data())];
+            // A pod takes a card at most whole, whatever its annotation says: sums stay small.
+            card.held += std::min(hold.memory, card.capacity);
+            card.cores_held = card.cores_held + std::min(hold.cores, Percent{100});
             card.holders += 1;
         }
         out.tenants.push_back(tenant);
@@ -260,12 +318,10 @@ NodeView ClusterState::build(const NodeState& node) const {
 
 void ClusterState::publish(std::size_t position, const NodeState& node) {
     auto built = std::make_shared<const NodeView>(build(node));
-    PlacementRow row{.cards = built->cards, .unit = node.inventory.unit};
+    PlacementRow row{.offer = built->offer(), .summary = summary_of(built->cards)};
     row.open = built->blocked.empty() && !built->cards.empty();
-    for (const Card& card : built->cards) {
-        row.largest_free = std::max(row.largest_free, card.free());
+    for (const Card& card : built->cards)
         row.spare += card.free();
-    }
     published_nodes_[position] = std::move(built);
     published_rows_[position] = row;
 }

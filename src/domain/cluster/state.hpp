@@ -3,10 +3,12 @@
 //
 // Invariants:
 //  1. A pod holds its cards from `reserve` until it is finished or gone from the API, whatever
-//  happens
-//     in between; being asked to terminate frees nothing (its containers may still run).
+//     happens in between: being asked to terminate frees nothing (its containers may still run),
+//     and neither does another text in its annotation, which its owner may write.
 //  2. `reserve` never takes a card over its capacity.
-//  3. Everything but reservations can be rebuilt from the API server.
+//  3. Everything but reservations can be rebuilt from the API server. A Binding that was on its way
+//     when the controller died is seen when it lands, and cards that it takes over their capacity
+//     are counted as such (PlacementRow::overcommitted).
 #pragma once
 
 #include <map>
@@ -25,19 +27,24 @@ namespace tessera {
 // What `reserve` decided.
 struct Reservation {
     enum class Kind {
-        write,  // write the Binding (again, when an earlier answer was lost), then confirm() or
-                // release()
+        write,  // write the Binding (again, when an earlier answer was lost), then say confirm(),
+                // refuse() or release()
         done,   // the API server has shown the pod bound like this: say yes
     };
     Kind kind = Kind::write;
     Allocation allocation;
+    NodeInventory node;  // as the decision saw it
+    Attempt attempt;     // of Kind::write
 };
 
 class ClusterState {
   public:
     void set_node(NodeInventory inventory);
     void remove_node(const NodeName& name);
-    void set_pod(const PodFacts& pod);
+    // Only what a list or a watch showed, in its order: a pod that was read may be gone since.
+    // False when the pod's annotation says something else than it did when the pod was first shown
+    // bound: what it said then counts.
+    bool set_pod(const PodFacts& pod);
     void remove_pod(const PodUid& uid);
     // After a list: nodes and pods that the API no longer has are gone. Reservations that the watch
     // has not confirmed stay: the list may be older than they are.
@@ -49,12 +56,15 @@ class ClusterState {
     Result<Reservation> reserve(const PodUid& uid, const PodName& name, const NodeName& node,
                                 const PodRequest& request, const Policy& policy);
     // The Binding was written, or is in doubt and must be counted until the API says otherwise.
-    void confirm(const PodUid& uid);
-    // The Binding was refused: the pod holds nothing. No effect once the watch has shown the pod
-    // bound.
-    void release(const PodUid& uid);
+    void confirm(const Attempt& attempt);
+    // The API server refused this attempt. The pod holds nothing, unless an earlier one is in
+    // doubt.
+    void refuse(const Attempt& attempt);
+    // It is sure that no attempt so far has bound the pod or will: it holds nothing. No effect once
+    // the watch has shown the pod bound.
+    void release(const Attempt& attempt);
 
-    // Pods whose Binding was confirmed and that no watch event has shown since.
+    // Pods whose last attempt was confirmed and that no watch event has shown since.
     [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
     [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;
     [[nodiscard]] std::size_t pending_count() const { return pending_.size(); }
@@ -70,7 +80,10 @@ class ClusterState {
         std::map<PodUid, std::string> unreadable;  // pods whose allocation we cannot read
     };
 
+    void take_bound(const PodFacts& pod);
+    Result<Reservation> reserve_again(const PodUid& uid, const PodName& name, const NodeName& node);
     void hold(Tenant tenant);
+    [[nodiscard]] const Tenant* on_attempt(const Attempt& attempt) const;
     void set_unseen(const TenantPtr& tenant);
     void drop(const PodUid& uid);
     void unblock(const PodUid& uid);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "domain/cluster/state.hpp"
 #include "domain/placement/binpack.hpp"
@@ -41,10 +42,12 @@ struct Api {
     }
 };
 
-// A Binding on its way: what reserve() decided, until the model answers it.
+// A Binding on its way: what reserve() decided, until the API server has decided about it. The
+// controller may have given up waiting for the answer long before.
 struct UnderWay {
     PodFacts pod;
     Allocation allocation;
+    Attempt attempt;
 };
 
 class Model {
@@ -74,13 +77,14 @@ class Model {
             case 7:
                 return answer(number);
             case 8:
+                return land(number);
             case 9:
             case 10:
                 return deliver();
             case 11:
                 return end(number);
             case 12:
-                return settle();
+                return number % 2 == 0 ? settle() : apply_settled();
             case 13:
                 return relist();
             case 14:
@@ -120,11 +124,15 @@ class Model {
     void finish() {
         while (!under_way_.empty())
             answer(0);
+        while (!given_up_.empty())
+            land(0);
+        apply_settled();
         while (!api_.pods.empty())
             api_.remove(api_.pods.begin()->first);
         while (!api_.watch.empty())
             deliver();
         settle();
+        apply_settled();
         for (const NodeInventory& node : nodes_)
             state_.set_node(node);
         for (const auto& node : state_.view()->nodes()) {
@@ -159,6 +167,7 @@ class Model {
 
     void reserve(std::uint32_t number) {
         if (api_.pods.empty()) return;
+        if (number % 4 == 0) return retry(number);
         const auto at =
             std::next(api_.pods.begin(), static_cast<std::ptrdiff_t>(number % api_.pods.size()));
         const PodFacts pod = at->second;
@@ -166,32 +175,77 @@ class Model {
         const auto made = state_.reserve(pod.uid, pod.name, node_name(number / 64 % kNodes),
                                          build::request(pod.containers), binpack_policy());
         if (made && made->kind == Reservation::Kind::write) {
-            under_way_.push_back({pod, made->allocation});
+            under_way_.push_back({pod, made->allocation, made->attempt});
         }
     }
 
-    // The API server decides about the oldest Binding under way; the answer arrives, says no, or is
-    // lost after or before the write.
+    // kube-scheduler asks again for a pod whose Binding is in doubt.
+    void retry(std::uint32_t number) {
+        const auto in_doubt = state_.unconfirmed();
+        if (in_doubt.empty()) return;
+        const Tenant& tenant = *in_doubt[number % in_doubt.size()];
+        const auto at = api_.pods.find(tenant.uid);
+        if (at == api_.pods.end() || at->second.finished) return;
+        const auto made = state_.reserve(tenant.uid, tenant.name, tenant.allocation.node, {},
+                                         binpack_policy());
+        if (made && made->kind == Reservation::Kind::write) {
+            under_way_.push_back({at->second, made->allocation, made->attempt});
+        }
+    }
+
+    // The API server decides about a Binding. True when the pod is bound by it.
+    bool write(const UnderWay& binding) {
+        const auto at = api_.pods.find(binding.pod.uid);
+        if (at == api_.pods.end() || !at->second.node.empty()) return false;
+        api_.put(build::bound(at->second, binding.allocation));
+        return true;
+    }
+
+    // The oldest Binding under way is answered, or the controller gives up waiting for the answer.
     void answer(std::uint32_t number) {
         if (under_way_.empty()) return;
         const UnderWay binding = under_way_.front();
         under_way_.pop_front();
-        const PodUid uid = binding.pod.uid;
-        const auto at = api_.pods.find(uid);
-        const bool bindable = at != api_.pods.end() && at->second.node.empty();
-        const bool ours = at != api_.pods.end() && at->second.allocation &&
-                          **at->second.allocation == binding.allocation;
-        const bool written = bindable && number % 4 != 3;
-        if (written) api_.put(build::bound(at->second, binding.allocation));
-        if (number % 4 == 0 && !api_.watch.empty() && written) deliver();
-        if (written || ours) {
-            state_.confirm(uid);
-        } else if (number % 2 == 1) {
-            state_.confirm(uid);  // the answer was lost: in doubt
+        if (number % 4 == 1) {
+            state_.confirm(binding.attempt);
+            given_up_.push_back(binding);
+        } else if (number % 4 == 2) {
+            state_.refuse(binding.attempt);  // for a reason that is not the pod's: no permission
+        } else if (write(binding)) {
+            if (number % 4 == 0) deliver();
+            state_.confirm(binding.attempt);
         } else {
-            if (on_its_way(uid)) read_ahead_.insert(uid);
-            state_.release(uid);
+            conflict(binding);
         }
+    }
+
+    bool bound_by(const UnderWay& binding) const {
+        const auto at = api_.pods.find(binding.pod.uid);
+        return at != api_.pods.end() && at->second.allocation &&
+               **at->second.allocation == binding.allocation;
+    }
+
+    // The pod is gone or bound: the controller reads it.
+    void conflict(const UnderWay& binding) {
+        if (bound_by(binding)) {
+            state_.confirm(binding.attempt);
+        } else {
+            release(binding.attempt);
+        }
+    }
+
+    // After reading ahead of the watch.
+    void release(const Attempt& attempt) {
+        if (on_its_way(attempt.pod)) read_ahead_.insert(attempt.pod);
+        state_.release(attempt);
+    }
+
+    // A Binding that the controller has given up on lands, or is lost for good.
+    void land(std::uint32_t number) {
+        if (given_up_.empty()) return;
+        const UnderWay binding = given_up_.front();
+        given_up_.pop_front();
+        if (number % 3 != 2) write(binding);
     }
 
     void deliver() {
@@ -221,20 +275,21 @@ class Model {
         api_.put(pod);
     }
 
-    // What the controller does for Bindings in doubt: it reads the pods.
+    // What the controller does for Bindings in doubt once they are so old that they can't land: it
+    // reads the pods. What it finds takes effect later, when other things may have happened.
     void settle() {
         for (const TenantPtr& tenant : state_.unconfirmed()) {
-            const auto under_way = std::ranges::any_of(
-                under_way_, [&](const UnderWay& b) { return b.pod.uid == tenant->uid; });
-            if (under_way) continue;
+            const bool may_land = std::ranges::any_of(
+                given_up_, [&](const UnderWay& b) { return b.pod.uid == tenant->uid; });
             const auto at = api_.pods.find(tenant->uid);
-            if (on_its_way(tenant->uid)) read_ahead_.insert(tenant->uid);
-            if (at != api_.pods.end() && !at->second.node.empty()) {
-                state_.set_pod(at->second);
-            } else {
-                state_.release(tenant->uid);
-            }
+            const bool bound = at != api_.pods.end() && !at->second.node.empty();
+            if (!may_land && !bound) settled_.push_back({tenant->uid, tenant->attempt});
         }
+    }
+
+    void apply_settled() {
+        for (const Attempt& attempt : std::exchange(settled_, {}))
+            release(attempt);
     }
 
     // True while the watch has not shown everything about this pod.
@@ -273,7 +328,9 @@ class Model {
     ClusterState state_;
     Api api_;
     std::vector<NodeInventory> nodes_;
-    std::deque<UnderWay> under_way_;
+    std::deque<UnderWay> under_way_;  // the controller waits for the answer
+    std::deque<UnderWay> given_up_;   // it does not any more
+    std::vector<Attempt> settled_;    // to be released
     std::set<PodUid> read_ahead_;
     int next_uid_ = 0;
 };
@@ -309,13 +366,13 @@ RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
         const auto view = state.view();
         const NodeView* now = view->find("n");
         Placer placer(request, binpack_policy());
-        const Fit* fit = placer.try_node(now->cards, now->inventory.unit);
+        const Fit* fit = placer.try_node(now->offer());
         const auto made =
             state.reserve(pod.uid, pod.name, NodeName("n"), request, binpack_policy());
         RC_ASSERT((fit != nullptr) == made.has_value());
         RC_ASSERT(placer.fits(view->rows()[view->position("n")]) == made.has_value());
         if (fit == nullptr) {
-            RC_ASSERT(made.error().text == placer.explain(now->cards, now->inventory.unit).reason);
+            RC_ASSERT(made.error().text == placer.explain(now->offer()).reason);
         } else {
             RC_ASSERT(made->allocation.containers ==
                       containers_of(request, *fit, now->inventory.gpus, now->inventory.unit));

@@ -65,7 +65,7 @@ TEST_F(State, LifeOfAPod) {
     EXPECT_EQ(state_.pending(pod.uid), nullptr);
     EXPECT_TRUE(state_.unconfirmed().empty());
 
-    state_.confirm(pod.uid);
+    state_.confirm({pod.uid, 1});
     EXPECT_EQ(stage(pod), Stage::bound);
     ASSERT_EQ(state_.unconfirmed().size(), 1U);
 
@@ -87,9 +87,9 @@ TEST_F(State, LifeOfAPod) {
 TEST_F(State, WatchOvertakesTheAnswer) {
     const PodFacts bound = reserved(build::pod("p", build::aliyun(8)));
     state_.set_pod(bound);
-    state_.confirm(bound.uid);
+    state_.confirm({bound.uid, 1});
     EXPECT_EQ(stage(bound), Stage::seen);
-    state_.release(bound.uid);
+    state_.release({bound.uid, 1});
     EXPECT_EQ(stage(bound), Stage::seen);
     EXPECT_EQ(held(), (Held{8, 0}));
 }
@@ -98,14 +98,14 @@ TEST_F(State, WatchOvertakesTheAnswer) {
 TEST_F(State, ReleaseGivesBack) {
     const PodFacts pod = build::pod("p", build::aliyun(8));
     reserved(pod);
-    state_.release(pod.uid);
+    state_.release({pod.uid, 1});
     EXPECT_EQ(held(), (Held{0, 0}));
     reserved(pod);
-    state_.confirm(pod.uid);
-    state_.release(pod.uid);
+    state_.confirm({pod.uid, 1});
+    state_.release({pod.uid, 1});
     EXPECT_EQ(held(), (Held{0, 0}));
-    state_.release(pod.uid);
-    state_.confirm(PodUid("nobody"));
+    state_.release({pod.uid, 1});
+    state_.confirm({PodUid("nobody"), 1});
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
@@ -120,7 +120,7 @@ TEST_F(State, ReserveAgain) {
     EXPECT_EQ(again.error().code, Code::conflict);
     EXPECT_NE(again.error().text.find("being bound by another request"), std::string::npos);
 
-    state_.confirm(pod.uid);
+    state_.confirm({pod.uid, 1});
     again = reserve(pod);
     ASSERT_TRUE(again);
     EXPECT_EQ(again->kind, Reservation::Kind::write);
@@ -173,7 +173,7 @@ TEST_F(State, StaleEventOfAReservedPod) {
     state_.set_pod(pod);
     EXPECT_EQ(held(), (Held{8, 0}));
     EXPECT_EQ(state_.pending_count(), 0U);
-    state_.confirm(pod.uid);
+    state_.confirm({pod.uid, 1});
     state_.set_pod(pod);
     EXPECT_EQ(held(), (Held{8, 0}));
     state_.set_pod(bound);
@@ -224,7 +224,7 @@ TEST_F(State, RelistKeepsReservations) {
     const PodFacts kept = reserved(build::pod("kept", build::aliyun(2)));
     state_.set_pod(kept);
     const PodFacts in_doubt = reserved(build::pod("doubt", build::aliyun(3)));
-    state_.confirm(in_doubt.uid);
+    state_.confirm({in_doubt.uid, 1});
     const PodFacts fresh = reserved(build::pod("fresh", build::aliyun(1)));
     state_.set_pod(build::pod("waiting", build::aliyun(1)));
     ASSERT_EQ(held(), (Held{10, 0}));
@@ -336,6 +336,7 @@ TEST_F(State, BlockEnds) {
     EXPECT_EQ(blocked(), "");
     EXPECT_EQ(held(), (Held{4, 0}));
 
+    state_.remove_pod(newer.uid);
     state_.set_pod(newer);
     ASSERT_NE(blocked(), "");
     PodFacts finished = newer;
@@ -428,9 +429,106 @@ TEST_F(State, LegacyPodsWithoutCard) {
     state_.set_pod(build::legacy_bound(build::pod("beyond", build::aliyun(5)), "old", 7, 5));
     state_.set_node(build::legacy_node("old", 2, 16));
     EXPECT_EQ(held("old"), (Held{0, 6}));
-    PodFacts unasked = build::legacy_bound(build::pod("unasked", {}), "old", 0, 3);
-    state_.set_pod(unasked);
-    EXPECT_EQ(held("old"), (Held{3, 6}));
+}
+
+// Goal: annotations of a pod that asks for no GPU are anybody's text: no hold, and no block.
+TEST_F(State, AnnotationsWithoutARequest) {
+    state_.set_node(build::legacy_node("old", 2, 16));
+    state_.set_pod(build::legacy_bound(build::pod("unasked", {}), "old", 0, 3));
+    EXPECT_EQ(held("old"), (Held{0, 0}));
+    const PodFacts cpu = build::pod("cpu", {});
+    state_.set_pod(build::bound(
+        cpu, build::allocation(cpu, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}})));
+    EXPECT_EQ(held(), (Held{0, 0}));
+    PodFacts newer = build::pod("newer", {});
+    newer.node = NodeName("n1");
+    newer.allocation = Result<Allocation>(fail(Code::unsupported, "version 9 is newer than 1"));
+    state_.set_pod(newer);
+    EXPECT_EQ(blocked(), "");
+}
+
+// Goal: what a pod was given counts until it ends, whatever its owner writes into its annotations
+// afterwards; the caller hears of it.
+TEST_F(State, ChangedAnnotationsChangeNothing) {
+    const PodFacts pod = build::pod("p", build::aliyun(8));
+    const auto given = [&](int gib) {
+        return build::bound(
+            pod,
+            build::allocation(pod, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(gib), {}, false}}));
+    };
+    EXPECT_TRUE(state_.set_pod(given(8)));
+    EXPECT_TRUE(state_.set_pod(given(8)));
+    EXPECT_FALSE(state_.set_pod(given(1)));
+    PodFacts removed = given(8);
+    removed.allocation.reset();
+    EXPECT_FALSE(state_.set_pod(removed));
+    removed.allocation = Result<Allocation>(fail(Code::unsupported, "version 9 is newer than 1"));
+    EXPECT_FALSE(state_.set_pod(removed));
+    EXPECT_EQ(held(), (Held{8, 0}));
+    EXPECT_EQ(blocked(), "");
+    removed.finished = true;
+    EXPECT_TRUE(state_.set_pod(removed));
+    EXPECT_EQ(held(), (Held{0, 0}));
+}
+
+// Goal: a pod takes a card at most whole, so that no annotation makes sums overflow.
+TEST_F(State, HugeHoldsAreACard) {
+    for (int i = 0; i < 20; ++i) {
+        const PodFacts pod = build::pod("p" + std::to_string(i), build::aliyun(8));
+        state_.set_pod(build::bound(
+            pod,
+            build::allocation(pod, "n1",
+                              {{GpuUuid("GPU-n1-0"), 0, {std::int64_t{1} << 62}, {100}, false}})));
+    }
+    EXPECT_EQ(held(), (Held{20 * 16, 0}));
+    EXPECT_FALSE(reserve(build::pod("new", build::aliyun(17))));
+}
+
+// Goal: a pod that we placed while gpushare's plugin ran on the node, by index, keeps its card when
+// our agent takes the node over.
+TEST_F(State, OwnPodsOfALegacyNode) {
+    state_.set_node(build::legacy_node("old", 2, 16));
+    const PodFacts pod = build::pod("p", build::aliyun(8));
+    ASSERT_TRUE(reserve(pod, "old"));
+    EXPECT_EQ(held("old"), (Held{8, 0}));
+    state_.set_node(build::node("old", 2, gibibytes(16)));
+    EXPECT_EQ(held("old"), (Held{8, 0}));
+}
+
+// Goal: gpushare's plugin hands one card to one container: nothing else is placed where it runs.
+TEST_F(State, LegacyNodesTakeSingleShares) {
+    state_.set_node(build::legacy_node("old", 2, 16));
+    const auto two = reserve(build::pod("two", build::native(gibibytes(4), 2)), "old");
+    ASSERT_FALSE(two);
+    EXPECT_NE(two.error().text.find("gpushare's"), std::string::npos);
+    EXPECT_FALSE(reserve(build::pod("both", {build::container("a", {{"aliyun.com/gpu-mem", "1"}}),
+                                             build::container("b", {{"aliyun.com/gpu-mem", "1"}})}),
+                         "old"));
+    EXPECT_TRUE(reserve(build::pod("one", build::aliyun(4)), "old"));
+}
+
+// Goal: while an attempt is under way, or an earlier one may still land, the cards stay held,
+// whatever is said of the other attempts.
+TEST_F(State, EachAttemptCounts) {
+    const PodFacts pod = build::pod("p", build::aliyun(8));
+    const auto first = reserve(pod);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->attempt, (Attempt{pod.uid, 1}));
+    state_.confirm(first->attempt);  // its answer was lost
+    EXPECT_EQ(state_.unconfirmed().size(), 1U);
+    const auto second = reserve(pod);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->allocation, first->allocation);
+    EXPECT_EQ(second->attempt.number, 2);
+    EXPECT_TRUE(state_.unconfirmed().empty()) << "the second is under way";
+    EXPECT_EQ(reserve(pod).error().code, Code::conflict);
+    state_.release(first->attempt);
+    EXPECT_EQ(held(), (Held{8, 0})) << "said of an attempt that is not the last";
+    state_.refuse(second->attempt);
+    EXPECT_EQ(held(), (Held{8, 0})) << "the first may still land";
+    EXPECT_EQ(state_.unconfirmed().size(), 1U);
+    state_.release(second->attempt);
+    EXPECT_EQ(held(), (Held{0, 0}));
 }
 
 // Goal: more held than there is (an old scheduler's work, D-13) never looks like room.

@@ -16,9 +16,18 @@ namespace tessera {
 
 // How sure we are of a pod's hold on its cards.
 enum class Stage {
-    reserved,  // ours, in memory; the Binding is being written
-    bound,     // the Binding was answered or is in doubt; the watch has not shown it yet
+    reserved,  // ours, in memory; an attempt to write the Binding is under way
+    bound,     // the last attempt was answered or is in doubt; the watch has not shown it yet
     seen,      // the API server showed the pod with this allocation
+};
+
+// One attempt to write a pod's Binding. What is said of an attempt has no effect once there is a
+// later one.
+struct Attempt {
+    PodUid pod;
+    int number = 0;  // from 1
+
+    friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
 // A pod that holds shares on a node.
@@ -26,6 +35,8 @@ struct Tenant {
     PodUid uid;
     PodName name;
     Stage stage = Stage::reserved;
+    int attempt = 0;        // the last one's number; 0 when none was ours
+    bool in_doubt = false;  // an earlier attempt may still bind the pod
     Allocation allocation;
     std::vector<Hold> holds;
 
@@ -40,6 +51,10 @@ struct NodeView {
     std::vector<TenantPtr> tenants;  // ascending by pod name, then uid
     // Why nothing may be placed here although there may be room; empty when it may.
     std::string blocked;
+
+    [[nodiscard]] Offer offer() const {
+        return {cards, inventory.unit, inventory.source == InventorySource::legacy};
+    }
 };
 
 // A pod that asks for GPUs and is on no node yet.
@@ -52,10 +67,9 @@ struct PendingPod {
 // What placement reads of every node for every request, together and small; the rest is in
 // NodeView.
 struct PlacementRow {
-    std::span<const Card> cards;  // of the NodeView at the same position
-    Bytes largest_free;           // on one healthy card
-    Bytes spare;                  // free on all cards: among equal prices the fuller node is better
-    MemoryUnit unit = MemoryUnit::gib;
+    Offer offer;  // of the NodeView at the same position
+    CardSummary summary;
+    Bytes spare;        // free on all cards: among equal prices the fuller node is better
     bool open = false;  // has cards and is not blocked
 };
 

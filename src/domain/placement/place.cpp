@@ -9,19 +9,21 @@ namespace tessera {
 Placer::Placer(const PodRequest& request, const Policy& policy)
     : request_(request),
       policy_(policy),
-      only_memory_(request.size() == 1 && request.front().gpu.gpus == 1 &&
-                   request.front().gpu.cores.value == 0 &&
+      single_share_(request.size() == 1 && request.front().gpu.gpus == 1),
+      only_memory_(single_share_ && request.front().gpu.cores.value == 0 &&
                    request.front().gpu.memory.kind != MemoryAsk::Kind::whole_card) {}
 
 bool Placer::fits(const PlacementRow& row) {
     if (!row.open) return false;
-    if (!only_memory_) return try_node(row.cards, row.unit) != nullptr;
-    return bytes_of(request_.front().gpu.memory, row.unit, {}) <= row.largest_free;
+    if (!only_memory_) return try_node(row.offer) != nullptr;
+    return bytes_of(request_.front().gpu.memory, row.offer.unit, {}) <= row.summary.largest_free;
 }
 
-const Fit* Placer::try_node(std::span<const Card> cards, MemoryUnit unit) {
+const Fit* Placer::try_node(const Offer& offer) {
     fit_.cards.clear();
     fit_.price = 0;
+    if (offer.single_share && !single_share_) return nullptr;
+    const auto [cards, unit, single] = offer;
     if (only_memory_) {
         const Bytes ask = bytes_of(request_.front().gpu.memory, unit, {});
         const PricedCard best = policy_.cheapest(cards, ask);
@@ -101,43 +103,56 @@ const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
 
 }  // namespace
 
-Misfit Placer::explain(std::span<const Card> cards, MemoryUnit unit) const {
+const Misfit& Placer::explain(const PlacementRow& row) {
+    if (!only_memory_) return last_ = explain(row.offer);
+    const Alike alike{row.offer.cards.size(),         row.offer.unit,
+                      row.offer.single_share,         row.summary.largest.count,
+                      row.summary.largest_free.count, row.summary.unhealthy};
+    const auto [at, is_new] = explained_.try_emplace(alike);
+    if (is_new) at->second = explain(row.offer);
+    return at->second;
+}
+
+Misfit Placer::explain(const Offer& offer) const {
+    const auto [cards, unit, single] = offer;
     if (cards.empty()) return {true, "no GPU on this node"};
+    if (single && !single_share_) {
+        return {true,
+                "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one "
+                "card to one container, and the pod asks for more than that"};
+    }
     const GpuRequest& gpu = hardest(request_, unit);
-    Bytes largest;
-    Bytes largest_free;
-    int unhealthy = 0;
+    const CardSummary most = summary_of(cards);
     int large_enough = 0;
     int free_enough = 0;
     for (const Card& card : cards) {
         const Bytes ask = bytes_of(gpu.memory, unit, card.capacity);
-        unhealthy += card.healthy ? 0 : 1;
         large_enough += ask <= card.capacity ? 1 : 0;
         free_enough += card.healthy && ask <= card.free() ? 1 : 0;
-        largest = std::max(largest, card.capacity);
-        largest_free = std::max(largest_free, card.free());
     }
-    const std::string sick = unhealthy == 0 ? "" : fmt::format(", {} unhealthy", unhealthy);
+    const std::string sick =
+        most.unhealthy == 0 ? "" : fmt::format(", {} unhealthy", most.unhealthy);
+    const std::string of_cards = fmt::format("({} cards{})", cards.size(), sick);
     if (large_enough < gpu.gpus) {
         return {true,
                 fmt::format("Insufficient GPU Memory in one device: asked {}, the largest of {} "
                             "cards has {}, {} are large enough",
-                            asked(gpu, unit), cards.size(), to_string(largest), large_enough)};
+                            asked(gpu, unit), cards.size(), to_string(most.largest), large_enough)};
     }
     if (free_enough < gpu.gpus) {
         return {false,
                 fmt::format("Insufficient GPU Memory in one device: asked {}, largest free share "
-                            "on a card is {} ({} cards{})",
-                            asked(gpu, unit), to_string(largest_free), cards.size(), sick)};
+                            "on a card is {} {}",
+                            asked(gpu, unit), to_string(most.largest_free), of_cards)};
     }
     if (gpu.cores.value > 0) {
-        return {false, fmt::format("Insufficient GPU compute in one device: asked {} ({} cards{})",
-                                   asked(gpu, unit), cards.size(), sick)};
+        return {false, fmt::format("Insufficient GPU compute in one device: asked {} {}",
+                                   asked(gpu, unit), of_cards)};
     }
-    return {false, fmt::format("Insufficient GPU Memory for the pod's {} containers together: the "
-                               "largest asks {}, largest free share on a card is {} ({} cards{})",
-                               request_.size(), asked(gpu, unit), to_string(largest_free),
-                               cards.size(), sick)};
+    return {false,
+            fmt::format("Insufficient GPU Memory in one device for the pod's {} containers "
+                        "together: the largest asks {}, largest free share on a card is {} {}",
+                        request_.size(), asked(gpu, unit), to_string(most.largest_free), of_cards)};
 }
 
 std::vector<ContainerAllocation> containers_of(const PodRequest& request, const Fit& fit,

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "domain/allocation/allocation.hpp"
@@ -40,10 +41,12 @@ class Placer {
     bool fits(const PlacementRow& row);
 
     // The best fit on these cards, or nothing. The result is valid until the next call.
-    const Fit* try_node(std::span<const Card> cards, MemoryUnit unit);
+    const Fit* try_node(const Offer& offer);
 
-    // Why the last try_node of this node found nothing. Only for the node's message: slower.
-    [[nodiscard]] Misfit explain(std::span<const Card> cards, MemoryUnit unit) const;
+    // Why try_node finds nothing. Slower; the words are the same for nodes that are alike, and
+    // kept.
+    const Misfit& explain(const PlacementRow& row);
+    [[nodiscard]] Misfit explain(const Offer& offer) const;
 
   private:
     struct Own {  // of the pod being placed, per card
@@ -57,12 +60,18 @@ class Placer {
     bool place_share(const ContainerRequest& container, std::size_t first,
                      std::span<const Card> cards, MemoryUnit unit);
 
+    // What a Misfit of a pod that asks for one share of bytes depends on.
+    using Alike = std::tuple<std::size_t, MemoryUnit, bool, std::int64_t, std::int64_t, int>;
+
     const PodRequest& request_;
     const Policy& policy_;
+    const bool single_share_;
     // One share of bytes and nothing else is asked: the largest free share of a node decides.
     const bool only_memory_;
     std::vector<Own> own_;
     Fit fit_;
+    std::map<Alike, Misfit> explained_;
+    Misfit last_;
 };
 
 // The cards of `fit` as the allocation's containers. `gpus` and the cards given to try_node are

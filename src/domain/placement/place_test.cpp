@@ -29,15 +29,15 @@ std::vector<int> place(const std::vector<ContainerSpec>& containers, std::span<c
                        MemoryUnit unit = kGib) {
     const PodRequest request = build::request(containers);
     Placer placer(request, binpack_policy());
-    const Fit* fit = placer.try_node(on, unit);
+    const Fit* fit = placer.try_node({on, unit});
     return fit == nullptr ? std::vector<int>{} : fit->cards;
 }
 
 Misfit explain(const std::vector<ContainerSpec>& containers, std::span<const Card> on) {
     const PodRequest request = build::request(containers);
     Placer placer(request, binpack_policy());
-    EXPECT_EQ(placer.try_node(on, kGib), nullptr);
-    return placer.explain(on, kGib);
+    EXPECT_EQ(placer.try_node({on, kGib}), nullptr);
+    return placer.explain(Offer{on, kGib});
 }
 
 using Cards = std::vector<int>;
@@ -176,12 +176,12 @@ TEST(Place, PlacerForgetsTheLastNode) {
     Placer placer(request, binpack_policy());
     const auto full = cards(1, 4);
     const auto roomy = cards(1, 16);
-    ASSERT_NE(placer.try_node(roomy, kGib), nullptr);
-    const std::int64_t price = placer.try_node(roomy, kGib)->price;
-    EXPECT_EQ(placer.try_node(full, kGib), nullptr);
-    ASSERT_NE(placer.try_node(roomy, kGib), nullptr);
-    EXPECT_EQ(placer.try_node(roomy, kGib)->price, price);
-    EXPECT_EQ(placer.try_node(roomy, kGib)->cards, Cards{0});
+    ASSERT_NE(placer.try_node({roomy, kGib}), nullptr);
+    const std::int64_t price = placer.try_node({roomy, kGib})->price;
+    EXPECT_EQ(placer.try_node({full, kGib}), nullptr);
+    ASSERT_NE(placer.try_node({roomy, kGib}), nullptr);
+    EXPECT_EQ(placer.try_node({roomy, kGib})->price, price);
+    EXPECT_EQ(placer.try_node({roomy, kGib})->cards, Cards{0});
 }
 
 // Goal: the price orders nodes: the one with less room left is cheaper, and what the pod's own
@@ -191,8 +191,9 @@ TEST(Place, PriceOrdersNodes) {
     Placer placer(request, binpack_policy());
     auto used = cards(1, 16);
     used[0].held = gibibytes(8);
-    const std::int64_t empty_price = placer.try_node(cards(1, 16), kGib)->price;
-    const std::int64_t used_price = placer.try_node(used, kGib)->price;
+    const auto empty = cards(1, 16);
+    const std::int64_t empty_price = placer.try_node({empty, kGib})->price;
+    const std::int64_t used_price = placer.try_node({used, kGib})->price;
     EXPECT_LT(used_price, empty_price);
     EXPECT_EQ(used_price, 4 * kGiB);
 }
@@ -252,7 +253,8 @@ TEST(Explain, SaysWhyWithNumbers) {
          {container("a", {{kMem, "9"}}), container("b", {{kMem, "9"}})},
          {held(0)},
          false,
-         {"Insufficient GPU Memory", "2 containers together", "9Gi", "16Gi"}},
+         {"Insufficient GPU Memory", "in one device for the pod's 2 containers together", "9Gi",
+          "16Gi"}},
     };
     for (const Reason& c : cases) {
         const Misfit misfit = explain(c.containers, c.on);
@@ -346,9 +348,9 @@ RC_GTEST_PROP(PlaceProperty, AFitIsWithinEveryCard, ()) {
     const auto on = random_cards();
     const PodRequest request = build::request(random_containers());
     Placer placer(request, binpack_policy());
-    const Fit* fit = placer.try_node(on, kGib);
+    const Fit* fit = placer.try_node({on, kGib});
     if (fit == nullptr) {
-        RC_ASSERT(!placer.explain(on, kGib).reason.empty());
+        RC_ASSERT(!placer.explain(Offer{on, kGib}).reason.empty());
         return;
     }
     std::vector<Gpu> gpus;
@@ -393,11 +395,11 @@ RC_GTEST_PROP(PlaceProperty, NeverMeansNever, ()) {
     auto on = random_cards();
     const PodRequest request = build::request(random_containers());
     Placer placer(request, binpack_policy());
-    if (placer.try_node(on, kGib) != nullptr) return;
-    if (!placer.explain(on, kGib).never) return;
+    if (placer.try_node({on, kGib}) != nullptr) return;
+    if (!placer.explain(Offer{on, kGib}).never) return;
     for (Card& card : on)
         card = {.capacity = card.capacity};
-    RC_ASSERT(placer.try_node(on, kGib) == nullptr);
+    RC_ASSERT(placer.try_node({on, kGib}) == nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+#include "domain/cluster/node.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera {
+
+GpuUuid uuid_of_index(int index) {
+    return GpuUuid(fmt::format("index:{}", index));
+}
+
+const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid) {
+    const auto by_uuid = std::ranges::find(gpus, uuid, &Gpu::uuid);
+    if (by_uuid != gpus.end()) return &*by_uuid;
+    if (!uuid.str().starts_with("index:")) return nullptr;
+    const auto by_index = std::ranges::find(
+        gpus, uuid, [](const Gpu& gpu) { return uuid_of_index(gpu.index); });
+    return by_index == gpus.end() ? nullptr : &*by_index;
+}
+
+}  // namespace tessera
