@@ -29,8 +29,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Keeper keeper;
     SystemClock clock;
     Scheduler scheduler(kube, keeper, *policy, clock);
-    const Feed feed(kube, keeper, scheduler);
     SchedulerMetrics metrics;
+    const Feed feed(kube, keeper, scheduler, metrics);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced());
     HttpServer server(
         {

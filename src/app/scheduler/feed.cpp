@@ -31,10 +31,6 @@ void apply(ClusterState& state, const PodChanges& changes) {
     if (changes.all) state.keep_only_pods(*changes.all);
 }
 
-void on_trouble(const Error& error) {
-    log_event(Event::api_trouble, {{"reason", error.text}});
-}
-
 }  // namespace
 
 // Counted when the list is in the view, not before: until then a node would be "not found".
@@ -54,13 +50,18 @@ void Feed::take(Changes changes, bool& listed) {
     keeper_.post([shared](ClusterState& state) { apply(state, *shared); }, std::move(published));
 }
 
-Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler) : keeper_(keeper) {
-    threads_.emplace_back([this, &kube](const std::stop_token& stop) {
+Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler, SchedulerMetrics& metrics)
+    : keeper_(keeper) {
+    const auto on_trouble = [&metrics](const Error& error) {
+        metrics.count_api_trouble();
+        log_event(Event::api_trouble, {{"reason", error.text}});
+    };
+    threads_.emplace_back([this, &kube, on_trouble](const std::stop_token& stop) {
         bool listed = false;
         kube.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); },
                           on_trouble, stop);
     });
-    threads_.emplace_back([this, &kube](const std::stop_token& stop) {
+    threads_.emplace_back([this, &kube, on_trouble](const std::stop_token& stop) {
         bool listed = false;
         kube.follow_pods([&](PodChanges changes) { take(std::move(changes), listed); }, on_trouble,
                          stop);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/scheduler/keeper.hpp"
+#include "app/scheduler/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "ports/kube_api.hpp"
 
@@ -16,7 +17,7 @@ namespace tessera {
 class Feed {
   public:
     // Starts three threads, which end when the feed is destroyed. All references outlive it.
-    Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler);
+    Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler, SchedulerMetrics& metrics);
 
     // True once the first list of nodes and that of pods are in the view.
     [[nodiscard]] const std::atomic<bool>& synced() const { return progress_->synced; }

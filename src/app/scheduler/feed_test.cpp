@@ -47,6 +47,7 @@ class FeedTest : public ::testing::Test {
     FakeKubeApi kube_;
     Keeper keeper_;
     FakeClock clock_;
+    SchedulerMetrics metrics_;
     Scheduler scheduler_{kube_, keeper_, binpack_policy(), clock_};
 };
 
@@ -55,7 +56,7 @@ TEST_F(FeedTest, RebuildsFromTheApi) {
     kube_.put_node(build::node("n1", 2, gibibytes(16)));
     kube_.put_pod(bound_pod("running", "n1", 5));
     kube_.put_pod(build::pod("waiting", build::aliyun(3)));
-    const Feed feed(kube_, keeper_, scheduler_);
+    const Feed feed(kube_, keeper_, scheduler_, metrics_);
     EXPECT_TRUE(until_held("n1", {gibibytes(5), {}}));
     EXPECT_TRUE(until([](ClusterState& state) { return state.pending_count() == 1; }));
     EXPECT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
@@ -63,7 +64,7 @@ TEST_F(FeedTest, RebuildsFromTheApi) {
 
 // Goal: what happens afterwards reaches the view: pods and nodes that come, change and go.
 TEST_F(FeedTest, FollowsChanges) {
-    const Feed feed(kube_, keeper_, scheduler_);
+    const Feed feed(kube_, keeper_, scheduler_, metrics_);
     kube_.put_node(build::node("n1", 1, gibibytes(16)));
     kube_.put_pod(bound_pod("p", "n1", 5));
     EXPECT_TRUE(until_held("n1", {gibibytes(5)}));
@@ -84,7 +85,7 @@ TEST_F(FeedTest, WatchConfirmsOurBinding) {
     kube_.put_node(build::node("n1", 1, gibibytes(16)));
     const PodFacts pod = build::pod("p", build::aliyun(4));
     kube_.put_pod(pod);
-    const Feed feed(kube_, keeper_, scheduler_);
+    const Feed feed(kube_, keeper_, scheduler_, metrics_);
     ASSERT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
     ASSERT_TRUE(scheduler_.bind({pod.name, pod.uid, NodeName("n1")}));
     EXPECT_TRUE(until([&](ClusterState& state) {
@@ -138,7 +139,7 @@ class ScriptedApi final : public KubeApi {
 TEST_F(FeedTest, NodeMadeAgainAndListsMissing) {
     ScriptedApi api(
         {.present = {build::node("n1", 1, gibibytes(16))}, .removed = {NodeName("n1")}, .all = {}});
-    const Feed feed(api, keeper_, scheduler_);
+    const Feed feed(api, keeper_, scheduler_, metrics_);
     EXPECT_TRUE(until([](ClusterState& state) { return state.view()->find("n1") != nullptr; }));
     EXPECT_FALSE(feed.synced());
     api.let_pods();

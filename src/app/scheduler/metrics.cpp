@@ -23,8 +23,8 @@ prom::Family<prom::Histogram>& histogram(prom::Registry& registry, const char* n
 }
 
 const prom::Histogram::BucketBoundaries& buckets() {
-    static const prom::Histogram::BucketBoundaries bounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025,
-                                                             0.005,  0.01,    0.05,   0.25,  1};
+    static const prom::Histogram::BucketBoundaries bounds = {
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15};
     return bounds;
 }
 
@@ -38,6 +38,8 @@ class SchedulerMetrics::Impl {
         if (failed) verb_errors_.Add(labels).Increment();
     }
 
+    void count_api_trouble() { api_trouble_.Add({}).Increment(); }
+
     std::string expose(const ClusterView& view, std::size_t pending, bool is_synced) {
         // Gauges of the view live for one exposition: a card that is gone must not be shown for
         // ever.
@@ -50,6 +52,7 @@ class SchedulerMetrics::Impl {
 #undef METRIC_gauge
 #undef METRIC_counter
 #undef METRIC_histogram
+        int over = 0;
         for (const auto& node : view.nodes()) {
             for (std::size_t i = 0; i < node->cards.size(); ++i) {
                 const Gpu& gpu = node->inventory.gpus[i];
@@ -59,8 +62,11 @@ class SchedulerMetrics::Impl {
                 card_capacity.Add(labels).Set(static_cast<double>(node->cards[i].capacity.count));
                 card_held.Add(labels).Set(static_cast<double>(node->cards[i].held.count));
                 card_healthy.Add(labels).Set(node->cards[i].healthy ? 1 : 0);
+                over += node->cards[i].held > node->cards[i].capacity ? 1 : 0;
             }
         }
+        overcommitted.Add({}).Set(over);
+        unseen.Add({}).Set(static_cast<double>(view.unseen_count()));
         pending_pods.Add({}).Set(static_cast<double>(pending));
         synced.Add({}).Set(is_synced ? 1 : 0);
         auto families = registry_.Collect();
@@ -88,6 +94,10 @@ SchedulerMetrics::~SchedulerMetrics() = default;
 
 void SchedulerMetrics::observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
     impl_->observe(verb, took, failed);
+}
+
+void SchedulerMetrics::count_api_trouble() {
+    impl_->count_api_trouble();
 }
 
 std::string SchedulerMetrics::expose(const ClusterView& view, std::size_t pending_pods,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "base/log.hpp"
 #include "wire/binding_annotations.hpp"
@@ -33,14 +34,19 @@ std::string cards_of(const Allocation& allocation) {
     return fmt::format("{}", fmt::join(uuids, ","));
 }
 
-// The rows of the nodes that are asked about. Looked up together, so that the cards of one node are
-// on their way from memory while another is weighed.
-std::vector<std::uint32_t> positions_of(const ClusterView& view, const ExtenderArgs& args) {
-    std::vector<std::uint32_t> positions(args.names.size());
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        positions[i] = view.position(args.names[i]);
+// The nodes of a request lie anywhere: the row of a later one, and the cards of one that comes
+// sooner, are on their way while this one is weighed (extender_bench).
+void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positions, std::size_t i) {
+    constexpr std::size_t kRowsAhead = 16;
+    constexpr std::size_t kCardsAhead = 8;
+    const auto row_at = [&](std::size_t at) -> const PlacementRow* {
+        if (at >= positions.size() || positions[at] == NameIndex::kNone) return nullptr;
+        return &view.rows()[positions[at]];
+    };
+    if (const PlacementRow* row = row_at(i + kRowsAhead)) __builtin_prefetch(row);
+    if (const PlacementRow* row = row_at(i + kCardsAhead)) {
+        __builtin_prefetch(view.free_of(*row).data());
     }
-    return positions;
 }
 
 // Why the pod cannot go to args.names[i], in the list that the scheduler wants it in.
@@ -56,7 +62,7 @@ void explain(Placer& placer, const ClusterView& view, std::uint32_t position,
         (misfit.never ? answer.unresolvable : answer.failed).push_back({i, misfit.reason});
         return;
     }
-    const std::string& blocked = view.nodes()[position]->blocked;
+    const std::string& blocked = row.node->blocked;
     if (!blocked.empty()) {
         answer.failed.push_back({i, blocked});
     } else {
@@ -85,7 +91,7 @@ FilterAnswer fitting_nodes(const ClusterView& view, const ExtenderArgs& args,
     FilterAnswer answer;
     answer.fitting.reserve(args.names.size());
     Placer placer(request, policy);
-    const auto positions = positions_of(view, args);
+    const auto positions = view.positions(args.names);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const bool known = positions[i] != NameIndex::kNone;
         if (known && placer.fits(view.rows()[positions[i]])) {
@@ -125,7 +131,6 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
     // The policy's, then the node's spare memory.
     using Price = std::pair<std::int64_t, std::int64_t>;
     constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
-    constexpr std::size_t kAhead = 8;
     std::vector<int> scores(args.names.size(), 0);
     const auto request = parse_pod_request(args.pod.containers);
     if (!request || request->empty()) return scores;
@@ -135,34 +140,27 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
         if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
         return scores;
     }
-    const auto& rows = view->rows();
     Placer placer(*request, policy_);
     std::vector<Price> prices(args.names.size(), kNoFit);
     Price cheapest = kNoFit;
     std::int64_t dearest = std::numeric_limits<std::int64_t>::min();
-    const auto positions = positions_of(*view, args);
+    const auto positions = view->positions(args.names);
     for (std::size_t i = 0; i < positions.size(); ++i) {
-        if (i + kAhead < positions.size() && positions[i + kAhead] != NameIndex::kNone) {
-            __builtin_prefetch(rows[positions[i + kAhead]].offer.cards.data());
-        }
-        if (positions[i] == NameIndex::kNone || !rows[positions[i]].open) continue;
-        const Fit* fit = placer.try_node(rows[positions[i]].offer);
-        if (fit == nullptr) continue;
-        prices[i] = {fit->price, rows[positions[i]].spare.count};
+        fetch_ahead(*view, positions, i);
+        if (positions[i] == NameIndex::kNone) continue;
+        const PlacementRow& row = view->rows()[positions[i]];
+        const auto price = placer.price(row, view->free_of(row));
+        if (!price) continue;
+        prices[i] = {*price, row.spare.count};
         cheapest = std::min(cheapest, prices[i]);
-        dearest = std::max(dearest, fit->price);
+        dearest = std::max(dearest, *price);
     }
+    const auto span = static_cast<double>(std::max<std::int64_t>(dearest - cheapest.first, 1));
     for (std::size_t i = 0; i < prices.size(); ++i) {
         if (prices[i] == kNoFit) continue;
-        if (prices[i] == cheapest) {
-            scores[i] = kBestScore;
-        } else if (dearest > cheapest.first) {
-            const auto span = static_cast<double>(dearest - cheapest.first);
-            const auto below = static_cast<double>(dearest - prices[i].first);
-            scores[i] = static_cast<int>(kSecondScore * below / span);
-        } else {
-            scores[i] = kSecondScore;
-        }
+        const auto above = static_cast<double>(prices[i].first - cheapest.first);
+        const double score = kSecondScore * (1 - above / span);
+        scores[i] = prices[i] == cheapest ? kBestScore : static_cast<int>(score);
     }
     return scores;
 }

@@ -1,10 +1,11 @@
-// Node name → position, made once per set of nodes and then read by every request: a flat table
-// with the whole hash beside the position, so that a lookup touches two cache lines
-// (extender_bench).
+// Node name → position, made once per set of nodes and then read by every request. Everything lies
+// flat and close together, and a whole request is looked up at once, so that the waits for memory
+// overlap (extender_bench).
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,43 +17,81 @@ class NameIndex {
     static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
     // Positions are those of `names`, which are distinct.
-    explicit NameIndex(std::vector<std::string> names) : names_(std::move(names)) {
+    explicit NameIndex(std::span<const std::string> names) {
         std::size_t size = 16;
-        while (size < names_.size() * 2)
+        while (size < names.size() * 2)
             size *= 2;
         slots_.resize(size);
-        for (std::uint32_t i = 0; i < names_.size(); ++i) {
-            const std::uint64_t hash = hash_of(names_[i]);
-            std::size_t at = hash & (size - 1);
+        for (std::uint32_t i = 0; i < names.size(); ++i) {
+            begins_.push_back(static_cast<std::uint32_t>(text_.size()));
+            text_ += names[i];
+            const std::uint64_t hash = hash_of(names[i]);
+            std::size_t at = slot_of(hash);
             while (slots_[at].position != kNone)
-                at = (at + 1) & (size - 1);
-            slots_[at] = {hash, i};
+                at = next(at);
+            slots_[at] = {tag_of(hash), i};
         }
+        begins_.push_back(static_cast<std::uint32_t>(text_.size()));
     }
 
     // kNone when the name is unknown.
     [[nodiscard]] std::uint32_t find(std::string_view name) const {
         const std::uint64_t hash = hash_of(name);
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t at = hash & mask; slots_[at].position != kNone; at = (at + 1) & mask) {
+        for (std::size_t at = slot_of(hash); slots_[at].position != kNone; at = next(at)) {
             const Slot& slot = slots_[at];
-            if (slot.hash == hash && names_[slot.position] == name) return slot.position;
+            if (slot.tag == tag_of(hash) && name_at(slot.position) == name) return slot.position;
         }
         return kNone;
     }
 
+    // As find(), for each name: a pass for the slots, then one for the names that they lead to.
+    [[nodiscard]] std::vector<std::uint32_t> find_all(
+        std::span<const std::string_view> names) const {
+        std::vector<std::uint64_t> hashes(names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            hashes[i] = hash_of(names[i]);
+            __builtin_prefetch(&slots_[slot_of(hashes[i])]);
+        }
+        std::vector<std::uint32_t> positions(names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const Slot& slot = slots_[slot_of(hashes[i])];
+            positions[i] = slot.position;
+            if (slot.position != kNone) __builtin_prefetch(name_at(slot.position).data());
+        }
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (positions[i] != kNone && name_at(positions[i]) != names[i]) {
+                positions[i] = find(names[i]);
+            }
+        }
+        return positions;
+    }
+
   private:
     struct Slot {
-        std::uint64_t hash = 0;
+        std::uint32_t tag = 0;  // of the hash: the bits that did not choose the slot
         std::uint32_t position = kNone;
     };
 
     static std::uint64_t hash_of(std::string_view name) {
         return std::hash<std::string_view>{}(name);
     }
+    static std::uint32_t tag_of(std::uint64_t hash) {
+        return static_cast<std::uint32_t>(hash >> 32);
+    }
 
-    std::vector<std::string> names_;
-    std::vector<Slot> slots_;  // a power of two, at most half full
+    [[nodiscard]] std::size_t slot_of(std::uint64_t hash) const {
+        return hash & (slots_.size() - 1);
+    }
+    [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+
+    [[nodiscard]] std::string_view name_at(std::uint32_t position) const {
+        const std::uint32_t begin = begins_[position];
+        return std::string_view(text_).substr(begin, begins_[position + 1] - begin);
+    }
+
+    std::string text_;                   // all names, one after the other
+    std::vector<std::uint32_t> begins_;  // in text_, and its end
+    std::vector<Slot> slots_;            // a power of two, at most half full
 };
 
 }  // namespace tessera

@@ -12,8 +12,8 @@ const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid) {
     const auto by_uuid = std::ranges::find(gpus, uuid, &Gpu::uuid);
     if (by_uuid != gpus.end()) return &*by_uuid;
     if (!uuid.str().starts_with("index:")) return nullptr;
-    const auto by_index = std::ranges::find(
-        gpus, uuid, [](const Gpu& gpu) { return uuid_of_index(gpu.index); });
+    const auto by_index =
+        std::ranges::find(gpus, uuid, [](const Gpu& gpu) { return uuid_of_index(gpu.index); });
     return by_index == gpus.end() ? nullptr : &*by_index;
 }
 

@@ -64,27 +64,11 @@ struct Card {
 // A node's cards as placement is offered them.
 struct Offer {
     std::span<const Card> cards;
+    std::span<const Bytes> free;  // parallel: Card::free() of each
     MemoryUnit unit = MemoryUnit::gib;
     // The node's own plugin hands one card to one container, and knows no more (gpushare's).
     bool single_share = false;
 };
-
-// What the cards of a node have at most.
-struct CardSummary {
-    Bytes largest;       // capacity
-    Bytes largest_free;  // on a healthy card
-    int unhealthy = 0;
-};
-
-inline CardSummary summary_of(std::span<const Card> cards) {
-    CardSummary out;
-    for (const Card& card : cards) {
-        out.largest = std::max(out.largest, card.capacity);
-        out.largest_free = std::max(out.largest_free, card.free());
-        out.unhealthy += card.healthy ? 0 : 1;
-    }
-    return out;
-}
 
 // The card that a share names; null when it is not on the node. Shares that were given while
 // gpushare's plugin ran there name the card by its index (InventorySource::legacy).

@@ -289,7 +289,8 @@ Allocation ClusterState::from_legacy(const PodFacts& pod, const NodeState& node)
 }
 
 NodeView ClusterState::build(const NodeState& node) const {
-    NodeView out{.inventory = node.inventory, .cards = {}, .tenants = {}, .blocked = {}};
+    NodeView out{
+        .inventory = node.inventory, .cards = {}, .free = {}, .tenants = {}, .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {
         out.cards.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy});
     }
@@ -306,6 +307,8 @@ NodeView ClusterState::build(const NodeState& node) const {
         }
         out.tenants.push_back(tenant);
     }
+    for (const Card& card : out.cards)
+        out.free.push_back(card.free());
     std::ranges::sort(out.tenants, {},
                       [](const TenantPtr& t) { return std::tie(t->name, t->uid); });
     if (!node.inventory.fault.empty()) {
@@ -316,47 +319,60 @@ NodeView ClusterState::build(const NodeState& node) const {
     return out;
 }
 
-void ClusterState::publish(std::size_t position, const NodeState& node) {
-    auto built = std::make_shared<const NodeView>(build(node));
-    PlacementRow row{.offer = built->offer(), .summary = summary_of(built->cards)};
-    row.open = built->blocked.empty() && !built->cards.empty();
-    for (const Card& card : built->cards)
-        row.spare += card.free();
-    published_nodes_[position] = std::move(built);
-    published_rows_[position] = row;
+bool ClusterState::publish(std::size_t position, std::shared_ptr<const NodeView> node) {
+    PlacementRow& row = published_rows_[position];
+    if (row.cards != node->free.size()) return false;
+    row.node = node.get();
+    row.unit = node->inventory.unit;
+    row.open = node->blocked.empty() && !node->cards.empty();
+    row.largest_free = row.spare = {};
+    for (const Bytes free : node->free) {
+        row.largest_free = std::max(row.largest_free, free);
+        row.spare += free;
+    }
+    std::ranges::copy(node->free, published_free_.begin() + row.first_card);
+    published_nodes_[position] = std::move(node);
+    return true;
 }
 
 void ClusterState::publish_all() {
     std::vector<std::string> names;
-    std::vector<const NodeState*> known;
+    published_nodes_.clear();
+    published_rows_.clear();
+    published_free_.clear();
     for (const auto& [name, node] : nodes_) {
         if (!node.known) continue;
         names.push_back(name.str());
-        known.push_back(&node);
+        auto built = std::make_shared<const NodeView>(build(node));
+        const std::size_t cards = built->cards.size();
+        published_nodes_.emplace_back();
+        published_rows_.push_back({.first_card = static_cast<std::uint32_t>(published_free_.size()),
+                                   .cards = static_cast<std::uint32_t>(cards)});
+        published_free_.resize(published_free_.size() + cards);
+        publish(names.size() - 1, std::move(built));
     }
-    published_nodes_.assign(known.size(), nullptr);
-    published_rows_.assign(known.size(), {});
-    for (std::size_t i = 0; i < known.size(); ++i)
-        publish(i, *known[i]);
-    index_ = std::make_shared<const NameIndex>(std::move(names));
+    index_ = std::make_shared<const NameIndex>(names);
+}
+
+// Publishes the nodes that changed; false when that cannot be done for them alone.
+bool ClusterState::publish_dirty() {
+    for (const NodeName& name : dirty_) {
+        const std::uint32_t at = index_->find(name.str());
+        if (at == NameIndex::kNone) continue;
+        if (!publish(at, std::make_shared<const NodeView>(build(nodes_.at(name))))) return false;
+    }
+    return true;
 }
 
 std::shared_ptr<const ClusterView> ClusterState::view() {
     if (dirty_.empty() && !names_changed_) return view_;
-    if (names_changed_) {
-        publish_all();
-    } else {
-        for (const NodeName& name : dirty_) {
-            const std::uint32_t at = index_->find(name.str());
-            if (at != NameIndex::kNone) publish(at, nodes_.at(name));
-        }
-    }
+    if (names_changed_ || !publish_dirty()) publish_all();
     if (unseen_changed_) published_unseen_ = std::make_shared<const UnseenTenants>(unseen_);
     names_changed_ = false;
     unseen_changed_ = false;
     dirty_.clear();
-    view_ = std::make_shared<const ClusterView>(published_nodes_, published_rows_, index_,
-                                                published_unseen_);
+    view_ = std::make_shared<const ClusterView>(published_nodes_, published_rows_, published_free_,
+                                                index_, published_unseen_);
     return view_;
 }
 

@@ -7,8 +7,8 @@
 //     and neither does another text in its annotation, which its owner may write.
 //  2. `reserve` never takes a card over its capacity.
 //  3. Everything but reservations can be rebuilt from the API server. A Binding that was on its way
-//     when the controller died is seen when it lands, and cards that it takes over their capacity
-//     are counted as such (PlacementRow::overcommitted).
+//     when the controller died is seen when it lands; a card that it takes over its capacity is
+//     shown as such (metric tessera_gpu_overcommitted), and has no room.
 #pragma once
 
 #include <map>
@@ -92,7 +92,9 @@ class ClusterState {
     void refresh(const NodeName& name);
     [[nodiscard]] NodeView build(const NodeState& node) const;
     void publish_all();
-    void publish(std::size_t position, const NodeState& node);
+    bool publish_dirty();
+    // False when the node has another number of cards than before: then all are published anew.
+    bool publish(std::size_t position, std::shared_ptr<const NodeView> node);
     [[nodiscard]] Allocation from_legacy(const PodFacts& pod, const NodeState& node) const;
 
     std::map<NodeName, NodeState> nodes_;
@@ -107,6 +109,7 @@ class ClusterState {
     bool names_changed_ = true;
     std::vector<ClusterView::NodePtr> published_nodes_;
     std::vector<PlacementRow> published_rows_;  // parallel
+    std::vector<Bytes> published_free_;         // of all cards
     std::shared_ptr<const NameIndex> index_;
     std::shared_ptr<const UnseenTenants> published_unseen_;
     std::shared_ptr<const ClusterView> view_ = std::make_shared<ClusterView>();

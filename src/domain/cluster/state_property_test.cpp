@@ -186,8 +186,8 @@ class Model {
         const Tenant& tenant = *in_doubt[number % in_doubt.size()];
         const auto at = api_.pods.find(tenant.uid);
         if (at == api_.pods.end() || at->second.finished) return;
-        const auto made = state_.reserve(tenant.uid, tenant.name, tenant.allocation.node, {},
-                                         binpack_policy());
+        const auto made =
+            state_.reserve(tenant.uid, tenant.name, tenant.allocation.node, {}, binpack_policy());
         if (made && made->kind == Reservation::Kind::write) {
             under_way_.push_back({at->second, made->allocation, made->attempt});
         }
@@ -370,10 +370,15 @@ RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
         const auto made =
             state.reserve(pod.uid, pod.name, NodeName("n"), request, binpack_policy());
         RC_ASSERT((fit != nullptr) == made.has_value());
-        RC_ASSERT(placer.fits(view->rows()[view->position("n")]) == made.has_value());
+        const PlacementRow& row = view->rows()[view->position("n")];
+        RC_ASSERT(placer.fits(row) == made.has_value());
+        const auto price = placer.price(row, view->free_of(row));
+        RC_ASSERT(price.has_value() == made.has_value());
         if (fit == nullptr) {
             RC_ASSERT(made.error().text == placer.explain(now->offer()).reason);
         } else {
+            fit = placer.try_node(now->offer());
+            RC_ASSERT(*price == fit->price);
             RC_ASSERT(made->allocation.containers ==
                       containers_of(request, *fit, now->inventory.gpus, now->inventory.unit));
         }

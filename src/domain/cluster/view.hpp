@@ -48,12 +48,13 @@ using TenantPtr = std::shared_ptr<const Tenant>;
 struct NodeView {
     NodeInventory inventory;
     std::vector<Card> cards;         // parallel to inventory.gpus
+    std::vector<Bytes> free;         // of each card; 0 when it is not in use
     std::vector<TenantPtr> tenants;  // ascending by pod name, then uid
     // Why nothing may be placed here although there may be room; empty when it may.
     std::string blocked;
 
     [[nodiscard]] Offer offer() const {
-        return {cards, inventory.unit, inventory.source == InventorySource::legacy};
+        return {cards, free, inventory.unit, inventory.source == InventorySource::legacy};
     }
 };
 
@@ -64,12 +65,16 @@ struct PendingPod {
     Result<PodRequest> request;
 };
 
-// What placement reads of every node for every request, together and small; the rest is in
-// NodeView.
+// What placement reads of every node for every request. The rows of all nodes lie in one piece, and
+// so does what their cards have free: the nodes themselves are all over the memory, and fetching
+// them is most of what a request would cost (extender_bench).
 struct PlacementRow {
-    Offer offer;  // of the NodeView at the same position
-    CardSummary summary;
-    Bytes spare;        // free on all cards: among equal prices the fuller node is better
+    const NodeView* node = nullptr;  // at the same position
+    std::uint32_t first_card = 0;    // in ClusterView's list of all cards
+    std::uint32_t cards = 0;
+    Bytes largest_free;
+    Bytes spare;  // free on all cards: among equal prices the fuller node is better
+    MemoryUnit unit = MemoryUnit::gib;
     bool open = false;  // has cards and is not blocked
 };
 
@@ -81,17 +86,23 @@ class ClusterView {
     using NodePtr = std::shared_ptr<const NodeView>;
 
     ClusterView() = default;
-    // `rows` and the positions in `index` are parallel to `nodes`.
-    ClusterView(std::vector<NodePtr> nodes, std::vector<PlacementRow> rows,
+    // `rows` and the positions in `index` are parallel to `nodes`; `free` is of all their cards.
+    ClusterView(std::vector<NodePtr> nodes, std::vector<PlacementRow> rows, std::vector<Bytes> free,
                 std::shared_ptr<const NameIndex> index, std::shared_ptr<const UnseenTenants> unseen)
         : nodes_(std::move(nodes)),
           rows_(std::move(rows)),
+          free_(std::move(free)),
           index_(std::move(index)),
           unseen_(std::move(unseen)) {}
 
     // NameIndex::kNone when the node is unknown.
     [[nodiscard]] std::uint32_t position(std::string_view name) const {
         return index_ ? index_->find(name) : NameIndex::kNone;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> positions(
+        std::span<const std::string_view> names) const {
+        if (index_) return index_->find_all(names);
+        return std::vector<std::uint32_t>(names.size(), NameIndex::kNone);
     }
     // Null when the node is unknown. The pointer lives as long as this view.
     [[nodiscard]] const NodeView* find(std::string_view name) const {
@@ -106,13 +117,20 @@ class ClusterView {
         return at == unseen_->end() ? nullptr : at->second.get();
     }
 
+    [[nodiscard]] std::size_t unseen_count() const { return unseen_ ? unseen_->size() : 0; }
+
     // Ascending by name.
     [[nodiscard]] const std::vector<NodePtr>& nodes() const { return nodes_; }
     [[nodiscard]] const std::vector<PlacementRow>& rows() const { return rows_; }
+    // NodeView::free of the row's node.
+    [[nodiscard]] std::span<const Bytes> free_of(const PlacementRow& row) const {
+        return std::span(free_).subspan(row.first_card, row.cards);
+    }
 
   private:
     std::vector<NodePtr> nodes_;
     std::vector<PlacementRow> rows_;
+    std::vector<Bytes> free_;
     std::shared_ptr<const NameIndex> index_;
     std::shared_ptr<const UnseenTenants> unseen_;
 };

@@ -15,28 +15,38 @@ Placer::Placer(const PodRequest& request, const Policy& policy)
 
 bool Placer::fits(const PlacementRow& row) {
     if (!row.open) return false;
-    if (!only_memory_) return try_node(row.offer) != nullptr;
-    return bytes_of(request_.front().gpu.memory, row.offer.unit, {}) <= row.summary.largest_free;
+    if (!only_memory_) return try_node(row.node->offer()) != nullptr;
+    return bytes_of(request_.front().gpu.memory, row.unit, {}) <= row.largest_free;
+}
+
+std::optional<std::int64_t> Placer::price(const PlacementRow& row, std::span<const Bytes> free) {
+    if (!row.open) return std::nullopt;
+    if (!only_memory_) {
+        const Fit* fit = try_node(row.node->offer());
+        return fit == nullptr ? std::nullopt : std::optional(fit->price);
+    }
+    const Bytes ask = bytes_of(request_.front().gpu.memory, row.unit, {});
+    const PricedCard best = policy_.cheapest(free, ask);
+    return best.card < 0 ? std::nullopt : std::optional(best.price);
 }
 
 const Fit* Placer::try_node(const Offer& offer) {
     fit_.cards.clear();
     fit_.price = 0;
     if (offer.single_share && !single_share_) return nullptr;
-    const auto [cards, unit, single] = offer;
     if (only_memory_) {
-        const Bytes ask = bytes_of(request_.front().gpu.memory, unit, {});
-        const PricedCard best = policy_.cheapest(cards, ask);
+        const PricedCard best =
+            policy_.cheapest(offer.free, bytes_of(request_.front().gpu.memory, offer.unit, {}));
         if (best.card < 0) return nullptr;
         fit_.cards.push_back(best.card);
         fit_.price = best.price;
         return &fit_;
     }
-    own_.assign(cards.size(), Own{});
+    own_.assign(offer.cards.size(), Own{});
     for (const ContainerRequest& container : request_) {
         const std::size_t first = fit_.cards.size();
         for (int i = 0; i < container.gpu.gpus; ++i) {
-            if (!place_share(container, first, cards, unit)) return nullptr;
+            if (!place_share(container, first, offer)) return nullptr;
         }
     }
     return &fit_;
@@ -54,16 +64,15 @@ Placer::Own Placer::with_share(const Own& own, const ContainerRequest& container
 }
 
 // One more card for `container`, whose cards so far stand in fit_.cards from `first` on.
-bool Placer::place_share(const ContainerRequest& container, std::size_t first,
-                         std::span<const Card> cards, MemoryUnit unit) {
+bool Placer::place_share(const ContainerRequest& container, std::size_t first, const Offer& offer) {
     const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
     int best = -1;
     std::int64_t best_price = 0;
     Own best_own;
-    for (std::size_t i = 0; i < cards.size(); ++i) {
-        const Card& card = cards[i];
-        const Bytes ask = bytes_of(container.gpu.memory, unit, card.capacity);
+    for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+        const Card& card = offer.cards[i];
+        const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
         const Own after = with_share(own_[i], container, ask);
         if (!card.healthy || after.peak > card.free()) continue;
         if ((card.cores_held + after.cores_peak).value > 100) continue;
@@ -101,20 +110,38 @@ const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
     return std::ranges::max_element(request, {}, need)->gpu;
 }
 
+// What one card of a node has at most.
+struct Most {
+    Bytes capacity;
+    Bytes free;
+    int unhealthy = 0;  // all cards
+};
+
+Most most_of(std::span<const Card> cards) {
+    Most out;
+    for (const Card& card : cards) {
+        out.capacity = std::max(out.capacity, card.capacity);
+        out.free = std::max(out.free, card.free());
+        out.unhealthy += card.healthy ? 0 : 1;
+    }
+    return out;
+}
+
 }  // namespace
 
 const Misfit& Placer::explain(const PlacementRow& row) {
-    if (!only_memory_) return last_ = explain(row.offer);
-    const Alike alike{row.offer.cards.size(),         row.offer.unit,
-                      row.offer.single_share,         row.summary.largest.count,
-                      row.summary.largest_free.count, row.summary.unhealthy};
+    const Offer offer = row.node->offer();
+    if (!only_memory_) return last_ = explain(offer);
+    const Most most = most_of(offer.cards);
+    const Alike alike{offer.cards.size(), offer.unit, most.capacity.count, most.free.count,
+                      most.unhealthy};
     const auto [at, is_new] = explained_.try_emplace(alike);
-    if (is_new) at->second = explain(row.offer);
+    if (is_new) at->second = explain(offer);
     return at->second;
 }
 
 Misfit Placer::explain(const Offer& offer) const {
-    const auto [cards, unit, single] = offer;
+    const auto& [cards, free, unit, single] = offer;
     if (cards.empty()) return {true, "no GPU on this node"};
     if (single && !single_share_) {
         return {true,
@@ -122,7 +149,7 @@ Misfit Placer::explain(const Offer& offer) const {
                 "card to one container, and the pod asks for more than that"};
     }
     const GpuRequest& gpu = hardest(request_, unit);
-    const CardSummary most = summary_of(cards);
+    const Most most = most_of(cards);
     int large_enough = 0;
     int free_enough = 0;
     for (const Card& card : cards) {
@@ -134,16 +161,16 @@ Misfit Placer::explain(const Offer& offer) const {
         most.unhealthy == 0 ? "" : fmt::format(", {} unhealthy", most.unhealthy);
     const std::string of_cards = fmt::format("({} cards{})", cards.size(), sick);
     if (large_enough < gpu.gpus) {
-        return {true,
-                fmt::format("Insufficient GPU Memory in one device: asked {}, the largest of {} "
-                            "cards has {}, {} are large enough",
-                            asked(gpu, unit), cards.size(), to_string(most.largest), large_enough)};
+        return {true, fmt::format(
+                          "Insufficient GPU Memory in one device: asked {}, the largest of {} "
+                          "cards has {}, {} are large enough",
+                          asked(gpu, unit), cards.size(), to_string(most.capacity), large_enough)};
     }
     if (free_enough < gpu.gpus) {
         return {false,
                 fmt::format("Insufficient GPU Memory in one device: asked {}, largest free share "
                             "on a card is {} {}",
-                            asked(gpu, unit), to_string(most.largest_free), of_cards)};
+                            asked(gpu, unit), to_string(most.free), of_cards)};
     }
     if (gpu.cores.value > 0) {
         return {false, fmt::format("Insufficient GPU compute in one device: asked {} {}",
@@ -152,7 +179,7 @@ Misfit Placer::explain(const Offer& offer) const {
     return {false,
             fmt::format("Insufficient GPU Memory in one device for the pod's {} containers "
                         "together: the largest asks {}, largest free share on a card is {} {}",
-                        request_.size(), asked(gpu, unit), to_string(most.largest_free), of_cards)};
+                        request_.size(), asked(gpu, unit), to_string(most.free), of_cards)};
 }
 
 std::vector<ContainerAllocation> containers_of(const PodRequest& request, const Fit& fit,

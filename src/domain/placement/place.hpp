@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -37,8 +38,10 @@ class Placer {
   public:
     Placer(const PodRequest& request, const Policy& policy);
 
-    // Whether try_node would find a fit. Answered from the row alone where that is enough.
+    // Whether try_node would find a fit, and its price; nothing where the node is not open.
+    // Answered from the row alone where that is enough.
     bool fits(const PlacementRow& row);
+    std::optional<std::int64_t> price(const PlacementRow& row, std::span<const Bytes> free);
 
     // The best fit on these cards, or nothing. The result is valid until the next call.
     const Fit* try_node(const Offer& offer);
@@ -57,11 +60,10 @@ class Placer {
     };
 
     static Own with_share(const Own& own, const ContainerRequest& container, Bytes ask);
-    bool place_share(const ContainerRequest& container, std::size_t first,
-                     std::span<const Card> cards, MemoryUnit unit);
+    bool place_share(const ContainerRequest& container, std::size_t first, const Offer& offer);
 
     // What a Misfit of a pod that asks for one share of bytes depends on.
-    using Alike = std::tuple<std::size_t, MemoryUnit, bool, std::int64_t, std::int64_t, int>;
+    using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int>;
 
     const PodRequest& request_;
     const Policy& policy_;

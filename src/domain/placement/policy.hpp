@@ -1,5 +1,5 @@
 // The placement policy: which of the cards (and nodes) that can take a share should take it. One
-// file per policy; policies() is the table that config and help read.
+// file per policy; policies() is the table of their names.
 #pragma once
 
 #include <cstdint>
@@ -29,34 +29,14 @@ class Policy {
   public:
     virtual ~Policy() = default;
 
-    [[nodiscard]] virtual std::string_view name() const = 0;
     // The price of putting the share there, in any unit of the policy's own: the cheapest card
     // wins, the lowest index among equals, and the node with the lowest sum over a pod's shares.
     [[nodiscard]] virtual std::int64_t price(const Candidate& candidate) const = 0;
-    // The cheapest card that has `ask` free, for a pod that asks for nothing else: the usual case,
-    // asked of every node for every pod.
-    [[nodiscard]] virtual PricedCard cheapest(std::span<const Card> cards, Bytes ask) const = 0;
-};
-
-// A Policy from a Rule, which supplies kName and a static price(Candidate): the loop over the cards
-// is compiled for each rule, since a virtual call per card is most of what a request costs
-// otherwise.
-template <class Rule>
-class PolicyOf final : public Policy {
-  public:
-    [[nodiscard]] std::string_view name() const override { return Rule::kName; }
-    [[nodiscard]] std::int64_t price(const Candidate& candidate) const override {
-        return Rule::price(candidate);
-    }
-    [[nodiscard]] PricedCard cheapest(std::span<const Card> cards, Bytes ask) const override {
-        PricedCard best;
-        for (std::size_t i = 0; i < cards.size(); ++i) {
-            if (!cards[i].healthy || ask > cards[i].free()) continue;
-            const std::int64_t price = Rule::price({cards[i], {}, ask});
-            if (best.card < 0 || price < best.price) best = {static_cast<int>(i), price};
-        }
-        return best;
-    }
+    // The same for a pod that asks for one share of memory and nothing else, over the cards of a
+    // node at once: `free` is what each has free, 0 when it is not in use; `ask` is above 0. This
+    // is the usual pod, and is asked of every node: a virtual call and two cache lines per card
+    // would be most of what a request costs (extender_bench).
+    [[nodiscard]] virtual PricedCard cheapest(std::span<const Bytes> free, Bytes ask) const = 0;
 };
 
 struct PolicyRow {
