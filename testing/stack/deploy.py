@@ -18,8 +18,10 @@ NAMESPACE = "tessera-system"
 
 
 def scheduler_config(port: int) -> str:
-    """The shipped configuration of kube-scheduler, with the controller on `port`."""
-    return SCHEDULER_CONFIG.read_text().replace(SHIPPED_PORT, str(port))
+    """The shipped configuration of kube-scheduler, with the controller on `port`, and without the
+    election: there is one kube-scheduler, and a restarted one should not wait for its old lease."""
+    text = SCHEDULER_CONFIG.read_text()
+    return text.replace(SHIPPED_PORT, str(port)).replace("leaderElect: true", "leaderElect: false")
 
 
 def apply(cluster: ClusterHandle, port: int, identity: str = "nri",
