@@ -69,7 +69,7 @@ int finish(const Error& error) {
     return exit_status(error.code);
 }
 
-// gpushare's plugin: its flags, its texts, its exit statuses (research/gpushare.md §3).
+// gpushare's plugin: its flags, its texts, its exit statuses (docs/research/gpushare.md §3).
 int run_plugin(int argc, char** argv) {
     CLI::App app{"Show who holds which GPU", "kubectl-inspect-gpushare"};
     Options options;

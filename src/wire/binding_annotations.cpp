@@ -11,8 +11,8 @@ namespace {
 
 using Map = std::map<std::string, std::string, std::less<>>;
 
-// research/gpushare.md §1.3. One index only fits one card; several go into gpushare 2.0's JSON,
-// which upstream's inspect tool reads first.
+// docs/research/gpushare.md §1.3. One index only fits one card; several go into gpushare 2.0's
+// JSON, which upstream's inspect tool reads first.
 void add_aliyun(const Allocation& allocation, const NodeInventory& node, std::int64_t unix_ns,
                 Map& out) {
     const std::int64_t unit = bytes_per_unit(node.unit).count;

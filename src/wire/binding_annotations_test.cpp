@@ -22,8 +22,8 @@ class BindingAnnotations : public ::testing::Test {
     NodeInventory node_ = build::node("n1", 2, gibibytes(16));
 };
 
-// Goal: one card: the annotations that gpushare's users and tools read (research/gpushare.md §1.3),
-// with ASSIGNED true at once, since our agent needs no such mark.
+// Goal: one card: the annotations that gpushare's users and tools read (docs/research/gpushare.md
+// §1.3), with ASSIGNED true at once, since our agent needs no such mark.
 TEST_F(BindingAnnotations, AliyunOneCard) {
     const Allocation given = allocation({{"main", {}, {share(1, 8)}}});
     const auto out = binding_annotations(given, node_, kTime);

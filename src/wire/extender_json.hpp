@@ -1,6 +1,6 @@
 // The scheduler extender protocol: what kube-scheduler posts and what it expects back. The wire
-// keys are the Go field names (research/gpushare.md §2.2); older schedulers sent lower-case ones,
-// so case does not matter on the way in, and answers have gpushare's key order.
+// keys are the Go field names (docs/research/gpushare.md §2.2); older schedulers sent lower-case
+// ones, so case does not matter on the way in, and answers have gpushare's key order.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// gpushare's inspect answer (research/gpushare.md §2.8): cards and their pods, amounts in each
+// gpushare's inspect answer (docs/research/gpushare.md §2.8): cards and their pods, amounts in each
 // node's own unit. Nodes, cards and pods are sorted, where the original's order was random.
 #pragma once
 

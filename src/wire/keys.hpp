@@ -11,7 +11,7 @@ inline constexpr std::string_view kAllocation =
 inline constexpr std::string_view kEnforcedBy =
     "tessera.dev/enforced-by";  // Pod: how the share is held
 
-// gpushare's, research/gpushare.md §1.3.
+// gpushare's, docs/research/gpushare.md §1.3.
 inline constexpr std::string_view kAliyunIndex = "ALIYUN_COM_GPU_MEM_IDX";
 inline constexpr std::string_view kAliyunDev = "ALIYUN_COM_GPU_MEM_DEV";
 inline constexpr std::string_view kAliyunPod = "ALIYUN_COM_GPU_MEM_POD";

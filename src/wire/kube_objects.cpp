@@ -81,7 +81,7 @@ std::int64_t amount(JsonValue amounts, std::string_view resource) {
 }
 
 // Above this many units a card is taken to be counted in MiB: gpushare publishes no unit, and its
-// own inspect tool guesses so (research/gpushare.md §3).
+// own inspect tool guesses so (docs/research/gpushare.md §3).
 constexpr std::int64_t kLargestCardInGib = 100;
 
 void read_legacy_node(JsonValue capacity, NodeInventory& node) {

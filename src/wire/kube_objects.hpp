@@ -20,8 +20,8 @@ using Annotations = std::map<std::string, std::string, std::less<>>;
 PodFacts read_pod(JsonValue pod);
 
 // A v1.Node: from the agent's annotation, else from the sums that gpushare's device plugin
-// publishes (research/gpushare.md §1.1), else a node without cards. An annotation that cannot be
-// read gives a node without cards whose `fault` says why.
+// publishes (docs/research/gpushare.md §1.1), else a node without cards. An annotation that cannot
+// be read gives a node without cards whose `fault` says why.
 NodeInventory read_node(JsonValue node);
 
 // One event of a watch, or what a list says of itself.

@@ -17,9 +17,8 @@ struct ClusterShape {
 
 struct ClusterText {
     std::vector<std::string> names;
-    std::vector<std::string>
-        nodes;  // v1.Node, about 14.5 KB each, as real ones are (research/perf.md)
-    std::vector<std::string> pods;  // v1.Pod, bound and running
+    std::vector<std::string> nodes;  // v1.Node, about 14.5 KB each, as real ones are
+    std::vector<std::string> pods;   // v1.Pod, bound and running
 };
 
 ClusterText make_cluster(const ClusterShape& shape);

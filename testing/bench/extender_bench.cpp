@@ -222,7 +222,7 @@ std::vector<double> bind(int port, const ClusterText& text) {
         const std::string body = fmt::format(
             R"({{"PodName":"b{}","PodNamespace":"default","PodUID":"uid-b{}","Node":"{}"}})", i, i,
             node);
-        samples.push_back(timed(wire, post("/gpushare-scheduler/bind", body), R"("Error":)"));
+        samples.push_back(timed(wire, post("/gpushare-scheduler/bind", body), R"("Error":"")"));
     }
     return samples;
 }

@@ -38,7 +38,7 @@ class Sharing(StackCase):
             self.assertEqual(truth.annotation(pod, "ALIYUN_COM_GPU_MEM_ASSIGNED"), "true")
 
     def test_two_containers_each_their_own_card(self) -> None:
-        """research/gpushare.md D-1: upstream gives both the card of the first."""
+        """docs/research/gpushare.md D-1: upstream gives both the card of the first."""
         made, = self.running(pods.pod("two", pods.container("x", pods.aliyun(10)),
                                       pods.container("y", pods.aliyun(12)), node="node-a"))
         self.assert_shares(made, ("x", "y"))

@@ -1,5 +1,5 @@
 // The DevicePluginHost port: one gRPC server per resource in kubelet's device-plugin folder
-// (v1beta1; research/nvidia.md §1b.1).
+// (v1beta1, api/kubelet/deviceplugin.proto).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // What the node's cards become for kubelet: lists of devices for resources that a device plugin
-// counts, plain amounts for those that it can't (design §2).
+// counts, plain amounts for those that it can't.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // The tables of `kubectl inspect gpushare`, byte for byte but for the order, which is sorted here
-// (research/gpushare.md §3; ../golden in the tests).
+// (docs/research/gpushare.md §3; testdata beside the tests).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The controller's HTTP surface: gpushare's routes and answers (research/gpushare.md §2.1;
+// The controller's HTTP surface: gpushare's routes and answers (docs/research/gpushare.md §2.1;
 // deviations in docs/compat/gpushare.md), health, and metrics.
 #pragma once
 

@@ -32,7 +32,7 @@ struct Gpu {
 };
 
 // Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed
-// from its sums, known by index only (research/gpushare.md §1.1).
+// from its sums, known by index only (docs/research/gpushare.md §1.1).
 enum class InventorySource { agent, legacy };
 
 // What one node says of itself.

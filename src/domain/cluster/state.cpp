@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace tessera {
 
 void ClusterState::set_node(NodeInventory inventory) {
@@ -140,12 +142,19 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     if (fit == nullptr) return fail(Code::unavailable, placer.explain(now.offer()).reason);
     Allocation allocation{uid, node_name, request.front().gpu.dialect,
                           containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
+    auto held = holds(allocation.containers);
+    for (const Hold& share : held) {
+        const Gpu* gpu = find_gpu(now.inventory.gpus, share.uuid);
+        TESSERA_CHECK(gpu != nullptr, "a reservation is on cards of the node");
+        const Card& card = now.cards[static_cast<std::size_t>(gpu - now.inventory.gpus.data())];
+        TESSERA_CHECK(share.memory <= card.free(), "a reservation takes no card over its capacity");
+    }
     hold({.uid = uid,
           .name = name,
           .stage = Stage::reserved,
           .attempt = 1,
           .allocation = allocation,
-          .holds = holds(allocation.containers)});
+          .holds = std::move(held)});
     return Reservation{.kind = Reservation::Kind::write,
                        .allocation = std::move(allocation),
                        .node = now.inventory,

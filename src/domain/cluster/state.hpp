@@ -24,6 +24,13 @@
 
 namespace tessera {
 
+// A pod that asks for GPUs and is on no node yet.
+struct PendingPod {
+    PodUid uid;
+    PodName name;
+    Result<PodRequest> request;
+};
+
 // What `reserve` decided.
 struct Reservation {
     enum class Kind {

@@ -58,13 +58,6 @@ struct NodeView {
     }
 };
 
-// A pod that asks for GPUs and is on no node yet.
-struct PendingPod {
-    PodUid uid;
-    PodName name;
-    Result<PodRequest> request;
-};
-
 // What placement reads of every node for every request. The rows of all nodes lie in one piece, and
 // so does what their cards have free: the nodes themselves are all over the memory, and fetching
 // them is most of what a request would cost (extender_bench).

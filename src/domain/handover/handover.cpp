@@ -11,7 +11,7 @@ std::int64_t units(Bytes bytes, MemoryUnit unit) {
     return bytes.count / bytes_per_unit(unit).count;
 }
 
-// research/gpushare.md §1.4. POD is the pod's peak, as in the annotation: upstream gave the
+// docs/research/gpushare.md §1.4. POD is the pod's peak, as in the annotation: upstream gave the
 // container's own amount there, because kubelet asks for one container at a time
 // (docs/compat/gpushare.md).
 void add_aliyun(const Allocation& allocation, const ContainerAllocation& container,

@@ -51,8 +51,8 @@ Misfit explain(const std::vector<ContainerSpec>& containers, std::span<const Car
 
 using Cards = std::vector<int>;
 
-// Goal: the choices that gpushare's scheduler made on 2 cards of 16 (research/gpushare.md §2.5).
-// Method: its own sequence, with what was given held before the next.
+// Goal: the choices that gpushare's scheduler made on 2 cards of 16 (docs/research/gpushare.md
+// §2.5). Method: its own sequence, with what was given held before the next.
 TEST(Place, BestFitAsGpushare) {
     auto two = cards(2, 16);
     const std::vector<std::pair<int, int>> steps = {{8, 0}, {5, 0}, {4, 1}, {3, 0}};

@@ -1,4 +1,4 @@
-// What a pod asks of GPUs, in one meaning for every dialect (design §2).
+// What a pod asks of GPUs, in one meaning for every dialect.
 #pragma once
 
 #include <cstdint>
