@@ -24,8 +24,11 @@ namespace {
 constexpr int kUsageStatus = 2;
 constexpr char kDefaultRoot[] = "/run/nvidia/driver";
 constexpr std::uint64_t kXidFallenOffTheBus = 79;
-// Faults that an application causes: the card is good for the next one (NVIDIA's Xid catalogue).
-constexpr std::uint64_t kApplicationXids[] = {13, 31, 43, 45, 68, 109};
+constexpr std::uint64_t kApplicationXids[] = {
+#define APPLICATION_XID(code, meaning) code,
+#include "api/nvidia/application_xids.def"
+#undef APPLICATION_XID
+};
 
 struct Arguments {
     fs::path root;     // --root, else $GPUSIM_ROOT, else kDefaultRoot
@@ -159,8 +162,34 @@ Done lose(const Arguments& arguments) {
     });
 }
 
+// Another failure than being lost, and without an event.
+Done fail(const Arguments& arguments) {
+    return change_card(arguments, [](gpusim::CardsFile& file, int card) {
+        file.cards[card].nvml_error.store(NVML_ERROR_UNKNOWN);
+    });
+}
+
+Done driver(const Arguments& arguments) {
+    constexpr struct {
+        const char* name;
+        gpusim::NvmlKind kind;
+    } kDrivers[] = {{"current", gpusim::NvmlKind::current},
+                    {"old", gpusim::NvmlKind::old},
+                    {"dead", gpusim::NvmlKind::dead}};
+    for (const auto& row : kDrivers) {
+        if (arguments.words[0] != row.name) continue;
+        const auto state = gpusim::open_root(arguments.root, Access::read_write);
+        if (!state) return tl::unexpected(state.error());
+        state->file->nvml_kind.store(row.kind);
+        return {};
+    }
+    return tl::unexpected(
+        fmt::format("\"{}\" is neither current, old nor dead", arguments.words[0]));
+}
+
 Done recover(const Arguments& arguments) {
     return change_card(arguments, [](gpusim::CardsFile& file, int card) {
+        file.cards[card].nvml_error.store(NVML_SUCCESS);
         file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
         file.cards[card].lost.store(0);
     });
@@ -175,7 +204,10 @@ constexpr Command kCommands[] = {
      "report an Xid; unless applications cause it, the card wants a reset until `recover`", xid},
     {"ecc", "CARD [single|double]", 1, 2, "report an ECC error (double)", ecc},
     {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
+    {"fail", "CARD", 1, 1, "NVML answers Unknown Error for the card until `recover`", fail},
     {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},
+    {"driver", "current|old|dead", 1, 1,
+     "NVML of an old driver cannot say what a card wants; a dead one fails every call", driver},
 };
 
 void print_help(std::FILE* out) {

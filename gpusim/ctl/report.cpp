@@ -8,6 +8,7 @@ namespace {
 std::string condition(const State& state, const Card& card) {
     std::string words = card.lost.load() != 0 ? "lost" : "ok";
     if (card.recovery_action.load() != 0) words += ", wants a reset";
+    if (card.nvml_error.load() != 0) words += ", fails";
     if (!has_marker(state, card)) words += ", hidden";
     return words;
 }

@@ -18,7 +18,9 @@ nvmlReturn_t find_handle(nvmlDevice_t* device, Matches matches) {
         const int card = nvml.present.cards[i];
         const Card& candidate = nvml.state.file->cards[card];
         if (!matches(candidate)) continue;
-        if (candidate.lost.load() != 0) return NVML_ERROR_GPU_IS_LOST;
+        if (const nvmlReturn_t error = gpusim::card_error(candidate); error != NVML_SUCCESS) {
+            return error;
+        }
         *device = &nvml.devices[card];
         return NVML_SUCCESS;
     }

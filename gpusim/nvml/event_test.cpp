@@ -141,6 +141,41 @@ TEST_F(NvmlEvents, LostCardAnswersNothingElse) {
     });
 }
 
+TEST_F(NvmlEvents, FailedCardAnswersAnErrorAndReportsNothing) {
+    in_child([this] {
+        Watcher watcher(node_);
+        const Library& nvml = watcher.nvml;
+        watcher.watch(watcher.first);
+        EXPECT_EQ(node_.control("fail 0"), 0);
+        EXPECT_EQ(watcher.wait(0), NVML_ERROR_TIMEOUT);
+        nvmlMemory_t memory = {};
+        nvmlDevice_t again = nullptr;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(watcher.first, &memory), NVML_ERROR_UNKNOWN);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &again), NVML_ERROR_UNKNOWN);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(watcher.second, &memory), NVML_SUCCESS);
+        EXPECT_EQ(node_.control("recover 0"), 0);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(watcher.first, &memory), NVML_SUCCESS);
+    });
+}
+
+TEST_F(NvmlEvents, OldAndDeadDrivers) {
+    in_child([this] {
+        const Watcher watcher(node_);
+        const Library& nvml = watcher.nvml;
+        nvmlFieldValue_t field = {};
+        field.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
+        EXPECT_EQ(node_.control("driver old"), 0);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetFieldValues)(watcher.first, 1, &field), NVML_SUCCESS);
+        EXPECT_EQ(field.nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+        EXPECT_EQ(node_.control("driver dead"), 0);
+        unsigned count = 0;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_ERROR_UNKNOWN);
+        EXPECT_EQ(node_.control("driver current"), 0);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_SUCCESS);
+        EXPECT_EQ(watcher.recovery_action(watcher.first), NVML_GPU_RECOVERY_ACTION_NONE);
+    });
+}
+
 TEST_F(NvmlEvents, SurvivesALogThatWrapped) {
     in_child([this] {
         Watcher watcher(node_);

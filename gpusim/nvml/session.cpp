@@ -61,7 +61,13 @@ nvmlReturn_t shut_down() {
 }
 
 nvmlReturn_t ready() {
-    return users.load() > 0 ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
+    if (users.load() <= 0) return NVML_ERROR_UNINITIALIZED;
+    return nvml.state.file->nvml_kind.load() == NvmlKind::dead ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+}
+
+nvmlReturn_t card_error(const Card& card) {
+    if (card.lost.load() != 0) return NVML_ERROR_GPU_IS_LOST;
+    return static_cast<nvmlReturn_t>(card.nvml_error.load());
 }
 
 nvmlReturn_t find_card(nvmlDevice_t device, const Card** card) {
@@ -70,7 +76,7 @@ nvmlReturn_t find_card(nvmlDevice_t device, const Card** card) {
         const int candidate = nvml.present.cards[i];
         if (device != &nvml.devices[candidate]) continue;
         *card = &nvml.state.file->cards[candidate];
-        return (*card)->lost.load() != 0 ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
+        return card_error(**card);
     }
     return NVML_ERROR_INVALID_ARGUMENT;
 }

@@ -28,11 +28,14 @@ extern constinit Nvml nvml;
 nvmlReturn_t initialize();
 nvmlReturn_t shut_down();
 
-// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED.
+// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED; NVML_ERROR_UNKNOWN of a dead driver.
 nvmlReturn_t ready();
 
+// What NVML answers in place of the truth about this card; NVML_SUCCESS where it tells the truth.
+nvmlReturn_t card_error(const Card& card);
+
 // The card behind a handle: NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT for what is no
-// handle, NVML_ERROR_GPU_IS_LOST.
+// handle, and what card_error says.
 nvmlReturn_t find_card(nvmlDevice_t device, const Card** card);
 
 // Copies `text` as NVML does: NVML_ERROR_INSUFFICIENT_SIZE when it does not fit whole.

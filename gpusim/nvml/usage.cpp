@@ -67,7 +67,8 @@ void read_field(const Card& card, nvmlFieldValue_t& field) {
     field.timestamp = now.tv_sec * 1000000LL + now.tv_nsec / 1000;
     field.latencyUsec = 0;
     field.value = {};
-    if (field.fieldId != NVML_FI_DEV_GET_GPU_RECOVERY_ACTION) {
+    const bool old = nvml.state.file->nvml_kind.load() == gpusim::NvmlKind::old;
+    if (field.fieldId != NVML_FI_DEV_GET_GPU_RECOVERY_ACTION || old) {
         field.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
         return;
     }

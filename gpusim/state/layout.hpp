@@ -19,7 +19,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 
 inline constexpr int kMaxCards = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -46,6 +46,7 @@ struct Card {
     std::int32_t compute_minor;
     std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
+    std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
 };
 
 struct Event {
@@ -61,10 +62,14 @@ struct Slot {
     std::atomic<std::uint64_t> bytes[kMaxCards];  // whole granules, context overhead included
 };
 
+// What NVML is on this node: `old` cannot say what a faulty card needs, `dead` fails every call.
+enum class NvmlKind : std::uint32_t { current, old, dead };
+
 struct CardsFile {
     char magic[8];
     std::uint32_t version;
     std::uint32_t card_count;
+    std::atomic<NvmlKind> nvml_kind;
     Card cards[kMaxCards];
     std::atomic<std::uint32_t> event_bell;    // futex: changes with every event
     std::atomic<std::uint64_t> events_total;  // number of the newest event
@@ -74,7 +79,7 @@ struct CardsFile {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 200);
+static_assert(sizeof(Card) == 208);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {
