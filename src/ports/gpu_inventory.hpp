@@ -9,11 +9,9 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "base/result.hpp"
+#include "domain/health/gpu_health.hpp"
 
 namespace tessera {
-
-// What the driver says a faulty card needs before it can be used again.
-enum class RecoveryAction { none, needed, unknown };
 
 struct GpuReading {
     GpuUuid uuid;
@@ -22,7 +20,7 @@ struct GpuReading {
     std::string model;
     Bytes memory;
     Bytes reserved;
-    bool lost = false;  // the card does not answer
+    std::string lost;  // what the driver says in place of an answer; empty when the card answers
     RecoveryAction recovery = RecoveryAction::unknown;
 
     friend bool operator==(const GpuReading&, const GpuReading&) = default;
@@ -32,6 +30,8 @@ struct GpuReading {
 struct GpuFault {
     std::optional<GpuUuid> uuid;
     int xid = 0;  // NVIDIA's number of the fault
+
+    friend bool operator==(const GpuFault&, const GpuFault&) = default;
 };
 
 // Used by one thread at a time, except for read(), which any may call.
@@ -39,7 +39,8 @@ class GpuInventory {
   public:
     virtual ~GpuInventory() = default;
 
-    // Ascending index. unavailable when the driver does not answer.
+    // Ascending index. A card that answered once and now does not is among them, lost; one that
+    // never said who it is is not. unavailable when the driver does not answer.
     virtual Result<std::vector<GpuReading>> read() = 0;
     // The next fault, or nothing when `timeout` passes.
     virtual Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) = 0;

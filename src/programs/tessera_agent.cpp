@@ -49,8 +49,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Cards cards(*driver, kube, *plugins,
                 {.node = node,
                  .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
-                 .identity = config.identity,
-                 .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)}});
+                 .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
+                 .publishing = {.identity = config.identity}});
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});

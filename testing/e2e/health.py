@@ -16,6 +16,7 @@ class Health(StackCase):
     """Runs on case.two_nodes; breaks and mends the cards of node-b (15 and 24 GiB)."""
 
     def tearDown(self) -> None:
+        self.gpusim(NODE, "driver", "current")
         for card in ("0", "1"):
             self.gpusim(NODE, "recover", card)
         self.wait_health(0, True)
@@ -55,6 +56,19 @@ class Health(StackCase):
         self.wait_health(1, True)
         self.wait_allocatable(39)
 
+    def test_a_card_that_answers_an_error(self) -> None:
+        """Any error, without an event: the card is out, the others are not, and both are told."""
+        self.gpusim(NODE, "fail", "0")
+        self.assertIn("does not answer: Unknown Error", self.wait_health(0, False))
+        self.wait_allocatable(24)
+        self.assertTrue(self.cards(NODE)[1].healthy)
+
+    def test_a_driver_that_stays_silent(self) -> None:
+        self.gpusim(NODE, "driver", "dead")
+        self.assertIn("the driver does not answer", self.wait_health(0, False))
+        self.assertIn("the driver does not answer", self.wait_health(1, False))
+        self.wait_allocatable(0)
+
     def test_an_applications_fault_changes_nothing(self) -> None:
         lists = self.lists_sent()
         self.gpusim(NODE, "xid", "1", "31")
@@ -80,7 +94,7 @@ class Health(StackCase):
 
     def wait_allocatable(self, units: int) -> None:
         """Until kubelet offers so much, in both resources; what the node has never changes."""
-        slots = SLOTS * (2 if units == 39 else 1)
+        slots = SLOTS * {39: 2, 24: 1, 15: 1, 0: 0}[units]
 
         def offered() -> bool:
             status = self.api.json("GET", f"/api/v1/nodes/{NODE}")["status"]

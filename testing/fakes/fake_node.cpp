@@ -30,8 +30,14 @@ void FakeGpuInventory::report(const GpuFault& fault) {
     changed_.notify_all();
 }
 
+int FakeGpuInventory::reads() const {
+    const std::scoped_lock lock(mutex_);
+    return reads_;
+}
+
 Result<std::vector<GpuReading>> FakeGpuInventory::read() {
     const std::scoped_lock lock(mutex_);
+    ++reads_;
     return readings_;
 }
 

@@ -25,13 +25,16 @@ class FakeGpuInventory final : public GpuInventory {
     void set(Result<std::vector<GpuReading>> readings);
     // Comes out of the next wait_fault.
     void report(const GpuFault& fault);
+    // How often read() was called.
+    [[nodiscard]] int reads() const;
 
     Result<std::vector<GpuReading>> read() override;
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
 
   private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
+    int reads_ = 0;
     Result<std::vector<GpuReading>> readings_;
     std::deque<GpuFault> faults_;
 };

@@ -6,8 +6,10 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "api/nvidia/nvml.h"
+#include "base/log.hpp"
 
 namespace tessera {
 namespace {
@@ -61,37 +63,45 @@ class NvmlInventory final : public GpuInventory {
         std::vector<GpuReading> readings;
         for (unsigned i = 0; i < count; ++i) {
             nvmlDevice_t device = nullptr;
-            nvmlReturn_t got = nvml_.nvmlDeviceGetHandleByIndex_v2(i, &device);
             GpuReading reading;
-            if (got == NVML_SUCCESS) got = read_card(device, i, reading);
+            nvmlReturn_t got = nvml_.nvmlDeviceGetHandleByIndex_v2(i, &device);
             if (got == NVML_SUCCESS) {
-                known_[i] = reading;
-            } else if (got == NVML_ERROR_GPU_IS_LOST && known_.contains(i)) {
-                // A lost card no longer says who it is: what it said before still holds.
-                reading = known_[i];
-                reading.lost = true;
-            } else {
-                return fail(ok(got, fmt::format("card {}", i)).error());
+                handles_[i] = device;
+                got = read_card(device, i, reading);
             }
-            readings.push_back(std::move(reading));
+            if (got == NVML_SUCCESS) {
+                skipped_.erase(i);
+                known_[device] = reading;
+                readings.push_back(std::move(reading));
+            } else if (const auto known = known_.find(handles_[i]); known != known_.end()) {
+                // A card in trouble no longer says who it is: what it said before still holds.
+                reading = known->second;
+                reading.lost = nvml_.nvmlErrorString(got);
+                reading.recovery = RecoveryAction::unknown;
+                readings.push_back(std::move(reading));
+            } else if (skipped_.insert(i).second) {
+                log_event(Event::gpu_skipped,
+                          {{"index", static_cast<int>(i)}, {"reason", nvml_.nvmlErrorString(got)}});
+            }
         }
         return readings;
     }
 
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override {
-        if (events_ == nullptr) TRY_VOID(subscribe());
+        TRY_VOID(subscribe());
         nvmlEventData_t event{};
         const nvmlReturn_t got =
             nvml_.nvmlEventSetWait_v2(events_, &event, static_cast<unsigned>(timeout.count()));
         if (got == NVML_ERROR_TIMEOUT) return std::optional<GpuFault>();
         TRY_VOID(ok(got, "nvmlEventSetWait"));
-        GpuFault fault;
-        fault.xid = static_cast<int>(event.eventData);
-        std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> uuid{};
-        if (event.device != nullptr &&
-            nvml_.nvmlDeviceGetUUID(event.device, uuid.data(), uuid.size()) == NVML_SUCCESS) {
-            fault.uuid = GpuUuid(uuid.data());
-        }
+        GpuFault fault{.uuid = {}, .xid = static_cast<int>(event.eventData)};
+        if (event.device == nullptr) return std::optional(fault);
+        // By its handle: a card in trouble would not say who it is. One that never did is not
+        // published, so its faults concern nobody.
+        const std::scoped_lock lock(mutex_);
+        const auto known = known_.find(event.device);
+        if (known == known_.end()) return std::optional<GpuFault>();
+        fault.uuid = known->second.uuid;
         return std::optional(fault);
     }
 
@@ -101,19 +111,18 @@ class NvmlInventory final : public GpuInventory {
         return fail(Code::unavailable, fmt::format("{}: {}", what, nvml_.nvmlErrorString(result)));
     }
 
+    // To the cards that were read since the last time, too. One that cannot report events is still
+    // a card: its probes tell.
     Result<> subscribe() {
+        if (events_ == nullptr)
+            TRY_VOID(ok(nvml_.nvmlEventSetCreate(&events_), "nvmlEventSetCreate"));
         const std::scoped_lock lock(mutex_);
-        nvmlEventSet_t events = nullptr;
-        TRY_VOID(ok(nvml_.nvmlEventSetCreate(&events), "nvmlEventSetCreate"));
-        unsigned count = 0;
-        nvml_.nvmlDeviceGetCount_v2(&count);
-        for (unsigned i = 0; i < count; ++i) {
-            nvmlDevice_t device = nullptr;
-            if (nvml_.nvmlDeviceGetHandleByIndex_v2(i, &device) != NVML_SUCCESS) continue;
-            // A card that cannot report events is still a card: its probes tell.
-            nvml_.nvmlDeviceRegisterEvents(device, nvmlEventTypeXidCriticalError, events);
+        for (const auto& [device, reading] : known_) {
+            if (subscribed_.contains(device)) continue;
+            const nvmlReturn_t got =
+                nvml_.nvmlDeviceRegisterEvents(device, nvmlEventTypeXidCriticalError, events_);
+            if (got == NVML_SUCCESS) subscribed_.insert(device);
         }
-        events_ = events;
         return {};
     }
 
@@ -164,9 +173,15 @@ class NvmlInventory final : public GpuInventory {
 
     void* library_;
     const Nvml nvml_;
-    nvmlEventSet_t events_ = nullptr;  // of the thread that waits for faults
+    // Of the thread that waits for faults.
+    nvmlEventSet_t events_ = nullptr;
+    std::set<nvmlDevice_t> subscribed_;
     std::mutex mutex_;
-    std::map<unsigned, GpuReading> known_;  // guarded by mutex_
+    // Guarded by mutex_. A handle is the same card for the life of the process; an index need not
+    // be.
+    std::map<nvmlDevice_t, GpuReading> known_;  // as last read
+    std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last given
+    std::set<unsigned> skipped_;                // cards that never said who they are: log once
 };
 
 }  // namespace

@@ -5,13 +5,14 @@
 #include <thread>
 
 #include "base/log.hpp"
-#include "wire/keys.hpp"
-#include "wire/node_gpus_json.hpp"
 
 namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// One failed reading may be a hiccup of the driver; so many in a row are an answer.
+constexpr int kPatience = 3;
 
 void log_changes(const NodeInventory& before, const NodeInventory& now) {
     for (const Gpu& gpu : now.gpus) {
@@ -29,9 +30,9 @@ void log_changes(const NodeInventory& before, const NodeInventory& now) {
 
 Cards::Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options)
     : driver_(driver),
-      kube_(kube),
       plugins_(plugins),
       options_(std::move(options)),
+      publisher_(kube, options_.publishing),
       inventory_(std::make_shared<const NodeInventory>()) {}
 
 Result<> Cards::load() {
@@ -57,10 +58,7 @@ Result<NodeInventory> Cards::read() {
             return fail(Code::corrupt,
                         "the driver shows two cards with UUID " + reading.uuid.str());
         }
-        health_.on_probe(reading.uuid,
-                         {.lost = reading.lost,
-                          .needs_recovery = reading.recovery == RecoveryAction::needed,
-                          .recovered = reading.recovery == RecoveryAction::none});
+        health_.on_probe(reading.uuid, {.lost = reading.lost, .recovery = reading.recovery});
         const std::string reason = health_.reason(reading.uuid);
         node.gpus.push_back({.uuid = reading.uuid,
                              .index = reading.index,
@@ -81,60 +79,67 @@ void Cards::take_faults(const GpuFault& fault) {
 }
 
 // One state change sends one list per resource and one patch, whatever the number of devices.
-void Cards::publish(const NodeInventory& now) {
-    plugins_.set_lists(device_lists(now, options_.lists));
-    const StringMap annotations = {
-        {std::string(key::kGpus), write_node_gpus({now.unit, options_.identity, now.gpus})}};
-    const StringMap amounts = node_amounts(now);
-    const auto shown = kube_.node_shows(options_.node, annotations, amounts);
-    if (shown && *shown) {
-        published_ = true;
-        return;
-    }
-    auto done = kube_.annotate_node(options_.node, annotations);
-    if (done) done = kube_.set_node_resources(options_.node, amounts);
-    if (!done) log_event(Event::api_trouble, {{"reason", done.error().text}});
-    published_ = done.has_value();
+// Kubelet first: it is here, and the API server may be out of reach.
+void Cards::publish() {
+    const auto now = inventory();
+    plugins_.set_lists(device_lists(*now, options_.lists));
+    publisher_.show(now);
 }
 
-void Cards::update(bool check_node) {
+// What a driver that stays silent leaves us: the cards as they were, and none of them to be used. A
+// card that was out already keeps its own reason.
+NodeInventory Cards::without_driver(const Error& error) {
+    NodeInventory node = *inventory();
+    for (Gpu& gpu : node.gpus) {
+        if (!gpu.healthy) continue;
+        gpu.healthy = false;
+        gpu.reason = "the driver does not answer: " + error.text;
+    }
+    return node;
+}
+
+void Cards::update() {
     auto now = read();
     if (!now) {
-        if (!driver_failed_) log_event(Event::inventory_failed, {{"reason", now.error().text}});
-        driver_failed_ = true;
-        return;
+        if (failed_reads_++ == 0)
+            log_event(Event::inventory_failed, {{"reason", now.error().text}});
+        if (failed_reads_ < kPatience) return;
+        now = without_driver(now.error());
+    } else {
+        failed_reads_ = 0;
     }
-    driver_failed_ = false;
     const auto before = inventory();
-    const bool changed = *before != *now;
-    if (changed) {
-        log_changes(*before, *now);
+    if (*before == *now) return;
+    log_changes(*before, *now);
+    {
         const std::scoped_lock lock(mutex_);
-        inventory_ = std::make_shared<const NodeInventory>(*now);
+        inventory_ = std::make_shared<const NodeInventory>(*std::move(now));
     }
-    if (changed || !published_ || check_node) publish(*now);
+    publish();
+}
+
+// Returns when the next probe is due, or at once after a fault.
+void Cards::wait_for_fault(const std::stop_token& stop) {
+    const auto until = Clock::now() + options_.probe_period;
+    while (!stop.stop_requested() && Clock::now() < until) {
+        // Half a second at a time, so that a stop request does not wait for the driver.
+        const auto fault = driver_.wait_fault(std::chrono::milliseconds(500));
+        if (!fault) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        } else if (*fault) {
+            take_faults(**fault);
+            return;
+        }
+    }
 }
 
 void Cards::run(const std::stop_token& stop) {
-    publish(*inventory());
-    auto next_check = Clock::now() + options_.check_period;
-    while (!stop.stop_requested()) {
-        // Half a second at a time, so that a stop request does not wait for the driver.
-        const auto until = Clock::now() + options_.probe_period;
-        bool fault_seen = false;
-        while (!fault_seen && !stop.stop_requested() && Clock::now() < until) {
-            const auto fault = driver_.wait_fault(std::chrono::milliseconds(500));
-            if (!fault) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(500));
-            } else if (*fault) {
-                take_faults(**fault);
-                fault_seen = true;
-            }
-        }
+    const std::jthread api([&](const std::stop_token& end) { publisher_.run(end); });
+    publish();
+    while (true) {
+        wait_for_fault(stop);
         if (stop.stop_requested()) return;
-        const bool check_node = check_soon_.exchange(false) || Clock::now() >= next_check;
-        if (check_node) next_check = Clock::now() + options_.check_period;
-        update(check_node);
+        update();
     }
 }
 

@@ -1,8 +1,7 @@
-// The node's cards: reads them, watches their health, and publishes both to kubelet and the API
-// server. One thread runs it; any thread may take the last inventory.
+// The node's cards: reads them, watches their health, and publishes both, to kubelet at once and to
+// the API server by a thread of its own. Any thread may take the last inventory.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "app/agent/device_lists.hpp"
+#include "app/agent/node_publisher.hpp"
 #include "domain/health/gpu_health.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/kube_api.hpp"
@@ -20,12 +20,9 @@ namespace tessera {
 struct CardsOptions {
     NodeName node;
     MemoryUnit unit = MemoryUnit::gib;
-    std::string identity;  // published: how containers are recognised
     DeviceListOptions lists;
     std::chrono::milliseconds probe_period{5'000};
-    // How often the node object is compared with what we published: kubelet may reset amounts that
-    // it does not count itself when it registers the node anew.
-    std::chrono::milliseconds check_period{30'000};
+    NodePublisherOptions publishing;
 };
 
 class Cards {
@@ -37,25 +34,25 @@ class Cards {
     Result<> load();
     // Publishes, then follows faults and changes until `stop`.
     void run(const std::stop_token& stop);
-    // The node object is compared at the next probe already: kubelet has restarted. Any thread.
-    void check_soon() { check_soon_ = true; }
+    // The node object is compared now: kubelet has restarted. Any thread.
+    void check_soon() { publisher_.check_soon(); }
 
     [[nodiscard]] std::shared_ptr<const NodeInventory> inventory() const;
 
   private:
     Result<NodeInventory> read();
-    void publish(const NodeInventory& now);
-    void update(bool check_node);
+    NodeInventory without_driver(const Error& error);
+    void publish();
+    void update();
+    void wait_for_fault(const std::stop_token& stop);
     void take_faults(const GpuFault& fault);
 
     GpuInventory& driver_;
-    KubeApi& kube_;
     DevicePluginHost& plugins_;
     const CardsOptions options_;
-    GpuHealth health_;        // of run's thread
-    bool published_ = false;  // of run's thread
-    std::atomic<bool> check_soon_ = false;
-    bool driver_failed_ = false;  // of run's thread: log once
+    NodePublisher publisher_;
+    GpuHealth health_;      // of run's thread
+    int failed_reads_ = 0;  // of run's thread: in a row
 
     mutable std::mutex mutex_;
     std::shared_ptr<const NodeInventory> inventory_;  // guarded by mutex_

@@ -51,7 +51,7 @@ class GateTest : public ::testing::Test {
     FakeDevicePluginHost plugins_;
     FakeDeviceHolders holders_;
     FakeCdiStore cdi_;
-    Cards cards_{driver_, kube_, plugins_, {.node = kNode, .identity = "nri", .lists = {}}};
+    Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
     Gate gate_{{cards_, kube_, holders_, cdi_}, kNode, Identity::nri};
 };
 
@@ -133,7 +133,7 @@ TEST_F(GateTest, CardsThatCannotBeUsed) {
     EXPECT_EQ(gate_.complete(given("main", allocation({{"main", {}, {share(5, 4)}}}))).error().code,
               Code::unavailable);
     auto readings = FakeGpuInventory::cards(2, gibibytes(16));
-    readings[0].lost = true;
+    readings[0].lost = "GPU is lost";
     driver_.set(readings);
     ASSERT_TRUE(cards_.load());
     const auto sick = gate_.complete(given("main", allocation({{"main", {}, {share(0, 4)}}})));

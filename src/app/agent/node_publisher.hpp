@@ -1,0 +1,49 @@
+// Keeps the Node object in the API server as the agent last said it should be. It has a thread of
+// its own: a server that does not answer must not keep faults from being read (ports/kube_api.hpp:
+// each call may last its whole deadline).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+#include "domain/cluster/node.hpp"
+#include "ports/kube_api.hpp"
+
+namespace tessera {
+
+struct NodePublisherOptions {
+    std::string identity;  // published: how containers are recognised
+    // How often the node object is compared with what we published: kubelet may reset amounts that
+    // it does not count itself when it registers the node anew.
+    std::chrono::milliseconds check_period{30'000};
+    std::chrono::milliseconds retry_period{5'000};  // after a failure
+};
+
+class NodePublisher {
+  public:
+    NodePublisher(KubeApi& kube, NodePublisherOptions options);
+
+    // What the node is to show from now on. Does not wait for the server; of several, the last one
+    // is written. Any thread.
+    void show(std::shared_ptr<const NodeInventory> node);
+    // The node object is compared now: kubelet has restarted. Any thread.
+    void check_soon();
+    // Publishes until `stop`. A call under way is waited for.
+    void run(const std::stop_token& stop);
+
+  private:
+    bool publish(const NodeInventory& node);
+
+    KubeApi& kube_;
+    const NodePublisherOptions options_;
+    std::mutex mutex_;
+    std::condition_variable_any wake_;
+    std::shared_ptr<const NodeInventory> wanted_;  // guarded by mutex_
+    bool due_ = false;                             // guarded by mutex_: compare without waiting
+};
+
+}  // namespace tessera
