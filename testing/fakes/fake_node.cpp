@@ -115,9 +115,9 @@ Result<std::vector<DeviceHolder>> FakeDeviceHolders::list() {
     return answer;
 }
 
-void FakeCdiStore::add_vendor_device(const std::string& uuid_or_index) {
+void FakeCdiStore::add_vendor_device(const std::string& uuid_or_minor) {
     const std::scoped_lock lock(mutex_);
-    vendor_.insert(uuid_or_index);
+    vendor_.insert(uuid_or_minor);
 }
 
 void FakeCdiStore::refuse_next_write(Error error) {
@@ -130,9 +130,9 @@ std::map<std::string, ContainerEdits> FakeCdiStore::shares() const {
     return shares_;
 }
 
-std::optional<std::string> FakeCdiStore::vendor_device(const std::string& uuid, int index) {
+std::optional<std::string> FakeCdiStore::vendor_device(const GpuUuid& uuid, int minor) {
     const std::scoped_lock lock(mutex_);
-    for (const std::string& name : {uuid, std::to_string(index)}) {
+    for (const std::string& name : {uuid.str(), std::to_string(minor)}) {
         if (vendor_.contains(name)) return "nvidia.com/gpu=" + name;
     }
     return std::nullopt;

@@ -75,12 +75,13 @@ class FakeDeviceHolders final : public DeviceHolders {
 
 class FakeCdiStore final : public CdiStore {
   public:
-    // The vendor's spec knows this card by this name.
-    void add_vendor_device(const std::string& uuid_or_index);
+    // The vendor's spec knows a card by this UUID, or has a device of this number for the card with
+    // this minor.
+    void add_vendor_device(const std::string& uuid_or_minor);
     void refuse_next_write(Error error);
     [[nodiscard]] std::map<std::string, ContainerEdits> shares() const;
 
-    std::optional<std::string> vendor_device(const std::string& uuid, int index) override;
+    std::optional<std::string> vendor_device(const GpuUuid& uuid, int minor) override;
     Result<> write_share(const std::string& name, const ContainerEdits& edits) override;
     void keep_only_shares(const std::set<std::string>& names) override;
 

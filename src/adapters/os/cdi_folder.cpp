@@ -5,7 +5,10 @@
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,80 +20,132 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kShareFile = "tessera.dev-share-";
 
-// CDI specs are YAML or JSON; as JSON is YAML, one reader takes both. Scalars keep their text:
-// whether one is a number matters only for device nodes, whose numeric fields are named here.
-bool is_number_field(const std::string& key) {
-    return key == "major" || key == "minor" || key == "fileMode" || key == "uid" || key == "gid" ||
-           key == "timeout" || key == "additionalGIDs";
+bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Json to_json(const YAML::Node& node, bool numbers) {
+// Of a spec that needs nothing newer; the oldest with all that we write ourselves.
+constexpr std::array kOwnVersion = {0, 6, 0};
+using Version = std::array<int, 3>;
+
+// The fields of CDI that are no text (container-device-interface specs-go 1.1.0, config.go; the
+// last two until 1.0). Everything else keeps its text, whatever it looks like.
+constexpr std::array<std::string_view, 7> kNumbers = {"major", "minor",   "fileMode",      "uid",
+                                                      "gid",   "timeout", "additionalGids"};
+constexpr std::array<std::string_view, 3> kBooleans = {"enableMonitoring", "enableCMT",
+                                                       "enableMBM"};
+
+// CDI specs are YAML or JSON; as JSON is YAML, one reader takes both. `key` is that of the nearest
+// map around the node.
+Json to_json(const YAML::Node& node, std::string_view key) {
+    if (!node.IsDefined()) return nullptr;
     if (node.IsMap()) {
         Json out = Json::object();
         for (const auto& pair : node) {
-            const auto key = pair.first.as<std::string>();
-            out[key] = to_json(pair.second, is_number_field(key));
+            const auto name = pair.first.as<std::string>();
+            out[name] = to_json(pair.second, name);
         }
         return out;
     }
     if (node.IsSequence()) {
         Json out = Json::array();
         for (const YAML::Node& item : node)
-            out.push_back(to_json(item, numbers));
+            out.push_back(to_json(item, key));
         return out;
     }
     if (!node.IsScalar()) return nullptr;
-    if (numbers) return node.as<std::int64_t>();
-    return node.as<std::string>();
+    if (std::ranges::find(kNumbers, key) != kNumbers.end()) return node.as<std::int64_t>();
+    if (std::ranges::find(kBooleans, key) != kBooleans.end()) return node.as<bool>();
+    return node.Scalar();
 }
 
 struct VendorDevice {
     std::string name;
-    Json spec_edits;  // of the whole spec
-    Json edits;       // of the device
+    Json edits;
 };
 
-std::vector<VendorDevice> read_spec(const std::string& path, const std::string& kind) {
+struct VendorSpec {
+    Version version{};
+    Json edits;  // for every device
     std::vector<VendorDevice> devices;
+};
+
+// "0.7.0" or "v0.7.0"; zeros when it is neither.
+Version parse_version(const std::string& text) {
+    Version out{};
+    const char* digits = text.c_str() + (text.starts_with('v') ? 1 : 0);
+    if (std::sscanf(digits, "%d.%d.%d", &out[0], &out[1], &out[2]) != 3) return {};
+    return out;
+}
+
+VendorSpec read_spec(const std::string& path, const std::string& kind) {
+    VendorSpec out;
     try {
         const YAML::Node spec = YAML::LoadFile(path);
-        if (!spec.IsMap() || !spec["kind"] || spec["kind"].as<std::string>() != kind)
-            return devices;
-        const Json common =
-            spec["containerEdits"] ? to_json(spec["containerEdits"], false) : Json::object();
+        if (!spec.IsMap() || !spec["kind"] || spec["kind"].as<std::string>() != kind) return {};
+        if (spec["cdiVersion"]) out.version = parse_version(spec["cdiVersion"].Scalar());
+        out.edits = to_json(spec["containerEdits"], "");
         for (const YAML::Node& device : spec["devices"]) {
-            devices.push_back({device["name"].as<std::string>(), common,
-                               to_json(device["containerEdits"], false)});
+            out.devices.push_back(
+                {device["name"].as<std::string>(), to_json(device["containerEdits"], "")});
         }
     } catch (const YAML::Exception&) {
         // Somebody else's file; the runtime reports it. Ours are found all the same.
-        devices.clear();
+        return {};
     }
-    return devices;
+    return out;
 }
 
-std::vector<VendorDevice> vendor_devices(const CdiFolderOptions& options) {
-    std::vector<VendorDevice> devices;
+// Of two devices of one name the runtime takes that of the later folder; so do we.
+void shadow(std::vector<VendorSpec>& earlier, const VendorSpec& later) {
+    for (VendorSpec& spec : earlier) {
+        std::erase_if(spec.devices, [&](const VendorDevice& device) {
+            return std::ranges::find(later.devices, device.name, &VendorDevice::name) !=
+                   later.devices.end();
+        });
+    }
+}
+
+std::vector<VendorSpec> vendor_specs(const CdiFolderOptions& options) {
+    std::vector<VendorSpec> specs;
     for (const std::string& folder : options.folders) {
         std::error_code error;
         for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
             const std::string extension = file.path().extension().string();
             if (extension != ".json" && extension != ".yaml" && extension != ".yml") continue;
-            for (auto& device : read_spec(file.path().string(), options.vendor_kind)) {
-                devices.push_back(std::move(device));
-            }
+            VendorSpec spec = read_spec(file.path().string(), options.vendor_kind);
+            shadow(specs, spec);
+            specs.push_back(std::move(spec));
         }
     }
-    return devices;
+    return specs;
 }
 
-// Appends the lists of `more`; edits are lists throughout.
+// Lists grow; of anything else (intelRdt is an object) the last one holds, as in the runtime.
 void merge(Json& edits, const Json& more) {
-    for (const auto& [key, list] : more.items()) {
-        if (!list.is_array()) continue;
-        for (const Json& item : list)
+    if (!more.is_object()) return;
+    for (const auto& [key, value] : more.items()) {
+        if (!value.is_array()) {
+            edits[key] = value;
+            continue;
+        }
+        for (const Json& item : value)
             edits[key].push_back(item);
     }
+}
+
+// The minors of the cards that a device brings: its nodes /dev/nvidia<minor>.
+std::vector<std::string> minors_of(const VendorDevice& device) {
+    constexpr std::string_view kCardNode = "/dev/nvidia";
+    std::vector<std::string> minors;
+    if (!device.edits.is_object()) return minors;
+    for (const Json& node : device.edits.value("deviceNodes", Json::array())) {
+        const std::string path = node.is_object() ? node.value("path", "") : "";
+        if (!path.starts_with(kCardNode)) continue;
+        const std::string rest = path.substr(kCardNode.size());
+        if (is_number(rest)) minors.push_back(rest);
+    }
+    return minors;
 }
 
 std::string qualified(const CdiFolderOptions& options, const VendorDevice& device) {
@@ -111,29 +166,37 @@ Result<> write_whole(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> CdiFolder::vendor_device(const std::string& uuid, int index) {
-    const auto devices = vendor_devices(options_);
-    for (const std::string& wanted : {uuid, std::to_string(index)}) {
-        for (const VendorDevice& device : devices) {
-            if (device.name == wanted) return qualified(options_, device);
+std::optional<std::string> CdiFolder::vendor_device(const GpuUuid& uuid, int minor) {
+    std::optional<std::string> by_number;
+    for (const VendorSpec& spec : vendor_specs(options_)) {
+        for (const VendorDevice& device : spec.devices) {
+            if (device.name == uuid.str()) return qualified(options_, device);
+            // Only plain numbers: a slice of a card (0:1) has the card's node, too.
+            if (is_number(device.name) && minors_of(device) == std::vector{std::to_string(minor)})
+                by_number = qualified(options_, device);
         }
     }
-    return std::nullopt;
+    return by_number;
 }
 
 Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& edits) {
     Json merged = Json::object();
     for (const auto& [variable, value] : edits.env)
-        merged["env"].push_back(variable + "=" + value);
-    bool first = true;
-    for (const VendorDevice& device : vendor_devices(options_)) {
-        const auto& asked = edits.cdi_devices;
-        if (std::ranges::find(asked, qualified(options_, device)) == asked.end()) continue;
-        if (first) merge(merged, device.spec_edits);
-        first = false;
-        merge(merged, device.edits);
+        merged["env"].push_back(fmt::format("{}={}", variable, value));
+    Version version = kOwnVersion;
+    for (const VendorSpec& spec : vendor_specs(options_)) {
+        bool first = true;
+        for (const VendorDevice& device : spec.devices) {
+            const auto& asked = edits.cdi_devices;
+            if (std::ranges::find(asked, qualified(options_, device)) == asked.end()) continue;
+            if (first) merge(merged, spec.edits);
+            first = false;
+            merge(merged, device.edits);
+            // What the vendor wrote may need its version, and the runtime reads that one.
+            version = std::max(version, spec.version);
+        }
     }
-    const Json spec = {{"cdiVersion", "0.6.0"},
+    const Json spec = {{"cdiVersion", fmt::format("{}", fmt::join(version, "."))},
                        {"kind", "tessera.dev/share"},
                        {"devices", {{{"name", name}, {"containerEdits", merged}}}}};
     return write_whole(fmt::format("{}/{}{}.json", options_.dynamic, kShareFile, name),

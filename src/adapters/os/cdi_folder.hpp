@@ -21,7 +21,7 @@ class CdiFolder final : public CdiStore {
   public:
     explicit CdiFolder(CdiFolderOptions options) : options_(std::move(options)) {}
 
-    std::optional<std::string> vendor_device(const std::string& uuid, int index) override;
+    std::optional<std::string> vendor_device(const GpuUuid& uuid, int minor) override;
     Result<> write_share(const std::string& name, const ContainerEdits& edits) override;
     void keep_only_shares(const std::set<std::string>& names) override;
 

@@ -69,17 +69,35 @@ devices:
     env: ["A=true", 'B=5']
 )";
 
-// Goal: a card is found by UUID, else by index, in whichever folder and format; a broken spec of
-// somebody else hides nothing.
+// Goal: a card is found by UUID, else by a number whose device brings this card's node, in
+// whichever folder and format; a broken spec of somebody else hides nothing.
 TEST_F(CdiTest, VendorDevices) {
-    EXPECT_EQ(cdi_.vendor_device("GPU-1", 1), std::nullopt);
+    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 1), std::nullopt);
     write("static/nvidia.yaml", kVendorSpec);
     write("static/broken.yaml", "kind: [");
     write("static/other.json", R"({"kind":"other.com/x","devices":[{"name":"GPU-9"}]})");
     write("static/notes.txt", kVendorSpec);
-    EXPECT_EQ(cdi_.vendor_device("GPU-1", 7), "nvidia.com/gpu=GPU-1");
-    EXPECT_EQ(cdi_.vendor_device("GPU-0", 0), "nvidia.com/gpu=0");
-    EXPECT_EQ(cdi_.vendor_device("GPU-9", 9), std::nullopt);
+    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
+    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-0"), 0), "nvidia.com/gpu=0");
+    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-9"), 9), std::nullopt);
+}
+
+// Goal: a number in a spec is not an index of today: after a card is gone the driver counts anew,
+// and the number may mean another tenant's card. Method: numbers whose nodes are other cards',
+// several cards', a slice's, and none.
+TEST_F(CdiTest, NumbersAreProvenByTheirNode) {
+    write("static/nvidia.yaml", R"(cdiVersion: "0.5.0"
+kind: nvidia.com/gpu
+devices:
+- {name: "0", containerEdits: {deviceNodes: [{path: /dev/nvidia3}, {path: /dev/nvidiactl}]}}
+- {name: "1", containerEdits: {deviceNodes: [{path: /dev/nvidia1}, {path: /dev/nvidia0}]}}
+- {name: "2", containerEdits: {env: [X=1]}}
+- {name: "4:0", containerEdits: {deviceNodes: [{path: /dev/nvidia4}]}}
+- {name: all, containerEdits: {deviceNodes: [{path: /dev/nvidia5}]}}
+)");
+    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-a"), 3), "nvidia.com/gpu=0");
+    for (const int minor : {0, 1, 2, 4, 5})
+        EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-a"), minor), std::nullopt) << minor;
 }
 
 // Goal: a share is one device with our variables, the vendor's edits of its cards and, once, those
@@ -99,6 +117,51 @@ TEST_F(CdiTest, WritesShares) {
     EXPECT_EQ(edits["deviceNodes"][0]["major"], 195);
     EXPECT_EQ(edits["deviceNodes"][1]["fileMode"], 438);
     EXPECT_EQ(edits["deviceNodes"][1]["path"], "/dev/nvidia1");
+}
+
+// Goal: what CDI 0.7 and 1.1 added comes along with its type, and the share says the version that
+// it needs; a spec of a newer one that is not used raises nothing.
+TEST_F(CdiTest, NewerSpecs) {
+    write("static/nvidia.yaml", R"(cdiVersion: "0.7.0"
+kind: nvidia.com/gpu
+containerEdits:
+  additionalGids: [44, 107]
+  intelRdt: {closID: "1", l3CacheSchema: "L3:0=f"}
+devices:
+- name: GPU-1
+  containerEdits:
+    additionalGids: [109]
+    hooks: [{hookName: createContainer, path: /bin/hook, args: [hook, 5], timeout: 3}]
+)");
+    write("dynamic/newer.json", R"({"cdiVersion":"1.1.0","kind":"nvidia.com/gpu","devices":[
+        {"name":"GPU-2","containerEdits":{"intelRdt":{"closID":"2","enableMonitoring":true}}}]})");
+    ASSERT_TRUE(cdi_.write_share("s1", {{}, {"nvidia.com/gpu=GPU-1"}}));
+    EXPECT_EQ(share("s1")["cdiVersion"], "0.7.0");
+    auto edits = share("s1")["devices"][0]["containerEdits"];
+    EXPECT_EQ(edits["additionalGids"], nlohmann::json({44, 107, 109}));
+    EXPECT_EQ(edits["intelRdt"], (nlohmann::json{{"closID", "1"}, {"l3CacheSchema", "L3:0=f"}}));
+    EXPECT_EQ(edits["hooks"][0]["args"], nlohmann::json({"hook", "5"}));
+    EXPECT_EQ(edits["hooks"][0]["timeout"], 3);
+
+    ASSERT_TRUE(cdi_.write_share("s2", {{}, {"nvidia.com/gpu=GPU-1", "nvidia.com/gpu=GPU-2"}}));
+    EXPECT_EQ(share("s2")["cdiVersion"], "1.1.0");
+    EXPECT_EQ(share("s2")["devices"][0]["containerEdits"]["intelRdt"],
+              (nlohmann::json{{"closID", "2"}, {"enableMonitoring", true}}));
+    ASSERT_TRUE(cdi_.write_share("s3", {{{"X", "1"}}, {}}));
+    EXPECT_EQ(share("s3")["cdiVersion"], "0.6.0");
+}
+
+// Goal: a device that two folders have is brought once, from the later folder, as in the runtime.
+TEST_F(CdiTest, LaterFolderWins) {
+    const auto spec = [](const std::string& value) {
+        return R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[
+            {"name":"GPU-1","containerEdits":{"env":["FROM=)" +
+               value + R"("]}}]})";
+    };
+    write("dynamic/a.json", spec("dynamic"));
+    write("static/b.json", spec("static"));
+    ASSERT_TRUE(cdi_.write_share("s1", {{}, {"nvidia.com/gpu=GPU-1"}}));
+    EXPECT_EQ(share("s1")["devices"][0]["containerEdits"]["env"], nlohmann::json({"FROM=dynamic"}));
 }
 
 // Goal: a share is replaced whole, others are removed by name, and foreign files are left alone.

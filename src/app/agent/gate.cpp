@@ -55,7 +55,7 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     if (!handover) return refuse(handover.error());
     ContainerEdits edits{std::move(handover->env), {}};
     for (const Gpu& gpu : handover->gpus) {
-        auto device = ports_.cdi.vendor_device(gpu.uuid.str(), gpu.index);
+        auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
         if (device) edits.cdi_devices.push_back(*std::move(device));
     }
     return edits;
