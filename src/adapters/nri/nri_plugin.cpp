@@ -18,6 +18,8 @@ constexpr const char* kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
 constexpr int kCreateContainer = 4;  // NRI's Event enum
 constexpr std::int32_t kEvents = 1 << (kCreateContainer - 1);
 constexpr std::uint32_t kFirstStream = 1;
+// The runtime holds its lock while it waits for us: one that reads nothing for so long is stuck.
+constexpr std::chrono::seconds kWriteDeadline{5};
 constexpr int kUnknown = 2;  // gRPC status codes
 constexpr int kUnimplemented = 12;
 
@@ -78,8 +80,8 @@ class Session {
             response.mutable_status()->set_code(unknown ? kUnimplemented : kUnknown);
             response.mutable_status()->set_message(answered.error().text);
         }
-        TRY_VOID(socket_.write(encode_ttrpc(
-            {kPluginConnection, message.stream, kTtrpcResponse, response.SerializeAsString()})));
+        TRY_VOID(send(
+            {kPluginConnection, message.stream, kTtrpcResponse, response.SerializeAsString()}));
         // After the answer: the runtime holds its lock until then.
         if (!evictions_.evict().empty()) {
             TRY_VOID(request_evictions());
@@ -178,7 +180,11 @@ class Session {
         const TtrpcMessage message{kRuntimeConnection, next_stream_, kTtrpcRequest,
                                    request.SerializeAsString()};
         next_stream_ += 2;  // a client's streams are odd
-        return socket_.write(encode_ttrpc(message));
+        return send(message);
+    }
+
+    Result<> send(const TtrpcMessage& message) {
+        return socket_.write(encode_ttrpc(message), kWriteDeadline);
     }
 
     static tl::unexpected<Error> malformed() {

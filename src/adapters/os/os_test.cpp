@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -192,6 +194,56 @@ TEST(UnixSocketTest, ConnectErrors) {
     EXPECT_EQ(missing.error().code, Code::unavailable);
     EXPECT_NE(missing.error().text.find("/nonexistent/x.sock"), std::string::npos);
     EXPECT_EQ(UnixSocket::connect(std::string(200, 'x')).error().code, Code::invalid_argument);
+}
+
+// A socket on which somebody listens and does nothing more.
+class DeafListener {
+  public:
+    DeafListener() {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::filesystem::remove(path);
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        fd_ = ::socket(AF_UNIX, SOCK_STREAM, 0);
+        EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(fd_, 0), 0);
+    }
+    ~DeafListener() {
+        ::close(fd_);
+        std::filesystem::remove(path);
+    }
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("tessera-deaf-" + std::to_string(getpid()));
+
+  private:
+    int fd_ = -1;
+};
+
+// Goal: a peer that reads nothing ends a write by its deadline.
+TEST(UnixSocketTest, WriteHasADeadline) {
+    const DeafListener listener;
+    auto socket = UnixSocket::connect(listener.path);
+    ASSERT_TRUE(socket) << socket.error().text;
+    const auto written =
+        socket->write(std::string(std::size_t{16} << 20, 'x'), std::chrono::milliseconds(20));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().text, "write: the other side does not read");
+    std::array<char, 8> buffer{};
+    EXPECT_EQ(*socket->read(buffer, std::chrono::milliseconds(1)), 0U);
+}
+
+// Goal: a peer that takes no more connections is an error, not a wait. Method: more than its queue
+// holds.
+TEST(UnixSocketTest, ConnectDoesNotWait) {
+    const DeafListener listener;
+    std::vector<UnixSocket> queued;
+    Result<UnixSocket> next = UnixSocket::connect(listener.path);
+    for (int i = 0; i < 10 && next; ++i) {
+        queued.push_back(*std::move(next));
+        next = UnixSocket::connect(listener.path);
+    }
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error().code, Code::unavailable);
 }
 
 // Goal: a pause ends at once when a stop is asked for, before or during it.
