@@ -19,7 +19,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::milliseconds kWatchPeriod{1000};
 constexpr std::chrono::seconds kRegisterDeadline{5};
 // How often a waiting ListAndWatch looks whether kubelet is still there.
 constexpr std::chrono::seconds kListenerCheck{5};
@@ -29,34 +28,38 @@ grpc::Status status_of(const Error& error) {
     return {bad ? grpc::StatusCode::INVALID_ARGUMENT : grpc::StatusCode::UNAVAILABLE, error.text};
 }
 
-// The list of one resource, shared by the agent and the listeners. Any thread.
+// The list of one resource, shared by the agent and the listeners; it outlives the servers that
+// show it. Any thread.
 class DeviceList {
   public:
-    // False when the list is the same as before.
-    bool set(std::vector<PluginDevice> devices) {
+    // A list that is the same as before wakes nobody.
+    void set(std::vector<PluginDevice> devices) {
         {
             const std::scoped_lock lock(mutex_);
-            if (version_ > 0 && devices == devices_) return false;
+            if (version_ > 0 && devices == devices_) return;
             devices_ = std::move(devices);
             ++version_;
         }
         changed_.notify_all();
-        return true;
     }
 
-    void close() {
+    // Ends the waits of those who wait with this flag.
+    void close(bool& closed) {
         {
             const std::scoped_lock lock(mutex_);
-            closed_ = true;
+            closed = true;
         }
         changed_.notify_all();
     }
 
-    // Waits until the list is newer than `version`; false when `period` passed or it was closed.
-    bool wait(int& version, std::chrono::seconds period, v1beta1::ListAndWatchResponse& out) {
+    enum class Wait { news, none, closed };
+    // Waits until the list is newer than `version`, `closed` is set, or `period` has passed.
+    Wait wait(int& version, const bool& closed, std::chrono::seconds period,
+              v1beta1::ListAndWatchResponse& out) {
         std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, period, [&] { return closed_ || version_ > version; });
-        if (closed_ || version_ <= version) return false;
+        changed_.wait_for(lock, period, [&] { return closed || version_ > version; });
+        if (closed) return Wait::closed;
+        if (version_ <= version) return Wait::none;
         version = version_;
         out.Clear();
         for (const PluginDevice& device : devices_) {
@@ -64,12 +67,7 @@ class DeviceList {
             entry->set_id(device.id);
             entry->set_health(device.healthy ? "Healthy" : "Unhealthy");
         }
-        return true;
-    }
-
-    bool closed() {
-        const std::scoped_lock lock(mutex_);
-        return closed_;
+        return Wait::news;
     }
 
   private:
@@ -77,7 +75,6 @@ class DeviceList {
     std::condition_variable changed_;
     std::vector<PluginDevice> devices_;  // guarded by mutex_
     int version_ = 0;                    // guarded by mutex_
-    bool closed_ = false;                // guarded by mutex_
 };
 
 // What kubelet calls, for one resource.
@@ -85,6 +82,9 @@ class Service final : public v1beta1::DevicePlugin::Service {
   public:
     Service(std::string resource, DeviceList& list, DevicePluginHandler& handler)
         : resource_(std::move(resource)), list_(list), handler_(handler) {}
+
+    // Ends the listeners: they would keep the server from shutting down.
+    void close() { list_.close(closed_); }
 
     grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
                                         v1beta1::DevicePluginOptions* out) override {
@@ -96,9 +96,10 @@ class Service final : public v1beta1::DevicePlugin::Service {
                               grpc::ServerWriter<v1beta1::ListAndWatchResponse>* writer) override {
         int version = 0;
         v1beta1::ListAndWatchResponse message;
-        while (!context->IsCancelled() && !list_.closed()) {
-            if (!list_.wait(version, kListenerCheck, message)) continue;
-            if (!writer->Write(message)) break;
+        while (!context->IsCancelled()) {
+            const auto news = list_.wait(version, closed_, kListenerCheck, message);
+            if (news == DeviceList::Wait::closed) break;
+            if (news == DeviceList::Wait::news && !writer->Write(message)) break;
         }
         return grpc::Status::OK;
     }
@@ -128,6 +129,7 @@ class Service final : public v1beta1::DevicePlugin::Service {
     const std::string resource_;
     DeviceList& list_;
     DevicePluginHandler& handler_;
+    bool closed_ = false;  // guarded by the list's mutex
 };
 
 // tessera.dev/gpu → tessera.dev-gpu.sock; aliyun.com/gpu-mem keeps gpushare's name, so that an old
@@ -155,11 +157,10 @@ class Server {
            DeviceList& list)
         : resource_(std::move(resource)),
           path_(folder + "/" + socket_name(resource_)),
-          list_(list),
           service_(resource_, list, handler) {}
 
     ~Server() {
-        list_.close();
+        service_.close();
         if (server_ != nullptr) {
             server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
         }
@@ -209,7 +210,6 @@ class Server {
 
     const std::string resource_;
     const std::string path_;
-    DeviceList& list_;
     Service service_;
     std::unique_ptr<grpc::Server> server_;
     FileId socket_;
@@ -221,19 +221,21 @@ class Host final : public DevicePluginHost {
 
     void set_lists(DeviceLists lists) override {
         const std::scoped_lock lock(mutex_);
-        lists_ = std::move(lists);
-        for (const auto& [resource, running] : running_)
-            running->list.set(lists_[resource]);
+        for (auto& [resource, devices] : lists)
+            lists_[resource].set(std::move(devices));
     }
 
     void run(DevicePluginHandler& handler, const std::function<void()>& registered,
              std::stop_token stop) override {
         const std::string kubelet = options_.folder + "/kubelet.sock";
         FileId registered_with;
+        Servers servers;
         while (!stop.stop_requested()) {
             const FileId now = file_id(kubelet);
-            if (now != FileId{} && has_lists() && (now != registered_with || !all_alive())) {
-                const auto done = restart(handler, kubelet);
+            const auto lists = snapshot();
+            if (now != FileId{} && !lists.empty() &&
+                (now != registered_with || !all_alive(servers, lists.size()))) {
+                const auto done = restart(servers, lists, handler, kubelet);
                 if (done) {
                     registered_with = now;
                     registered();
@@ -241,48 +243,43 @@ class Host final : public DevicePluginHost {
                     log_event(Event::plugin_trouble, {{"reason", done.error().text}});
                 }
             }
-            pause_for(kWatchPeriod, stop);
+            pause_for(options_.watch_period, stop);
         }
-        const std::scoped_lock lock(mutex_);
-        running_.clear();
     }
 
   private:
-    struct Running {
-        DeviceList list;
-        std::unique_ptr<Server> server;  // after list: uses it
-    };
+    using Servers = std::vector<std::unique_ptr<Server>>;
+    using Lists = std::vector<std::pair<std::string, DeviceList*>>;
 
-    bool has_lists() {
+    // The lists stay where they are once they are there: the resources never change.
+    Lists snapshot() {
         const std::scoped_lock lock(mutex_);
-        return !lists_.empty();
+        Lists out;
+        for (auto& [resource, list] : lists_)
+            out.emplace_back(resource, &list);
+        return out;
     }
 
-    bool all_alive() {
-        const std::scoped_lock lock(mutex_);
-        return running_.size() == lists_.size() && std::ranges::all_of(running_, [](const auto& r) {
-                   return r.second->server->alive();
-               });
+    static bool all_alive(const Servers& servers, std::size_t wanted) {
+        return servers.size() == wanted &&
+               std::ranges::all_of(servers, [](const auto& server) { return server->alive(); });
     }
 
-    Result<> restart(DevicePluginHandler& handler, const std::string& kubelet) {
-        const std::scoped_lock lock(mutex_);
-        running_.clear();
-        for (const auto& [resource, devices] : lists_) {
-            auto running = std::make_unique<Running>();
-            running->list.set(devices);
-            running->server =
-                std::make_unique<Server>(options_.folder, resource, handler, running->list);
-            TRY_VOID(running->server->start(kubelet));
-            running_.emplace(resource, std::move(running));
+    // Takes seconds where kubelet is slow, so it holds no lock: set_lists never waits for it.
+    Result<> restart(Servers& servers, const Lists& lists, DevicePluginHandler& handler,
+                     const std::string& kubelet) const {
+        servers.clear();
+        for (const auto& [resource, list] : lists) {
+            auto server = std::make_unique<Server>(options_.folder, resource, handler, *list);
+            TRY_VOID(server->start(kubelet));
+            servers.push_back(std::move(server));
         }
         return {};
     }
 
     const DevicePluginOptions options_;
     std::mutex mutex_;
-    DeviceLists lists_;                                        // guarded by mutex_
-    std::map<std::string, std::unique_ptr<Running>> running_;  // guarded by mutex_
+    std::map<std::string, DeviceList> lists_;  // guarded by mutex_, its lists by their own
 };
 
 }  // namespace

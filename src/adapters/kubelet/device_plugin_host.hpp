@@ -2,6 +2,7 @@
 // (v1beta1, api/kubelet/deviceplugin.proto).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,8 @@ namespace tessera {
 
 struct DevicePluginOptions {
     std::string folder = "/var/lib/kubelet/device-plugins";
+    // How often the folder is looked at: has kubelet made its socket anew, or wiped the folder?
+    std::chrono::milliseconds watch_period{1000};
 };
 
 std::unique_ptr<DevicePluginHost> make_device_plugin_host(DevicePluginOptions options);
