@@ -65,7 +65,8 @@ class DeviceHolders {
   public:
     virtual ~DeviceHolders() = default;
     // Every container that kubelet gave devices to, init containers included; pods that ended may
-    // still be among them. Errors: unavailable or unsupported, with the reason.
+    // still be among them. Nobody where kubelet has no record yet. Errors: unavailable or
+    // unsupported, with the reason.
     virtual Result<std::vector<DeviceHolder>> list() = 0;
 };
 

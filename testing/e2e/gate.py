@@ -9,6 +9,8 @@ from e2e.case import PODS, StackCase
 from e2e.truth import Json
 
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+# Shows which driver there is, and goes on without one.
+WITHOUT_CARD = "ls /usr/lib/x86_64-linux-gnu; echo memory: free; exec sleep 1000"
 
 
 class Gate(StackCase):
@@ -36,6 +38,29 @@ class Gate(StackCase):
                         + owner["metadata"]["uid"], "remove it from the pod's manifest")
         self.assert_never_started("copycat")
         self.assertEqual(sum(self.held().values()), 3, "the copy holds nothing")
+
+    def test_an_annotation_written_by_hand_opens_nothing(self) -> None:
+        """A pod without limits never meets the extender. A scheduling gate gives its owner the time
+        to read its uid and to write a perfect allocation."""
+        card = self.cards("node-a")[0]
+        made, = self.create(pods.pod("by-hand", pods.container("main", script=WITHOUT_CARD),
+                                     node="node-a", schedulingGates=[{"name": "example.com/wait"}]))
+        forged = {"version": 1, "pod": made["metadata"]["uid"], "node": "node-a",
+                  "dialect": "native", "containers": [
+                      {"name": "main", "kind": "app", "gpus": [
+                          {"uuid": card.uuid, "index": 0, "memory": 1 << 30, "cores": 0}]}]}
+        self.api.json("PATCH", f"{PODS}/by-hand",
+                      {"metadata": {"annotations": {truth.ALLOCATION: json.dumps(forged)}},
+                       "spec": {"schedulingGates": None}}, "application/merge-patch+json")
+        if self.identity == "nri":
+            self.wait_event("by-hand", "container main was given no GPU device by kubelet",
+                            "Delete the pod")
+            self.assert_never_started("by-hand")
+        else:  # the share is made for devices, and it holds none
+            self.wait_running("by-hand")
+            seen = self.log("by-hand")
+            self.assertEqual(seen.env, {})
+            self.assertNotIn("libcuda", seen.text)
 
     def test_an_annotation_of_the_tenant_is_overwritten(self) -> None:
         """A forged one on a pod that goes the right way: the Binding replaces it."""
@@ -65,8 +90,7 @@ class Gate(StackCase):
 
     def test_visible_devices_bring_no_card_without_a_request(self) -> None:
         self.running(pods.pod("wish-only", pods.container(
-            "main", script="ls /usr/lib/x86_64-linux-gnu; echo memory: free; exec sleep 1000",
-            env=[{"name": VISIBLE, "value": "all"}]), nodeName="node-a"))
+            "main", script=WITHOUT_CARD, env=[{"name": VISIBLE, "value": "all"}]), nodeName="node-a"))
         self.assertNotIn("libcuda", self.log("wish-only").text)
 
     def assert_never_started(self, name: str) -> None:

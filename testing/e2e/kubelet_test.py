@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from e2e import front, gate, health, lifecycle, sharing
+from e2e import front, gate, health, lifecycle, sharing, truth, twice
 
 
 class KubeletTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health, front.Front):
@@ -14,3 +14,8 @@ class KubeletTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health
         for node in self.stack.nodes:
             self.assertEqual("no\n", self.cluster.nsenter(
                 node, "sh", "-c", "test -e /var/run/nri/nri.sock && echo yes || echo no"))
+
+    def test_an_image_that_names_the_variable_twice_sees_its_own_cards_alone(self) -> None:
+        """Nobody looks at its environment here; the cards are those that the CDI device brings."""
+        made, = self.running(twice.pod(self.cluster))
+        self.assertEqual(self.log("twice").uuids, truth.uuids(made))

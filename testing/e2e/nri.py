@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
-from e2e import pods
+from e2e import pods, twice
 from e2e.case import StackCase
-from stack import builds
-
-TWICE = "localhost/twice:dev"
-VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+from e2e.truth import Json
 
 
 class OnlyNri(StackCase):
     """Runs on case.two_nodes."""
 
     def test_an_image_that_names_the_variable_twice_is_refused(self) -> None:
-        """Kubelet merges a pod's own repetition, so only an image's reaches the runtime. The
-        runtime would replace the first entry, and the container would read the second."""
-        self.cluster.import_image(self._image_with_variable_twice())
-        made = pods.simple("twice", pods.aliyun(1), node="node-a")
-        made["spec"]["containers"][0]["image"] = TWICE
-        self.create(made)
-        self.wait_event("twice", f"sets {VISIBLE} 2 times", "remove it")
+        """The runtime would replace the first entry, and the container would read the second."""
+        self.create(twice.pod(self.cluster))
+        self.wait_event("twice", f"sets {twice.VISIBLE} 2 times", "remove it")
         pod = self.pod("twice")
         self.assertFalse(pod["status"]["containerStatuses"][0]["started"])
 
-    def _image_with_variable_twice(self) -> Path:
-        out = self.cluster.directory / "twice.tar"
-        gpuhog = f"{builds.program('gpuhog')}=/usr/bin/gpuhog"
-        done = subprocess.run(
-            [str(builds.IMAGE_TOOL), TWICE, str(out), "--program", gpuhog, "--busybox",
-             "--without", "libcuda.so.1", "--env", f"{VISIBLE}=all", "--env", f"{VISIBLE}=all"],
-            capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return out
+    def test_a_restart_of_the_agent_ends_no_container(self) -> None:
+        """It looks at what runs before any other container may start."""
+        kept = self.running(
+            pods.simple("kept", pods.aliyun(2), node="node-a"),
+            pods.simple("kept-dual", pods.native("2Gi", gpus=2), node="node-a"),
+            pods.pod("kept-plain", pods.container("main", script="echo; exec sleep 1000"),
+                     node="node-a"))
+        pid = self.cluster.nsenter("node-a", "pgrep", "-x", "tessera-agent").strip()
+        self.cluster.nsenter("node-a", "kill", "-9", pid)
+
+        def agent_is_back() -> bool:
+            now = self.cluster.nsenter("node-a", "sh", "-c", "pgrep -x tessera-agent || true")
+            return now.strip() not in ("", pid)
+        self.cluster.wait_for("the agent is back", agent_is_back)
+        # A pod that is bound while the plugin is away is refused by kubelet for good.
+        self.cluster.wait_for("kubelet offers cards again", self._offers_cards)
+        self.running(pods.simple("later", pods.aliyun(1), node="node-a"))
+        for pod in kept:
+            self.assertEqual(self._containers(self.pod(pod["metadata"]["name"])),
+                             self._containers(pod))
+
+    def _offers_cards(self) -> bool:
+        status = self.api.json("GET", "/api/v1/nodes/node-a")["status"]
+        return bool(status["allocatable"]["aliyun.com/gpu-mem"] == "30")
+
+    @staticmethod
+    def _containers(pod: Json) -> list[str]:
+        return [status["containerID"] for status in pod["status"]["containerStatuses"]]

@@ -1,5 +1,9 @@
 #include "adapters/kubelet/device_checkpoint.hpp"
 
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -16,7 +20,11 @@ class Checkpoint final : public DeviceHolders {
 
     Result<std::vector<DeviceHolder>> list() override {
         std::ifstream in(path_, std::ios::binary);
-        if (!in) return fail(Code::unavailable, path_ + ": cannot be read");
+        if (!in) {
+            // Before the first device is given, a fresh node has no such file.
+            if (errno == ENOENT) return std::vector<DeviceHolder>{};
+            return fail(Code::unavailable, fmt::format("{}: {}", path_, std::strerror(errno)));
+        }
         const std::string text(std::istreambuf_iterator<char>(in), {});
         TRY(auto entries, read_kubelet_checkpoint(text));
         std::vector<DeviceHolder> holders;

@@ -40,13 +40,26 @@ TEST_F(CheckpointTest, Holders) {
     EXPECT_TRUE((*holders)[1].cdi_devices.empty());
 }
 
-// Goal: no file, half a file and another form are errors; none of them is "nobody holds anything".
+// Goal: half a file, another form and a file that may not be read are errors; none of them is
+// "nobody holds anything". Method: a link to
+// itself cannot be read, whoever asks.
 TEST_F(CheckpointTest, Errors) {
-    EXPECT_EQ(list().error().code, Code::unavailable);
     write(R"({"Data":{"PodDev)");
     EXPECT_EQ(list().error().code, Code::invalid_argument);
     write(R"({"Something":"else"})");
     EXPECT_EQ(list().error().code, Code::unsupported);
+    write("");
+    EXPECT_FALSE(list());
+    std::filesystem::remove(folder_ / "kubelet_internal_checkpoint");
+    std::filesystem::create_symlink("kubelet_internal_checkpoint",
+                                    folder_ / "kubelet_internal_checkpoint");
+    EXPECT_EQ(list().error().code, Code::unavailable);
+}
+
+// Goal: a fresh node, where kubelet has given no device yet, has no file; nobody holds anything.
+TEST_F(CheckpointTest, NoFileYet) {
+    ASSERT_TRUE(list());
+    EXPECT_TRUE(list()->empty());
 }
 
 }  // namespace

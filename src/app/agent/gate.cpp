@@ -13,14 +13,24 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kHandedOver = "TESSERA_GPU_MEMORY_BYTES=";
-
 constexpr std::string_view kNoAllocation =
     "Tessera: this container asks for a GPU, but the pod was not placed by Tessera: no {} "
     "annotation for it. "
     "Is kube-scheduler configured with Tessera's extender, and is spec.nodeName left empty? Mend "
     "that, then "
     "delete the pod";
+
+constexpr std::string_view kNoDevices =
+    "container {} was given no GPU device by kubelet, so the share that the annotation {} names is "
+    "not for it: either the container does not ask for one (tessera.dev/gpu, aliyun.com/gpu-mem), "
+    "or kubelet admitted the pod before it knew this agent. Delete the pod, and leave the "
+    "annotation to Tessera";
+
+constexpr std::string_view kUnknownDevices =
+    "Tessera: kubelet's checkpoint does not name the container of these devices";
+
+// What a vendor's CDI spec may put in place of our list of cards, since it brings them itself.
+constexpr std::string_view kVoid = "void";
 
 constexpr std::string_view kShareKind = "tessera.dev/share=";
 
@@ -32,6 +42,42 @@ std::string fresh_share_name() {
 
 tl::unexpected<Error> refuse(const Error& error) {
     return fail(error.in("Tessera"));
+}
+
+const ContainerAllocation* share_of(const Allocation& allocation, const std::string& container) {
+    const auto found =
+        std::ranges::find(allocation.containers, container, &ContainerAllocation::container);
+    return found == allocation.containers.end() ? nullptr : &*found;
+}
+
+// The values that a container's environment has for `name`.
+std::vector<std::string> values_of(const RuntimeContainer& container, std::string_view name) {
+    std::vector<std::string> values;
+    for (const std::string& variable : container.env) {
+        if (variable.starts_with(std::string(name) + "="))
+            values.push_back(variable.substr(name.size() + 1));
+    }
+    return values;
+}
+
+// True when the container runs with exactly what this allocation hands over. The pod's own
+// environment may name our variables, so each must stand once and with our value.
+bool was_handed(const RuntimeContainer& container, const Allocation& allocation) {
+    const ContainerAllocation* share = share_of(allocation, container.name);
+    if (share == nullptr || allocation.pod != container.pod_uid) return false;
+    return std::ranges::all_of(share_env(*share), [&](const auto& variable) {
+        const auto values = values_of(container, variable.first);
+        if (values.size() != 1) return false;
+        return values[0] == variable.second ||
+               (variable.first == kVisibleDevices && values[0] == kVoid);
+    });
+}
+
+// Placed by gpushare before the node was taken over: what runs keeps its card
+// (docs/compat/gpushare.md).
+bool is_gpushares(const RuntimeContainer& container) {
+    return container.pod_annotations.contains(key::kAliyunIndex) ||
+           container.pod_annotations.contains(key::kGpushareAllocation);
 }
 
 }  // namespace
@@ -61,39 +107,60 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     return edits;
 }
 
-Result<bool> Gate::holds_devices(const PodUid& pod, const std::string& container) {
-    TRY(const auto holders, ports_.holders.list());
-    return std::ranges::any_of(holders, [&](const DeviceHolder& holder) {
-        return holder.pod == pod && holder.container == container &&
+Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Record& record) {
+    Judgement out;
+    const auto annotation = container.pod_annotations.find(key::kAllocation);
+    if (annotation != container.pod_annotations.end()) {
+        auto allocation = read_allocation(annotation->second);
+        if (!allocation) return refuse(allocation.error());
+        if (share_of(*allocation, container.name) != nullptr)
+            out.allocation = *std::move(allocation);
+    }
+    if (!record) {
+        if (out.allocation) return refuse(record.error());
+        // One of those that ask for no GPU, the network's among them: the node must live. One that
+        // holds devices has just been refused by pre_start.
+        return out;
+    }
+    const bool holds = std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
+        return holder.pod == container.pod_uid && holder.container == container.name &&
                is_gpu_resource(holder.resource);
     });
+    if (out.allocation) {
+        out.standing = holds ? Standing::placed : Standing::undue;
+    } else if (holds) {
+        out.standing = Standing::unplaced;
+    }
+    return out;
 }
 
 Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
-    const auto annotation = container.pod_annotations.find(key::kAllocation);
-    if (annotation != container.pod_annotations.end()) {
-        const auto allocation = read_allocation(annotation->second);
-        if (!allocation) return refuse(allocation.error());
-        const bool named = std::ranges::any_of(allocation->containers, [&](const auto& given) {
-            return given.container == container.name;
-        });
-        if (named) {
-            const auto times =
-                std::ranges::count_if(container.env, [](const std::string& variable) {
-                    return variable.starts_with(std::string(kVisibleDevices) + "=");
-                });
-            // The runtime replaces the first entry only; the second would win inside the container.
-            if (times > 1) {
-                return refuse({Code::invalid_argument,
-                               fmt::format("container {} sets {} {} times; remove it from the pod",
-                                           container.name, kVisibleDevices, times)});
-            }
-            return edits_for(*allocation, container.pod_uid, container.name);
-        }
+    const Record record = ports_.holders.list();
+    TRY(const Judgement judged, judge(container, record));
+    if (!record) {
+        log_event(Event::record_unreadable, {{"pod", container.pod.str()},
+                                             {"container", container.name},
+                                             {"reason", record.error().text}});
     }
-    TRY(const bool holds, holds_devices(container.pod_uid, container.name));
-    if (holds) return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
-    return ContainerEdits{};
+    switch (judged.standing) {
+        case Standing::plain:
+            return ContainerEdits{};
+        case Standing::unplaced:
+            return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
+        case Standing::undue:
+            return refuse(
+                {Code::conflict, fmt::format(kNoDevices, container.name, key::kAllocation)});
+        case Standing::placed:
+            break;
+    }
+    // The runtime replaces the first entry only; the second would win inside the container.
+    const auto times = values_of(container, kVisibleDevices).size();
+    if (times > 1) {
+        return refuse({Code::invalid_argument,
+                       fmt::format("container {} sets {} {} times; remove it from the pod",
+                                   container.name, kVisibleDevices, times)});
+    }
+    return edits_for(*judged.allocation, container.pod_uid, container.name);
 }
 
 Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
@@ -110,20 +177,21 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
     return edits;
 }
 
+// Only what is known to run without its share ends. What cannot be judged goes on: a record that
+// cannot be read, or an annotation of a newer Tessera, must not take a node's work down. So does a
+// share without devices: that container was never given a card.
 std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     std::vector<Eviction> evictions;
+    const Record record = ports_.holders.list();
     for (const RuntimeContainer& container : containers) {
-        const auto annotation = container.pod_annotations.find(key::kAllocation);
-        if (!container.running || annotation == container.pod_annotations.end()) continue;
-        const auto allocation = read_allocation(annotation->second);
-        const bool named =
-            allocation && std::ranges::any_of(allocation->containers, [&](const auto& c) {
-                return c.container == container.name;
-            });
-        const bool handed = std::ranges::any_of(container.env, [](const std::string& variable) {
-            return variable.starts_with(kHandedOver);
-        });
-        if (!named || handed) continue;
+        if (!container.running) continue;
+        const auto judged = judge(container, record);
+        if (!judged) continue;
+        const bool without_share =
+            judged->standing == Standing::placed && !was_handed(container, *judged->allocation);
+        const bool past_scheduler =
+            judged->standing == Standing::unplaced && !is_gpushares(container);
+        if (!without_share && !past_scheduler) continue;
         evictions.push_back(
             {container.id, "started while Tessera's agent was away, without its share"});
         log_event(Event::container_ended,
@@ -140,13 +208,25 @@ Result<std::vector<std::string>> Gate::allocate(const std::string&,
 
 Result<> Gate::pre_start(const std::string& resource, const std::vector<std::string>& ids) {
     if (identity_ == Identity::kubelet) return make_shares(resource, {ids.begin(), ids.end()});
-    if (linked_) return {};
+    if (linked_) return check_known(resource, {ids.begin(), ids.end()});
     return fail(
         Code::unavailable,
         "Tessera: the agent has no NRI connection to the container runtime, so the container could "
         "not be given its share; it starts once the connection is back. Is NRI enabled in "
         "the runtime (containerd 2: on by default)? If the runtime has none, set the agent's "
         "identity to kubelet");
+}
+
+// Kubelet asks this for exactly the containers that hold devices, right before it has them created.
+// `complete` lets pass what the record does not show, so a container with devices must be in it.
+Result<> Gate::check_known(const std::string& resource, const std::set<std::string>& ids) {
+    const auto record = ports_.holders.list();
+    if (!record) return refuse(record.error());
+    const bool known = std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
+        return holder.resource == resource && holder.ids == ids;
+    });
+    if (known) return {};
+    return fail(Code::unavailable, std::string(kUnknownDevices));
 }
 
 // An init container and the app container that inherits its devices may both have this set of ids:
@@ -171,8 +251,7 @@ Result<> Gate::make_shares(const std::string& resource, const std::set<std::stri
     }
     ports_.cdi.keep_only_shares(names);
     if (made) return {};
-    return fail(Code::unavailable,
-                "Tessera: kubelet's checkpoint does not name the container of these devices");
+    return fail(Code::unavailable, std::string(kUnknownDevices));
 }
 
 Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {

@@ -1,6 +1,6 @@
 // The gate that every GPU container passes on its way to start. It fails closed: without a valid
-// allocation for exactly this pod and container, the container does not start, and the error says
-// why.
+// allocation for exactly this pod and container, and devices that kubelet gave it, the container
+// does not start, and the error says why. A container that asks for no GPU always passes.
 //
 // Two ways of knowing which container it is, both exact (docs/decisions/0003-identity.md):
 //  nri            the runtime asks us at CreateContainer, with the pod's uid and annotations;
@@ -11,7 +11,10 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "app/agent/cards.hpp"
 #include "domain/handover/handover.hpp"
@@ -46,10 +49,26 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     Result<> pre_start(const std::string& resource, const std::vector<std::string>& ids) override;
 
   private:
+    // What the pod's annotation and kubelet's record together say of a container.
+    enum class Standing {
+        plain,     // no share, and no devices that we know of
+        placed,    // a share, and devices
+        unplaced,  // devices, and no share: the pod went past the scheduler
+        undue,     // a share, and no devices: the container asks for none
+    };
+    struct Judgement {
+        Standing standing = Standing::plain;
+        std::optional<Allocation> allocation;  // where it names the container
+    };
+    using Record = Result<std::vector<DeviceHolder>>;
+
+    // One rule for starting containers and for running ones. An error when the annotation cannot be
+    // understood, or a share cannot be checked against the record.
+    static Result<Judgement> judge(const RuntimeContainer& container, const Record& record);
     Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
                                      const std::string& container);
-    Result<bool> holds_devices(const PodUid& pod, const std::string& container);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
+    Result<> check_known(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_shares(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_share(const DeviceHolder& holder, const PodFacts& pod);
 

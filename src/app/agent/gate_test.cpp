@@ -36,10 +36,16 @@ class GateTest : public ::testing::Test {
         out.pod = {"default", "p"};
         return out;
     }
-    static RuntimeContainer given(const std::string& name, const Allocation& allocation) {
+    // One whose pod's annotation is this.
+    static RuntimeContainer annotated(const std::string& name, const Allocation& allocation) {
         RuntimeContainer out = container(name);
         out.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation);
         return out;
+    }
+    // And to which kubelet gave devices.
+    RuntimeContainer given(const std::string& name, const Allocation& allocation) {
+        holds("uid-p", name, {"slot of " + name});
+        return annotated(name, allocation);
     }
     void holds(const std::string& pod, const std::string& name, std::set<std::string> ids,
                std::vector<std::string> cdi = {}, const std::string& resource = kSlots) {
@@ -58,7 +64,7 @@ class GateTest : public ::testing::Test {
 using Env = std::vector<std::pair<std::string, std::string>>;
 
 // Goal: a container gets exactly its own share: variables, and the vendor's device where a spec
-// knows it, by UUID or by index.
+// knows it, by UUID or by number.
 TEST_F(GateTest, CompletesWithTheOwnShare) {
     const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {share(1, 8)}}});
     const auto a = gate_.complete(given("a", two));
@@ -77,7 +83,7 @@ TEST_F(GateTest, CompletesWithTheOwnShare) {
 // Goal: a container that asks for no GPU is left alone, with or without neighbours that do.
 TEST_F(GateTest, LeavesOthersAlone) {
     EXPECT_EQ(gate_.complete(container("web")), ContainerEdits{});
-    EXPECT_EQ(gate_.complete(given("web", allocation({{"main", {}, {share(0, 4)}}}))),
+    EXPECT_EQ(gate_.complete(annotated("web", allocation({{"main", {}, {share(0, 4)}}}))),
               ContainerEdits{});
     holds("uid-other", "web", {"GPU-0-slot-0"});
     holds("uid-p", "main", {"GPU-0-slot-1"});
@@ -94,18 +100,44 @@ TEST_F(GateTest, DevicesWithoutAllocation) {
     EXPECT_NE(refused.error().text.find("tessera.dev/allocation"), std::string::npos);
     EXPECT_NE(refused.error().text.find("extender"), std::string::npos);
     EXPECT_NE(refused.error().text.find("delete the pod"), std::string::npos);
-    EXPECT_FALSE(gate_.complete(given("main", allocation({{"other", {}, {share(0, 4)}}}))));
+    EXPECT_FALSE(gate_.complete(annotated("main", allocation({{"other", {}, {share(0, 4)}}}))));
     holders_.set(std::vector<DeviceHolder>{});
     holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
     EXPECT_FALSE(gate_.complete(container("main")));
 }
 
-// Goal: what cannot be known does not start. Method: kubelet's record cannot be read.
-TEST_F(GateTest, FailsClosedWithoutKubeletsRecord) {
+// Goal: an annotation alone opens nothing: a pod without limits never meets the scheduler's
+// extender, and its owner may write what he likes. Method: no devices at all, those of another
+// container, of another pod, and of a resource that is not ours.
+TEST_F(GateTest, AllocationWithoutDevices) {
+    const RuntimeContainer forged = annotated("main", allocation({{"main", {}, {share(0, 4)}}}));
+    for (int i = 0; i < 2; ++i) {
+        const auto refused = gate_.complete(forged);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, Code::conflict);
+        EXPECT_TRUE(refused.error().text.starts_with("Tessera: container main was given no GPU"));
+        EXPECT_NE(refused.error().text.find("Delete the pod"), std::string::npos);
+        holds("uid-p", "web", {"GPU-0-slot-0"});
+        holds("uid-other", "main", {"GPU-0-slot-1"});
+        holds("uid-p", "main", {"x"}, {}, "example.com/fpga");
+    }
+    holds("uid-p", "main", {"GPU-0-slot-2"});
+    EXPECT_TRUE(gate_.complete(forged));
+}
+
+// Goal: while kubelet's record cannot be read, no share is handed over and nothing with devices
+// passes, but the containers that ask for no GPU start: the node's network is among them.
+TEST_F(GateTest, UnreadableRecord) {
+    const RuntimeContainer placed = given("main", allocation({{"main", {}, {share(0, 4)}}}));
+    gate_.on_link(true, "containerd 2.3");
+    EXPECT_TRUE(gate_.pre_start(kSlots, {"slot of main"}));
     holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
-    const auto refused = gate_.complete(container("main"));
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().text.find("kubelet's checkpoint"), std::string::npos);
+    EXPECT_EQ(gate_.complete(container("cni")), ContainerEdits{});
+    for (const auto& error :
+         {gate_.complete(placed).error(), gate_.pre_start(kSlots, {"slot of main"}).error()}) {
+        EXPECT_EQ(error.code, Code::unsupported);
+        EXPECT_EQ(error.text, "Tessera: kubelet's checkpoint: another form");
+    }
 }
 
 // Goal: an allocation of another pod, of another node, or that cannot be read, starts nothing.
@@ -156,13 +188,19 @@ TEST_F(GateTest, VisibleDevicesTwice) {
 }
 
 // Goal: while the runtime does not ask us, nothing starts; the text says why, and it opens again.
+// Neither does what kubelet's record does not show: `complete` would let it pass.
 TEST_F(GateTest, LinkDown) {
+    holds("uid-p", "main", {"GPU-0-slot-0", "GPU-0-slot-1"});
+    holds("uid-p", "side", {"GPU-0-slot-0"});
     const auto down = gate_.pre_start(kSlots, {"GPU-0-slot-0"});
     ASSERT_FALSE(down);
     EXPECT_EQ(down.error().code, Code::unavailable);
     EXPECT_NE(down.error().text.find("NRI"), std::string::npos);
     gate_.on_link(true, "containerd 2.3");
     EXPECT_TRUE(gate_.pre_start(kSlots, {"GPU-0-slot-0"}));
+    EXPECT_TRUE(gate_.pre_start(kSlots, {"GPU-0-slot-1", "GPU-0-slot-0"}));
+    EXPECT_FALSE(gate_.pre_start(kSlots, {"GPU-0-slot-1"}));
+    EXPECT_FALSE(gate_.pre_start("aliyun.com/gpu-mem", {"GPU-0-slot-0"}));
     gate_.on_link(false, "closed");
     EXPECT_FALSE(gate_.pre_start(kSlots, {"GPU-0-slot-0"}));
 }
@@ -172,23 +210,74 @@ TEST_F(GateTest, AllocateHandsOverNothing) {
     EXPECT_TRUE(gate_.allocate(kSlots, {"GPU-0-slot-0"})->empty());
 }
 
+class Synchronize : public GateTest {
+  protected:
+    // As it runs after `complete`; `memory` and `visible` are what its environment has.
+    static RuntimeContainer with_env(RuntimeContainer container, const std::string& visible,
+                                     const std::string& memory) {
+        container.env = {"PATH=/bin", "NVIDIA_VISIBLE_DEVICES=" + visible,
+                         "TESSERA_GPU_MEMORY_BYTES=" + memory};
+        return container;
+    }
+    bool ends(const RuntimeContainer& container) {
+        const auto evictions = gate_.synchronize({container});
+        if (evictions.empty()) return false;
+        EXPECT_EQ(evictions[0].container_id, container.id);
+        EXPECT_FALSE(evictions[0].reason.empty());
+        return true;
+    }
+    const std::string four_ = std::to_string(4 * kGiB);
+};
+
 // Goal: of the containers that are there when the link comes up, those end that run without their
-// share, and no others.
-TEST_F(GateTest, SynchronizeEndsWhatSlippedThrough) {
+// share, and no others. A share is what the allocation says, not what the pod's environment claims.
+TEST_F(Synchronize, EndsWhatSlippedThrough) {
     const Allocation both = allocation({{"main", {}, {share(0, 4)}}, {"good", {}, {share(1, 4)}}});
-    RuntimeContainer slipped = given("main", both);
-    RuntimeContainer good = given("good", both);
-    good.env = {"TESSERA_GPU_MEMORY_BYTES=4294967296"};
-    RuntimeContainer stopped = given("main", both);
-    stopped.id = "stopped";
+    const RuntimeContainer slipped = given("main", both);
+    RuntimeContainer stopped = slipped;
     stopped.running = false;
-    RuntimeContainer broken = container("main");
-    broken.pod_annotations["tessera.dev/allocation"] = "{";
+    const RuntimeContainer good = with_env(given("good", both), "GPU-1", four_);
     const auto evictions =
-        gate_.synchronize({slipped, good, stopped, broken, given("web", both), container("plain")});
+        gate_.synchronize({slipped, good, stopped, annotated("web", both), container("plain")});
     ASSERT_EQ(evictions.size(), 1U);
     EXPECT_EQ(evictions[0].container_id, "id-main");
-    EXPECT_FALSE(evictions[0].reason.empty());
+
+    EXPECT_FALSE(ends(with_env(slipped, "GPU-0", four_)));
+    EXPECT_FALSE(ends(with_env(slipped, "void", four_))) << "a vendor's CDI spec sets that";
+    EXPECT_TRUE(ends(with_env(slipped, "GPU-0", "1")));
+    EXPECT_TRUE(ends(with_env(slipped, "all", four_)));
+    RuntimeContainer twice = with_env(slipped, "GPU-0", four_);
+    twice.env.emplace_back("NVIDIA_VISIBLE_DEVICES=all");
+    EXPECT_TRUE(ends(twice));
+    Allocation foreign = both;
+    foreign.pod = PodUid("uid-other");
+    EXPECT_TRUE(ends(with_env(annotated("main", foreign), "GPU-0", four_)));
+}
+
+// Goal: a container with devices that nobody placed ends, too. What gpushare placed before the node
+// was taken over goes on.
+TEST_F(Synchronize, EndsWhatWentPastTheScheduler) {
+    holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
+    EXPECT_TRUE(ends(container("main")));
+    EXPECT_TRUE(ends(with_env(container("main"), "GPU-0", four_)));
+    for (const char* key : {"ALIYUN_COM_GPU_MEM_IDX", "scheduler.framework.gpushare.allocation"}) {
+        RuntimeContainer old = container("main");
+        old.pod_annotations[key] = "0";
+        EXPECT_FALSE(ends(old)) << key;
+    }
+}
+
+// Goal: what cannot be judged goes on, and so does what never was given a card: an unreadable
+// record or annotation takes no running work down.
+TEST_F(Synchronize, LeavesWhatItCannotJudge) {
+    const Allocation mine = allocation({{"main", {}, {share(0, 4)}}});
+    EXPECT_FALSE(ends(annotated("main", mine))) << "no devices: no card";
+    RuntimeContainer newer = given("main", mine);
+    newer.pod_annotations["tessera.dev/allocation"] = R"({"version":2})";
+    EXPECT_FALSE(ends(newer));
+    holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
+    EXPECT_FALSE(ends(annotated("main", mine)));
+    EXPECT_FALSE(ends(container("plain")));
 }
 
 class KubeletGate : public GateTest {

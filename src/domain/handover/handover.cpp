@@ -32,6 +32,16 @@ void add_aliyun(const Allocation& allocation, const ContainerAllocation& contain
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share) {
+    std::string visible;
+    std::string memory;
+    for (const GpuShare& part : share.gpus) {
+        visible += (visible.empty() ? "" : ",") + part.uuid.str();
+        memory += (memory.empty() ? "" : ",") + std::to_string(part.memory.count);
+    }
+    return {{std::string(kVisibleDevices), visible}, {"TESSERA_GPU_MEMORY_BYTES", memory}};
+}
+
 Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
                            std::string_view name, const NodeInventory& inventory) {
     if (allocation.pod != pod || allocation.node != node) {
@@ -47,8 +57,6 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
         return fail(Code::not_found, fmt::format("the allocation has no container {}", name));
     }
     Handover out;
-    std::string visible;
-    std::string memory;
     for (const GpuShare& share : container->gpus) {
         const auto gpu = std::ranges::find(inventory.gpus, share.uuid, &Gpu::uuid);
         if (gpu == inventory.gpus.end()) {
@@ -65,11 +73,8 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
                                     share.uuid.str(), gpu->reason));
         }
         out.gpus.push_back(*gpu);
-        visible += (visible.empty() ? "" : ",") + gpu->uuid.str();
-        memory += (memory.empty() ? "" : ",") + std::to_string(share.memory.count);
     }
-    out.env.emplace_back(kVisibleDevices, visible);
-    out.env.emplace_back("TESSERA_GPU_MEMORY_BYTES", memory);
+    out.env = share_env(*container);
     if (allocation.dialect == DialectId::aliyun) add_aliyun(allocation, *container, inventory, out);
     return out;
 }

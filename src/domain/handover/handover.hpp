@@ -20,6 +20,9 @@ struct Handover {
 // The variable by which NVIDIA's runtime decides what a container sees.
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 
+// The variables that every dialect hands over: the cards by UUID, and the bytes of each.
+std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share);
+
 // What container `name` of this allocation gets. Errors say what to do, for the pod's event:
 // not_found when the allocation does not know the container, conflict when it is not for this pod
 // and node, unavailable when a card is gone or unhealthy.
