@@ -44,6 +44,11 @@ class DevicePluginHost {
     // Nothing is registered before the first call; the resources are the same in every call. A list
     // that equals the last one sends nothing. Any thread.
     virtual void set_lists(DeviceLists lists) = 0;
+    // Has kubelet write its record (DeviceHolders) anew, which it does with every list that it
+    // gets: sends one again. A list and a new pod at one instant are two writers in kubelet, and
+    // the older state may stay in the file (devicemanager/manager.go, writeCheckpoint; seen
+    // on 1.36). Does not wait for it. Any thread.
+    virtual void refresh_record() = 0;
     // Serves, registers, registers again when kubelet restarts; `registered` is called after each.
     // Blocks until `stop`.
     virtual void run(DevicePluginHandler& handler, const std::function<void()>& registered,

@@ -54,7 +54,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
-    Gate gate({cards, kube, *holders, cdi}, node, identity);
+    Gate gate({cards, kube, *holders, *plugins, cdi}, node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });

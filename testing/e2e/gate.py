@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 from e2e import pods, truth
-from e2e.case import PODS, StackCase
+from e2e.case import PODS, SECONDS, StackCase
 from e2e.truth import Json
 
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
 # Shows which driver there is, and goes on without one.
 WITHOUT_CARD = "ls /usr/lib/x86_64-linux-gnu; echo memory: free; exec sleep 1000"
 
@@ -61,6 +62,22 @@ class Gate(StackCase):
             seen = self.log("by-hand")
             self.assertEqual(seen.env, {})
             self.assertNotIn("libcuda", seen.text)
+
+    def test_a_record_that_lost_the_pod_is_written_anew(self) -> None:
+        """Kubelet's two writers of its checkpoint may leave the older state in the file; nothing
+        would start the container then. Here that older state is put back by hand."""
+        self.running(pods.simple("before", pods.aliyun(1), node="node-a"))
+        self.cluster.nsenter("node-a", "cp", CHECKPOINT, f"{CHECKPOINT}.old")
+        wait = pods.container("wait", script="sleep 4")
+        self.create(pods.pod("lost", pods.container("main", pods.aliyun(1)), init=[wait],
+                             node="node-a"))
+        self.cluster.wait_for("its first container runs", lambda: any(
+            "running" in status["state"]
+            for status in self.pod("lost")["status"].get("initContainerStatuses", [])), SECONDS)
+        self.cluster.nsenter("node-a", "mv", f"{CHECKPOINT}.old", CHECKPOINT)
+        self.wait_event("lost", "kubelet's checkpoint does not name the container",
+                        "tries again by itself")
+        self.assert_shares(self.wait_running("lost"))
 
     def test_an_annotation_of_the_tenant_is_overwritten(self) -> None:
         """A forged one on a pod that goes the right way: the Binding replaces it."""

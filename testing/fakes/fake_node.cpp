@@ -84,6 +84,16 @@ void FakeDevicePluginHost::set_lists(DeviceLists lists) {
     changed_.notify_all();
 }
 
+int FakeDevicePluginHost::refreshes() const {
+    const std::scoped_lock lock(mutex_);
+    return refreshes_;
+}
+
+void FakeDevicePluginHost::refresh_record() {
+    const std::scoped_lock lock(mutex_);
+    ++refreshes_;
+}
+
 void FakeDevicePluginHost::run(DevicePluginHandler&, const std::function<void()>&,
                                std::stop_token stop) {
     std::unique_lock lock(mutex_);

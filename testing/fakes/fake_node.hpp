@@ -47,7 +47,11 @@ class FakeDevicePluginHost final : public DevicePluginHost {
     // Waits until `done` of this host; false after ten seconds.
     bool wait_until(const std::function<bool()>& done);
 
+    // How often the record was asked for anew.
+    [[nodiscard]] int refreshes() const;
+
     void set_lists(DeviceLists lists) override;
+    void refresh_record() override;
     void run(DevicePluginHandler& handler, const std::function<void()>& registered,
              std::stop_token stop) override;
 
@@ -56,6 +60,7 @@ class FakeDevicePluginHost final : public DevicePluginHost {
     std::condition_variable_any changed_;
     DeviceLists lists_;
     std::map<std::string, int> sent_;
+    int refreshes_ = 0;
 };
 
 class FakeDeviceHolders final : public DeviceHolders {

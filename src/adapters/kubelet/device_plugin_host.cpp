@@ -43,6 +43,15 @@ class DeviceList {
         changed_.notify_all();
     }
 
+    // As if it were new.
+    void send_again() {
+        {
+            const std::scoped_lock lock(mutex_);
+            ++version_;
+        }
+        changed_.notify_all();
+    }
+
     // Ends the waits of those who wait with this flag.
     void close(bool& closed) {
         {
@@ -223,6 +232,11 @@ class Host final : public DevicePluginHost {
         const std::scoped_lock lock(mutex_);
         for (auto& [resource, devices] : lists)
             lists_[resource].set(std::move(devices));
+    }
+
+    void refresh_record() override {
+        const std::scoped_lock lock(mutex_);
+        if (!lists_.empty()) lists_.begin()->second.send_again();
     }
 
     void run(DevicePluginHandler& handler, const std::function<void()>& registered,

@@ -207,6 +207,23 @@ TEST_F(PluginHostTest, StreamsChanges) {
     EXPECT_EQ(slots.next(), Lines{});
 }
 
+// Goal: kubelet is made to write its record by a list that it has already; one is enough.
+TEST_F(PluginHostTest, RefreshesTheRecord) {
+    host_->refresh_record();
+    kubelet_.start();
+    set_lists();
+    run();
+    ASSERT_TRUE(until_registered(1));
+    Listener memory(kubelet_.plugin(kAliyun));
+    Listener slots(kubelet_.plugin(kSlots));
+    EXPECT_EQ(memory.next(), (Lines{"m0"}));
+    EXPECT_EQ(slots.next(), (Lines{"s0", "s1"}));
+    host_->refresh_record();
+    EXPECT_EQ(memory.next(), (Lines{"m0"}));
+    set_lists(false);
+    EXPECT_EQ(slots.next(), (Lines{"s0", "s1!"}));
+}
+
 // Goal: a new server begins with the list of now, and the old one's listeners are told to go.
 TEST_F(PluginHostTest, ANewServerHasTheNewestList) {
     kubelet_.start();

@@ -27,7 +27,8 @@ constexpr std::string_view kNoDevices =
     "annotation to Tessera";
 
 constexpr std::string_view kUnknownDevices =
-    "Tessera: kubelet's checkpoint does not name the container of these devices";
+    "Tessera: kubelet's checkpoint does not name the container of these devices; kubelet was asked "
+    "to write it anew, and tries again by itself";
 
 // What a vendor's CDI spec may put in place of our list of cards, since it brings them itself.
 constexpr std::string_view kVoid = "void";
@@ -148,6 +149,8 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
         case Standing::unplaced:
             return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
         case Standing::undue:
+            ports_.plugins
+                .refresh_record();  // should it have lost the container: the next try works
             return refuse(
                 {Code::conflict, fmt::format(kNoDevices, container.name, key::kAllocation)});
         case Standing::placed:
@@ -217,6 +220,13 @@ Result<> Gate::pre_start(const std::string& resource, const std::vector<std::str
         "identity to kubelet");
 }
 
+// Either kubelet's record is stale for good, until something is written again, or this is no
+// question of kubelet's.
+tl::unexpected<Error> Gate::unknown_devices() {
+    ports_.plugins.refresh_record();
+    return fail(Code::unavailable, std::string(kUnknownDevices));
+}
+
 // Kubelet asks this for exactly the containers that hold devices, right before it has them created.
 // `complete` lets pass what the record does not show, so a container with devices must be in it.
 Result<> Gate::check_known(const std::string& resource, const std::set<std::string>& ids) {
@@ -226,7 +236,7 @@ Result<> Gate::check_known(const std::string& resource, const std::set<std::stri
         return holder.resource == resource && holder.ids == ids;
     });
     if (known) return {};
-    return fail(Code::unavailable, std::string(kUnknownDevices));
+    return unknown_devices();
 }
 
 // An init container and the app container that inherits its devices may both have this set of ids:
@@ -251,7 +261,7 @@ Result<> Gate::make_shares(const std::string& resource, const std::set<std::stri
     }
     ports_.cdi.keep_only_shares(names);
     if (made) return {};
-    return fail(Code::unavailable, std::string(kUnknownDevices));
+    return unknown_devices();
 }
 
 Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {

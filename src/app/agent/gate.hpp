@@ -32,6 +32,7 @@ struct GatePorts {
     const Cards& cards;
     KubeApi& kube;
     DeviceHolders& holders;
+    DevicePluginHost& plugins;
     CdiStore& cdi;
 };
 
@@ -68,6 +69,7 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
                                      const std::string& container);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
+    tl::unexpected<Error> unknown_devices();
     Result<> check_known(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_shares(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_share(const DeviceHolder& holder, const PodFacts& pod);

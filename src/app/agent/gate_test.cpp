@@ -58,7 +58,7 @@ class GateTest : public ::testing::Test {
     FakeDeviceHolders holders_;
     FakeCdiStore cdi_;
     Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
-    Gate gate_{{cards_, kube_, holders_, cdi_}, kNode, Identity::nri};
+    Gate gate_{{cards_, kube_, holders_, plugins_, cdi_}, kNode, Identity::nri};
 };
 
 using Env = std::vector<std::pair<std::string, std::string>>;
@@ -210,6 +210,21 @@ TEST_F(GateTest, AllocateHandsOverNothing) {
     EXPECT_TRUE(gate_.allocate(kSlots, {"GPU-0-slot-0"})->empty());
 }
 
+// Goal: kubelet's record may have lost a container (ports/kubelet.hpp); whoever misses one there
+// has it written anew, so that the next try works.
+TEST_F(GateTest, MissingInTheRecord) {
+    gate_.on_link(true, "containerd 2.3");
+    EXPECT_FALSE(gate_.pre_start(kSlots, {"slot of main"}));
+    EXPECT_EQ(plugins_.refreshes(), 1);
+    EXPECT_FALSE(gate_.complete(annotated("main", allocation({{"main", {}, {share(0, 4)}}}))));
+    EXPECT_EQ(plugins_.refreshes(), 2);
+    const RuntimeContainer placed = given("main", allocation({{"main", {}, {share(0, 4)}}}));
+    EXPECT_TRUE(gate_.pre_start(kSlots, {"slot of main"}));
+    EXPECT_TRUE(gate_.complete(placed));
+    EXPECT_TRUE(gate_.complete(container("plain")));
+    EXPECT_EQ(plugins_.refreshes(), 2);
+}
+
 class Synchronize : public GateTest {
   protected:
     // As it runs after `complete`; `memory` and `visible` are what its environment has.
@@ -298,7 +313,7 @@ class KubeletGate : public GateTest {
         kube_.put_pod(build::bound(build::pod("p", build::native(gibibytes(4))), allocation));
     }
 
-    Gate gate_by_kubelet_{{cards_, kube_, holders_, cdi_}, kNode, Identity::kubelet};
+    Gate gate_by_kubelet_{{cards_, kube_, holders_, plugins_, cdi_}, kNode, Identity::kubelet};
 };
 
 // Goal: the name that Allocate hands over is never used twice.
@@ -374,6 +389,7 @@ TEST_F(KubeletGate, OldSharesAreRemoved) {
 // allocation, a foreign one, no record, no API server, a folder that takes nothing.
 TEST_F(KubeletGate, FailsClosed) {
     EXPECT_EQ(start({"GPU-0-slot-0"}).error().code, Code::unavailable);
+    EXPECT_EQ(plugins_.refreshes(), 1);
 
     const PodFacts unplaced = [] {
         PodFacts pod = build::pod("p", build::native(gibibytes(4)));
