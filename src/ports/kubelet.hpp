@@ -62,6 +62,8 @@ struct DeviceHolder {
     std::string resource;
     std::set<std::string> ids;
     std::vector<std::string> cdi_devices;  // what Allocate handed over for it
+    // Allocate was answered by gpushare's plugin, before the node was taken over.
+    bool by_gpushare = false;
 
     friend bool operator==(const DeviceHolder&, const DeviceHolder&) = default;
 };

@@ -9,6 +9,7 @@
 
 #include "adapters/os/base64.hpp"
 #include "kubelet/deviceplugin.pb.h"
+#include "wire/keys.hpp"
 #include "wire/kubelet_checkpoint.hpp"
 
 namespace tessera {
@@ -40,6 +41,7 @@ class Checkpoint final : public DeviceHolders {
                 for (const auto& device : response.cdi_devices()) {
                     holder.cdi_devices.push_back(device.name());
                 }
+                holder.by_gpushare = response.envs().contains(std::string(key::kAliyunIndex));
             }
             holders.push_back(std::move(holder));
         }

@@ -40,6 +40,20 @@ TEST_F(CheckpointTest, Holders) {
     EXPECT_TRUE((*holders)[1].cdi_devices.empty());
 }
 
+// Goal: devices that gpushare's plugin handed over are known by its environment. Method: an answer
+// as kubelet stores it: field 1 (envs) with ALIYUN_COM_GPU_MEM_IDX, in base64.
+TEST_F(CheckpointTest, HandedOverByGpushare) {
+    write(R"({"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c",)"
+          R"("ResourceName":"aliyun.com/gpu-mem","DeviceIDs":{"-1":["d0"]},)"
+          R"("AllocResp":"ChsKFkFMSVlVTl9DT01fR1BVX01FTV9JRFgSATE="},)"
+          R"({"PodUID":"v","ContainerName":"c","ResourceName":"aliyun.com/gpu-mem",)"
+          R"("DeviceIDs":{"-1":["d1"]},"AllocResp":""}]}})");
+    const auto holders = list();
+    ASSERT_TRUE(holders) << holders.error().text;
+    EXPECT_TRUE(holders->at(0).by_gpushare);
+    EXPECT_FALSE(holders->at(1).by_gpushare);
+}
+
 // Goal: half a file, another form and a file that may not be read are errors; none of them is
 // "nobody holds anything". Method: a link to
 // itself cannot be read, whoever asks.

@@ -70,8 +70,13 @@ class CardsTest : public ::testing::Test {
     }
     ~CardsTest() override { stop(); }
 
-    // Loads and runs; returns once the first state is published.
+    // As launch(), and the node object shows it.
     void start() {
+        launch();
+        ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
+    }
+    // Loads and runs; returns once the first state is published.
+    void launch() {
         cards_ = std::make_unique<Cards>(driver_, *api_, plugins_, options_);
         const auto loaded = cards_->load();
         ASSERT_TRUE(loaded) << loaded.error().text;
@@ -215,7 +220,7 @@ TEST_F(CardsTest, DriverAway) {
 TEST_F(CardsTest, FaultsAreReadWhileTheServerIsStuck) {
     BlackHole hole;
     api_ = &hole;
-    start();
+    launch();
     EXPECT_TRUE(until([&] { return hole.asked(); }));
     driver_.report({GpuUuid("GPU-1"), 79});
     EXPECT_TRUE(until([&] {
@@ -250,7 +255,7 @@ TEST_F(CardsTest, PublishesAgainWhenKubeletRestarts) {
 TEST_F(CardsTest, PublishesAgainAfterAFailure) {
     options_.publishing.retry_period = std::chrono::milliseconds(1);
     kube_.set_down(true);
-    start();
+    launch();
     look_and_wait();
     kube_.set_down(false);
     ASSERT_TRUE(until([&] { return !kube_.node_resources(kNode).empty(); }));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 
 #include "base/log.hpp"
 #include "domain/request/dialect.hpp"
@@ -63,22 +64,16 @@ std::vector<std::string> values_of(const RuntimeContainer& container, std::strin
 
 // True when the container runs with exactly what this allocation hands over. The pod's own
 // environment may name our variables, so each must stand once and with our value.
-bool was_handed(const RuntimeContainer& container, const Allocation& allocation) {
+bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
+                std::span<const Gpu> gpus) {
     const ContainerAllocation* share = share_of(allocation, container.name);
     if (share == nullptr || allocation.pod != container.pod_uid) return false;
-    return std::ranges::all_of(share_env(*share), [&](const auto& variable) {
+    return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
         const auto values = values_of(container, variable.first);
         if (values.size() != 1) return false;
         return values[0] == variable.second ||
                (variable.first == kVisibleDevices && values[0] == kVoid);
     });
-}
-
-// Placed by gpushare before the node was taken over: what runs keeps its card
-// (docs/compat/gpushare.md).
-bool is_gpushares(const RuntimeContainer& container) {
-    return container.pod_annotations.contains(key::kAliyunIndex) ||
-           container.pod_annotations.contains(key::kGpushareAllocation);
 }
 
 }  // namespace
@@ -123,11 +118,14 @@ Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Rec
         // holds devices has just been refused by pre_start.
         return out;
     }
-    const bool holds = std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
-        return holder.pod == container.pod_uid && holder.container == container.name &&
-               is_gpu_resource(holder.resource);
+    const auto holder = std::ranges::find_if(*record, [&](const DeviceHolder& entry) {
+        return entry.pod == container.pod_uid && entry.container == container.name &&
+               is_gpu_resource(entry.resource);
     });
-    if (out.allocation) {
+    const bool holds = holder != record->end();
+    if (holds && holder->by_gpushare) {
+        out.standing = Standing::gpushares;
+    } else if (out.allocation) {
         out.standing = holds ? Standing::placed : Standing::undue;
     } else if (holds) {
         out.standing = Standing::unplaced;
@@ -145,6 +143,7 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
     }
     switch (judged.standing) {
         case Standing::plain:
+        case Standing::gpushares:  // kubelet hands over what it was given then
             return ContainerEdits{};
         case Standing::unplaced:
             return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
@@ -186,15 +185,14 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
 std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     std::vector<Eviction> evictions;
     const Record record = ports_.holders.list();
+    const auto inventory = ports_.cards.inventory();
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
         const auto judged = judge(container, record);
         if (!judged) continue;
-        const bool without_share =
-            judged->standing == Standing::placed && !was_handed(container, *judged->allocation);
-        const bool past_scheduler =
-            judged->standing == Standing::unplaced && !is_gpushares(container);
-        if (!without_share && !past_scheduler) continue;
+        const bool without_share = judged->standing == Standing::placed &&
+                                   !was_handed(container, *judged->allocation, inventory->gpus);
+        if (!without_share && judged->standing != Standing::unplaced) continue;
         evictions.push_back(
             {container.id, "started while Tessera's agent was away, without its share"});
         log_event(Event::container_ended,
@@ -256,7 +254,7 @@ Result<> Gate::make_shares(const std::string& resource, const std::set<std::stri
         const auto pod = std::ranges::find(pods, holder.pod, &PodFacts::uid);
         // Kubelet forgets ended pods late.
         if (pod == pods.end() || pod->finished) continue;
-        TRY_VOID(make_share(holder, *pod));
+        if (!holder.by_gpushare) TRY_VOID(make_share(holder, *pod));
         made = true;
     }
     ports_.cdi.keep_only_shares(names);

@@ -52,10 +52,11 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
   private:
     // What the pod's annotation and kubelet's record together say of a container.
     enum class Standing {
-        plain,     // no share, and no devices that we know of
-        placed,    // a share, and devices
-        unplaced,  // devices, and no share: the pod went past the scheduler
-        undue,     // a share, and no devices: the container asks for none
+        plain,      // no share, and no devices that we know of
+        placed,     // a share, and devices
+        unplaced,   // devices, and no share: the pod went past the scheduler
+        undue,      // a share, and no devices: the container asks for none
+        gpushares,  // devices that gpushare's plugin handed over, before the node was taken over
     };
     struct Judgement {
         Standing standing = Standing::plain;

@@ -269,17 +269,38 @@ TEST_F(Synchronize, EndsWhatSlippedThrough) {
     EXPECT_TRUE(ends(with_env(annotated("main", foreign), "GPU-0", four_)));
 }
 
-// Goal: a container with devices that nobody placed ends, too. What gpushare placed before the node
-// was taken over goes on.
+// Goal: a container with devices that nobody placed ends, too, whatever its annotations say.
 TEST_F(Synchronize, EndsWhatWentPastTheScheduler) {
     holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
     EXPECT_TRUE(ends(container("main")));
     EXPECT_TRUE(ends(with_env(container("main"), "GPU-0", four_)));
     for (const char* key : {"ALIYUN_COM_GPU_MEM_IDX", "scheduler.framework.gpushare.allocation"}) {
-        RuntimeContainer old = container("main");
-        old.pod_annotations[key] = "0";
-        EXPECT_FALSE(ends(old)) << key;
+        RuntimeContainer forged = container("main");
+        forged.pod_annotations[key] = "0";
+        EXPECT_TRUE(ends(forged)) << key;
     }
+}
+
+// Goal: what gpushare's plugin handed over before the node was taken over goes on, and starts again
+// with the same card: kubelet's own record tells it, which no tenant writes. That holds for pods
+// that Tessera's scheduler placed on such a node, too.
+TEST_F(Synchronize, LeavesWhatGpushareHandedOver) {
+    holders_.add({.pod = PodUid("uid-p"),
+                  .container = "main",
+                  .resource = "aliyun.com/gpu-mem",
+                  .ids = {"GPU-0-_-0"},
+                  .cdi_devices = {},
+                  .by_gpushare = true});
+    const Allocation ours = allocation({{"main", {}, {share(0, 4)}}});
+    for (const RuntimeContainer& old :
+         {container("main"), annotated("main", ours), with_env(container("main"), "0", four_)}) {
+        EXPECT_FALSE(ends(old));
+        const auto edits = gate_.complete(old);
+        ASSERT_TRUE(edits) << edits.error().text;
+        EXPECT_TRUE(edits->env.empty());
+        EXPECT_TRUE(edits->cdi_devices.empty());
+    }
+    EXPECT_FALSE(gate_.complete(annotated("other", allocation({{"other", {}, {share(0, 4)}}}))));
 }
 
 // Goal: what cannot be judged goes on, and so does what never was given a card: an unreadable
@@ -416,6 +437,22 @@ TEST_F(KubeletGate, FailsClosed) {
     kube_.set_down(false);
     holders_.set(fail(Code::unavailable, "kubelet_internal_checkpoint: cannot be read"));
     EXPECT_EQ(start({"GPU-0-slot-0"}).error().code, Code::unavailable);
+    EXPECT_TRUE(cdi_.shares().empty());
+}
+
+// Goal: a container that gpushare's plugin gave its card starts again as it is: nothing is made.
+TEST_F(KubeletGate, StartsWhatGpushareHandedOver) {
+    PodFacts pod = build::pod("p", build::aliyun(4));
+    pod.uid = PodUid("uid-p");
+    pod.node = kNode;
+    kube_.put_pod(pod);
+    holders_.add({.pod = pod.uid,
+                  .container = "main",
+                  .resource = "aliyun.com/gpu-mem",
+                  .ids = {"GPU-0-_-0"},
+                  .cdi_devices = {},
+                  .by_gpushare = true});
+    EXPECT_TRUE(gate_by_kubelet_.pre_start("aliyun.com/gpu-mem", {"GPU-0-_-0"}));
     EXPECT_TRUE(cdi_.shares().empty());
 }
 

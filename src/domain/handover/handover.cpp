@@ -32,11 +32,13 @@ void add_aliyun(const Allocation& allocation, const ContainerAllocation& contain
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share) {
+std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share,
+                                                           std::span<const Gpu> gpus) {
     std::string visible;
     std::string memory;
     for (const GpuShare& part : share.gpus) {
-        visible += (visible.empty() ? "" : ",") + part.uuid.str();
+        const Gpu* gpu = find_gpu(gpus, part.uuid);
+        visible += (visible.empty() ? "" : ",") + (gpu == nullptr ? part.uuid : gpu->uuid).str();
         memory += (memory.empty() ? "" : ",") + std::to_string(part.memory.count);
     }
     return {{std::string(kVisibleDevices), visible}, {"TESSERA_GPU_MEMORY_BYTES", memory}};
@@ -58,8 +60,8 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
     }
     Handover out;
     for (const GpuShare& share : container->gpus) {
-        const auto gpu = std::ranges::find(inventory.gpus, share.uuid, &Gpu::uuid);
-        if (gpu == inventory.gpus.end()) {
+        const Gpu* gpu = find_gpu(inventory.gpus, share.uuid);
+        if (gpu == nullptr) {
             return fail(
                 Code::unavailable,
                 fmt::format("card {} is no longer on this node; delete the pod to have it placed "
@@ -74,7 +76,7 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
         }
         out.gpus.push_back(*gpu);
     }
-    out.env = share_env(*container);
+    out.env = share_env(*container, inventory.gpus);
     if (allocation.dialect == DialectId::aliyun) add_aliyun(allocation, *container, inventory, out);
     return out;
 }

@@ -2,6 +2,7 @@
 // which cards it may see. Pure; the agent carries it out.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +22,8 @@ struct Handover {
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 
 // The variables that every dialect hands over: the cards by UUID, and the bytes of each.
-std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share);
+std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share,
+                                                           std::span<const Gpu> gpus);
 
 // What container `name` of this allocation gets. Errors say what to do, for the pod's event:
 // not_found when the allocation does not know the container, conflict when it is not for this pod
