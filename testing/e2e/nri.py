@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from e2e import pods, twice
-from e2e.case import StackCase
+from e2e.case import SECONDS, StackCase
 from e2e.truth import Json
 
 
@@ -24,19 +24,21 @@ class OnlyNri(StackCase):
             pods.simple("kept-dual", pods.native("2Gi", gpus=2), node="node-a"),
             pods.pod("kept-plain", pods.container("main", script="echo; exec sleep 1000"),
                      node="node-a"))
+        lists = self._lists_received()
         pid = self.cluster.nsenter("node-a", "pgrep", "-x", "tessera-agent").strip()
         self.cluster.nsenter("node-a", "kill", "-9", pid)
-
-        def agent_is_back() -> bool:
-            now = self.cluster.nsenter("node-a", "sh", "-c", "pgrep -x tessera-agent || true")
-            return now.strip() not in ("", pid)
-        self.cluster.wait_for("the agent is back", agent_is_back)
         # A pod that is bound while the plugin is away is refused by kubelet for good.
-        self.cluster.wait_for("kubelet offers cards again", self._offers_cards)
+        self.cluster.wait_for("kubelet has the new agent's lists",
+                              lambda: self._lists_received() >= lists + 2, SECONDS)
+        self.cluster.wait_for("kubelet offers cards again", self._offers_cards, SECONDS)
         self.running(pods.simple("later", pods.aliyun(1), node="node-a"))
         for pod in kept:
             self.assertEqual(self._containers(self.pod(pod["metadata"]["name"])),
                              self._containers(pod))
+
+    def _lists_received(self) -> int:
+        """By kubelet, for any resource."""
+        return self.cluster.logs("kubelet", "node-a").count("Processed device updates for resource")
 
     def _offers_cards(self) -> bool:
         status = self.api.json("GET", "/api/v1/nodes/node-a")["status"]
