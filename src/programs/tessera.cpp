@@ -1,6 +1,5 @@
 // tessera: what a person types. Called as kubectl-inspect-gpushare it is gpushare's kubectl plugin.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -9,6 +8,7 @@
 #include "app/cli/completion.hpp"
 #include "app/cli/gpushare_text.hpp"
 #include "app/cli/tables.hpp"
+#include "programs/common/completion_words.hpp"
 #include "programs/common/yaml_text.hpp"
 
 namespace tessera {
@@ -20,14 +20,6 @@ struct Options {
     std::string output;
     std::string shell;
     bool details = false;
-};
-
-constexpr std::array kCommands = {
-    CommandWords{"inspect", "Show who holds which GPU",
-                 "-d --details -o --output --context --kubeconfig --help"},
-    CommandWords{"top", "Show the GPUs, fullest first",
-                 "-o --output --context --kubeconfig --help"},
-    CommandWords{"completion", "Print the completion script of a shell", "bash zsh fish"},
 };
 
 // The same failure, with what a person can do about it.
@@ -104,12 +96,13 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", "tessera " TESSERA_VERSION);
     app.require_subcommand(1);
     Options options;
-    CLI::App* inspect = app.add_subcommand("inspect", std::string(kCommands[0].summary));
+    CLI::App* inspect = app.add_subcommand("inspect", "Show who holds which GPU");
     inspect->add_flag("-d,--details", options.details, "one table per node, one line per pod");
     add_common(*inspect, options);
-    CLI::App* top = app.add_subcommand("top", std::string(kCommands[1].summary));
+    CLI::App* top = app.add_subcommand("top", "Show the GPUs, fullest first");
     add_common(*top, options);
-    CLI::App* completion = app.add_subcommand("completion", std::string(kCommands[2].summary));
+    CLI::App* completion =
+        app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
     try {
         app.parse(argc, argv);
@@ -122,7 +115,7 @@ int run(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (completion->parsed()) {
-        const auto script = completion_script(options.shell, kCommands);
+        const auto script = completion_script(options.shell, completion_words(app));
         if (!script) return finish(script.error());
         std::cout << *script;
         return 0;

@@ -1,5 +1,11 @@
 // tessera-controller: the scheduler extender.
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <thread>
 
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
@@ -21,6 +27,43 @@ Result<> check(const ConfigValues& values) {
     return {};
 }
 
+// Its own port and threads: kubelet restarts us when /healthz does not answer, which binds that
+// wait for the API server must not bring about.
+Result<std::jthread> serve_health(const Config& config, const HttpServer::Handler& answer,
+                                  const std::stop_token& stop) {
+    if (config.health_port == 0) return std::jthread();
+    const HttpServer::Handler only_health = [answer](HttpRequest& request) {
+        const bool is_health = request.path == "/healthz" || request.path == "/readyz";
+        if (is_health && request.method == "GET") return answer(request);
+        return HttpResponse{
+            .status = 404, .body = "404 page not found\n", .content_type = "text/plain"};
+    };
+    auto server =
+        std::make_shared<HttpServer>(HttpServerOptions{.address = config.listen,
+                                                       .port = static_cast<int>(config.health_port),
+                                                       .threads = 2,
+                                                       .most_connections = 64,
+                                                       .idle = std::chrono::seconds(10),
+                                                       .max_body_bytes = 1024},
+                                     only_health);
+    const auto port = server->listen();
+    if (!port) return fail(port.error().in("health_port"));
+    return std::jthread([server, stop] { server->serve(stop); });
+}
+
+// The rows with the names of the policies in their help.
+auto rows_with_policies() {
+    static const std::string help = [] {
+        std::string out = "placement policy:";
+        for (const PolicyRow& policy : policies())
+            out += fmt::format(" {} ({})", policy.name, policy.summary);
+        return out;
+    }();
+    auto rows = kRows;
+    std::ranges::find(rows, "policy", &ConfigRow::name)->help = help;
+    return rows;
+}
+
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const Policy* policy, find_policy(config.policy));
@@ -32,20 +75,18 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SchedulerMetrics metrics;
     const Feed feed(kube, keeper, scheduler, metrics);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced());
-    HttpServer server(
-        {
-            .address = config.listen,
-            .port = static_cast<int>(config.port),
-            .threads = static_cast<int>(config.http_threads),
-            .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20,
-        },
-        [&routes](HttpRequest& request) {
-            RouteAnswer answer = routes.answer({request.method, request.path, request.body});
-            return HttpResponse{answer.status, std::move(answer.body),
-                                std::move(answer.content_type), std::move(answer.location),
-                                std::move(answer.allow)};
-        });
+    const HttpServer::Handler answer = [&routes](HttpRequest& request) {
+        RouteAnswer out = routes.answer({request.method, request.path, request.body});
+        return HttpResponse{out.status, std::move(out.body), std::move(out.content_type),
+                            std::move(out.location), std::move(out.allow)};
+    };
+    HttpServer server({.address = config.listen,
+                       .port = static_cast<int>(config.port),
+                       .threads = static_cast<int>(config.http_threads),
+                       .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20},
+                      answer);
     TRY(const int port, server.listen());
+    TRY(const std::jthread health, serve_health(config, answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},
                                {"port", port},
@@ -58,8 +99,12 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
+    // A request with whole nodes takes hundreds of MiB while it is read. They go back to the system
+    // afterwards, rather than to each thread that has ever read one.
+    ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    const auto rows = tessera::rows_with_policies();
     return tessera::run_program(
-        {"tessera-controller", "Places pods on shared GPUs: the extender of kube-scheduler.",
-         tessera::kRows},
+        {"tessera-controller", "Places pods on shared GPUs: the extender of kube-scheduler.", rows},
         argc, argv, tessera::check, tessera::serve);
 }

@@ -204,22 +204,64 @@ std::string write_priorities(const ExtenderArgs& args, const std::vector<int>& s
     return out;
 }
 
+namespace {
+
+constexpr std::size_t kLongestLabel = 63;
+constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestUid = 128;
+
+bool is_dns_label(std::string_view text) {
+    const auto is_alphanumeric = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    };
+    return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
+           std::ranges::all_of(text, [&](char c) { return is_alphanumeric(c) || c == '-'; });
+}
+
+// RFC 1123, as Kubernetes has it: labels between dots.
+bool is_dns_name(std::string_view text) {
+    if (text.size() > kLongestName) return false;
+    for (std::size_t dot = 0; (dot = text.find('.')) != std::string_view::npos;) {
+        if (!is_dns_label(text.substr(0, dot))) return false;
+        text.remove_prefix(dot + 1);
+    }
+    return is_dns_label(text);
+}
+
+bool is_label(std::string_view text) {
+    return text.size() <= kLongestLabel && is_dns_label(text);
+}
+
+bool is_uid(std::string_view text) {
+    return text.size() <= kLongestUid && std::ranges::none_of(text, [](char c) {
+               return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+           });
+}
+
+}  // namespace
+
+// The names become part of paths that are asked of the API server with our rights, and anybody on
+// the host can post them.
 Result<BindArgs> read_bind_args(std::string_view body) {
     if (body.empty()) return fail(Code::invalid_argument, "EOF");
     TRY(const auto document, JsonDocument::parse(body));
     const JsonValue root = document.root();
     BindArgs args;
-    const auto read = [&](std::string_view name, std::string& into) -> Result<> {
+    const auto read = [&](std::string_view name, std::string& into, bool (*good)(std::string_view),
+                          std::string_view rule) -> Result<> {
         into = root.any_case(name).text_or("");
         if (into.empty()) return fail(Code::invalid_argument, fmt::format("{}: missing", name));
-        return {};
+        if (good(into)) return {};
+        return fail(Code::invalid_argument, fmt::format("{}: is not {}", name, rule));
     };
+    constexpr std::string_view kName = "a DNS name (a-z, 0-9, - and .; up to 253)";
+    constexpr std::string_view kLabel = "a DNS label (a-z, 0-9 and -; up to 63)";
     std::string uid;
     std::string node;
-    TRY_VOID(read("PodName", args.pod.name));
-    TRY_VOID(read("PodNamespace", args.pod.space));
-    TRY_VOID(read("PodUID", uid));
-    TRY_VOID(read("Node", node));
+    TRY_VOID(read("PodName", args.pod.name, is_dns_name, kName));
+    TRY_VOID(read("PodNamespace", args.pod.space, is_label, kLabel));
+    TRY_VOID(read("PodUID", uid, is_uid, "a uid (no control characters; up to 128)"));
+    TRY_VOID(read("Node", node, is_dns_name, kName));
     args.uid = PodUid(std::move(uid));
     args.node = NodeName(std::move(node));
     return args;

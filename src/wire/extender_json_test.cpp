@@ -216,6 +216,36 @@ TEST(BindArgs, Forms) {
     }
 }
 
+// Goal: names that would lead elsewhere in a path of the API server are refused by their field.
+// Method: each field in turn has a text that is none of its kind.
+TEST(BindArgs, OnlyNames) {
+    const auto refusal = [](const std::string& field, const std::string& value) {
+        std::map<std::string, std::string> fields = {
+            {"PodName", "p.1"}, {"PodNamespace", "d-1"}, {"PodUID", "u"}, {"Node", "g.example"}};
+        fields[field] = value;
+        std::string body;
+        for (const auto& [key, text] : fields)
+            body += (body.empty() ? "{" : ",") + json_string(key) + ":" + json_string(text);
+        const auto args = read_bind_args(body + "}");
+        return args ? "" : args.error().text.substr(0, args.error().text.find(':'));
+    };
+    for (const char* field : {"PodName", "PodNamespace", "Node"}) {
+        for (const char* value : {"a/b", "..", "../x", "a?x=1", "a#b", "a%2fb", "A", "a b", "a_b",
+                                  "-a", "a-", "a..b", ".a", "a.", "a\nb", "é", "a;b"}) {
+            EXPECT_EQ(refusal(field, value), field) << value;
+        }
+        EXPECT_EQ(refusal(field, std::string(63, 'a')), "");
+    }
+    EXPECT_EQ(refusal("PodName", std::string(253, 'a')), "");
+    EXPECT_EQ(refusal("PodName", std::string(254, 'a')), "PodName");
+    EXPECT_EQ(refusal("Node", std::string(254, 'a')), "Node");
+    EXPECT_EQ(refusal("PodNamespace", "a.b"), "PodNamespace");
+    EXPECT_EQ(refusal("PodNamespace", std::string(64, 'a')), "PodNamespace");
+    EXPECT_EQ(refusal("PodUID", std::string(128, 'u')), "");
+    EXPECT_EQ(refusal("PodUID", std::string(129, 'u')), "PodUID");
+    EXPECT_EQ(refusal("PodUID", "a\nb"), "PodUID");
+}
+
 // Goal: a missing, null, empty or wrong field is named; broken text is refused.
 TEST(BindArgs, Errors) {
     const std::vector<std::pair<std::string, std::string>> cases = {

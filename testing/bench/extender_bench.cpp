@@ -100,9 +100,9 @@ class Controller {
             api_port);
         const std::string kubeconfig = "--kubeconfig=" + path_.string();
         const std::string port = fmt::format("--port={}", port_);
-        std::vector<char*> arguments = {const_cast<char*>(program.c_str()),
-                                        const_cast<char*>(kubeconfig.c_str()),
-                                        const_cast<char*>(port.c_str()), nullptr};
+        std::vector<char*> arguments = {
+            const_cast<char*>(program.c_str()), const_cast<char*>(kubeconfig.c_str()),
+            const_cast<char*>(port.c_str()), const_cast<char*>("--health-port=0"), nullptr};
         TESSERA_CHECK(
             ::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments.data(), environ) == 0,
             "start tessera-controller");

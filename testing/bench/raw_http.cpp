@@ -113,12 +113,12 @@ int free_port() {
 std::string post(std::string_view path, std::string_view body) {
     return fmt::format(
         "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        "Content-Length: {}\r\n\r\n{}",
+        "Accept-Encoding: gzip\r\nContent-Length: {}\r\n\r\n{}",
         path, body.size(), body);
 }
 
 std::string get(std::string_view path) {
-    return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n", path);
 }
 
 std::string answer(int status, std::string_view body) {

@@ -38,7 +38,7 @@ int connect_to(int port);
 // A port that was free a moment ago.
 int free_port();
 
-// The bytes of a request and of an answer.
+// The bytes of a request, which takes gzip as Go's clients do, and of an answer.
 std::string post(std::string_view path, std::string_view body);
 std::string get(std::string_view path);
 std::string answer(int status, std::string_view body);

@@ -24,7 +24,7 @@ def scheduler_config(port: int) -> str:
     return text.replace(SHIPPED_PORT, str(port)).replace("leaderElect: true", "leaderElect: false")
 
 
-def apply(cluster: ClusterHandle, port: int, identity: str = "nri",
+def apply(cluster: ClusterHandle, port: int, health_port: int, identity: str = "nri",
           memory_unit: str = "GiB") -> None:
     """Deploys the shipped manifests; `wait` says when they run."""
     overlay = cluster.directory / "overlay"
@@ -34,7 +34,7 @@ def apply(cluster: ClusterHandle, port: int, identity: str = "nri",
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
         "resources": [os.path.relpath(BASE, overlay.resolve())],
         "patches": [
-            _patch("Deployment", "tessera-controller", _controller(cluster, port)),
+            _patch("Deployment", "tessera-controller", _controller(cluster, port, health_port)),
             _patch("DaemonSet", "tessera-agent", _agent(cluster, identity, memory_unit)),
         ],
     }))
@@ -60,15 +60,18 @@ def _api_environment(cluster: ClusterHandle) -> list[dict[str, str]]:
             {"name": "KUBERNETES_SERVICE_PORT", "value": str(cluster.api_port)}]
 
 
-def _controller(cluster: ClusterHandle, port: int) -> list[dict[str, Any]]:
+def _controller(cluster: ClusterHandle, port: int, health_port: int) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
     return [
         {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
         {"op": "add", "path": f"{container}/env", "value": _api_environment(cluster)},
         {"op": "replace", "path": f"{container}/args",
-         "value": ["--listen=127.0.0.1", f"--port={port}", "--policy=binpack"]},
-        {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port", "value": port},
-        {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port", "value": port},
+         "value": ["--listen=127.0.0.1", f"--port={port}", f"--health-port={health_port}",
+                   "--policy=binpack"]},
+        {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port",
+         "value": health_port},
+        {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port",
+         "value": health_port},
     ]
 
 

@@ -39,7 +39,7 @@ class Stack:
             self.port = cluster.free_port()
             cluster.scheduler_config = deploy.scheduler_config(self.port)
             cluster.start()
-            deploy.apply(cluster, self.port, self.identity, self.memory_unit)
+            deploy.apply(cluster, self.port, cluster.free_port(), self.identity, self.memory_unit)
             deploy.wait(cluster, sum(node.publishes for node in self.nodes.values()))
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)

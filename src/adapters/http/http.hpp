@@ -1,4 +1,4 @@
-// HTTP messages, a client and a server. The only header of the tree that stands for cpp-httplib.
+// HTTP messages, a client and a server: what the tree sees of cpp-httplib, whose parser they share.
 #pragma once
 
 #include <chrono>
@@ -34,24 +34,32 @@ struct HttpEndpoint {
     int port = 443;
     bool tls = true;
     bool verify = true;           // false only where the user's kubeconfig says so
+    std::string path_prefix;      // of every request, as of a proxy; empty or "/..."
+    std::string tls_server_name;  // whom its certificate must name; empty: `host`
     std::string ca_pem;           // empty: the machine's own authorities
-    std::string client_cert_pem;  // both or none
+    std::string client_cert_pem;  // both or none; the chain behind it, where there is one
     std::string client_key_pem;
     std::function<std::string()> bearer_token;  // called for each request; may be empty
 };
 
-// A client of one server. Keeps idle connections; any thread may call it.
+// invalid_argument, naming the PEM text of the endpoint that cannot be used.
+Result<> check_credentials(const HttpEndpoint& endpoint);
+
+// A client of one server. Keeps idle connections; any thread may call it. From the first one on the
+// process ignores SIGPIPE. What check_credentials refuses, every call answers.
 class HttpClient {
   public:
     explicit HttpClient(HttpEndpoint endpoint);
     ~HttpClient();
 
-    // unavailable when there is no answer within `deadline`.
-    Result<HttpResponse> send(const HttpRequest& request, std::chrono::milliseconds deadline);
+    // unavailable when there is no whole answer within `deadline`, or before `stop`. Looking up the
+    // host's name is not stopped by either.
+    Result<HttpResponse> send(const HttpRequest& request, std::chrono::milliseconds deadline,
+                              const std::stop_token& stop = {});
 
     // GETs `path` and hands over the body as it arrives, until it ends, `on_data` returns false,
-    // `idle` passes without a byte, or `stop`. Returns the status; a body with a status other than
-    // 200 is returned as text instead of being handed over.
+    // `idle` passes without a byte, or `stop`. Returns the status, 0 where `stop` came before it; a
+    // body with a status other than 200 is returned as text instead of being handed over.
     Result<HttpResponse> stream(const std::string& path,
                                 const std::function<bool(std::string_view)>& on_data,
                                 std::chrono::seconds idle, const std::stop_token& stop);
@@ -63,8 +71,12 @@ class HttpClient {
 
 struct HttpServerOptions {
     std::string address = "127.0.0.1";
-    int port = 0;  // 0: any free one
-    int threads = 8;
+    int port = 0;     // 0: any free one
+    int threads = 8;  // requests that are answered at once; an idle connection takes none
+    std::size_t most_connections = 512;
+    std::chrono::seconds idle{120};  // until a connection that asks nothing is closed
+    // For a request from its first byte to its last, and again for the answer.
+    std::chrono::milliseconds exchange{10'000};
     std::size_t max_body_bytes = std::size_t{96} << 20;
     // Bodies above large_body_bytes, or of unknown size, that are taken at once: a further one is
     // answered 503. With max_body_bytes this bounds the memory that strangers can make us use.
@@ -82,7 +94,7 @@ class HttpServer {
 
     // Binds the port: unavailable with the reason when it is taken. Returns the port.
     Result<int> listen();
-    // Serves until `stop`; answers that are under way are finished.
+    // Serves until `stop`; answers that are under way are finished, idle connections closed. Once.
     void serve(const std::stop_token& stop);
 
   private:

@@ -1,80 +1,170 @@
-#include <httplib.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <strings.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "adapters/http/http.hpp"
+#include "adapters/http/server_loop.hpp"
+#include "adapters/http/socket_stream.hpp"
 
 namespace tessera {
+namespace {
+
+using std::chrono::milliseconds;
+
+// For the rest of a request that is half read when the server stops.
+constexpr milliseconds kGrace{1'000};
+// How long a peer whose request was not read may take to read why.
+constexpr milliseconds kFarewell{500};
+constexpr int kNextQuestion = 5;  // milliseconds
+constexpr int kBacklog = 512;
+
+// Whether the request of this thread was read to its end, so that the next one follows. The library
+// gives handlers no way to end a connection, and answers by itself what it could not read.
+thread_local bool read_whole = false;
+
+bool has_no_length(const httplib::Request& request) {
+    const bool has_body =
+        request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+    return has_body && !request.has_header("Content-Length") &&
+           ::strcasecmp(request.get_header_value("Transfer-Encoding").c_str(), "chunked") != 0;
+}
+
+// Closing a socket with unread bytes resets it, and the peer may lose the answer.
+void drain(int fd) {
+    ::shutdown(fd, SHUT_WR);
+    const auto end = std::chrono::steady_clock::now() + kFarewell;
+    std::array<char, 4096> rest{};
+    pollfd entry{fd, POLLIN, 0};
+    while (std::chrono::steady_clock::now() < end) {
+        if (::poll(&entry, 1, static_cast<int>(kFarewell.count())) <= 0) return;
+        if (::recv(fd, rest.data(), rest.size(), 0) <= 0) return;
+    }
+}
+
+// kube-scheduler asks its next question as soon as it has read the answer. The thread that has the
+// last one's memory at hand answers it; others would each come to keep as much.
+bool more_comes(int fd) {
+    pollfd entry{fd, POLLIN, 0};
+    return ::poll(&entry, 1, kNextQuestion) > 0;
+}
+
+// The library's parser and routes, without its threads: those sleep on idle connections for as long
+// as these last, and look at nothing meanwhile.
+class Parser : public httplib::Server {
+  public:
+    Parser() {
+        set_socket_options([](socket_t fd) {
+            // The library's default lets a second instance take half of the connections.
+            const int on = 1;
+            ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        });
+        set_post_routing_handler([](const httplib::Request&, httplib::Response& out) {
+            if (read_whole) return;
+            out.headers.erase("Keep-Alive");
+            out.headers.erase("Connection");
+            out.set_header("Connection", "close");
+        });
+    }
+
+    // The bound socket, which is the caller's now.
+    int take_socket() {
+        const int fd = svr_sock_.exchange(INVALID_SOCKET);
+        ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+        ::listen(fd, kBacklog);
+        return fd;
+    }
+
+    // One request and its answer. Whether another may follow on the connection.
+    bool exchange(SocketStream& stream, int fd, bool last) {
+        read_whole = false;
+        bool closed = last;
+        const bool answered = process_request(stream, last, closed, [](httplib::Request& request) {
+            // Over loopback compressing takes longer than sending, and bodies are JSON whatever
+            // they are called.
+            request.headers.erase("Accept-Encoding");
+            request.headers.erase("Content-Type");
+        });
+        if (!stream.flush() || !answered) return false;
+        if (!read_whole) drain(fd);
+        return read_whole && !closed;
+    }
+};
+
+}  // namespace
 
 class HttpServer::Impl {
   public:
     Impl(HttpServerOptions options, Handler handler)
         : options_(std::move(options)), handler_(std::move(handler)) {
-        server_.new_task_queue = [threads = options_.threads] {
-            return new httplib::ThreadPool(static_cast<std::size_t>(threads));
-        };
-        // kube-scheduler keeps its connections; the library's default closes them after 5 requests.
-        server_.set_keep_alive_max_count(1'000'000);
-        server_.set_keep_alive_timeout(120);
-        server_.set_read_timeout(std::chrono::seconds(10));
-        server_.set_write_timeout(std::chrono::seconds(10));
-        server_.set_tcp_nodelay(true);
-        server_.set_payload_max_length(options_.max_body_bytes);
+        parser_.set_keep_alive_max_count(1'000'000);  // what Keep-Alive says; nobody counts
+        parser_.set_keep_alive_timeout(options_.idle.count());
+        parser_.set_payload_max_length(options_.max_body_bytes);
         const httplib::Server::Handler answer = [this](const httplib::Request& in,
                                                        httplib::Response& out) {
+            read_whole = true;
             respond({in.method, in.path, in.body, {}}, out);
         };
         for (const auto add : {&httplib::Server::Get, &httplib::Server::Options}) {
-            (server_.*add)(".*", answer);
+            (parser_.*add)(".*", answer);
         }
         // These have bodies, which are read straight into our string: the library's own way keeps a
         // second copy of what may be 70 MiB.
         const httplib::Server::HandlerWithContentReader with_body =
             [this](const httplib::Request& in, httplib::Response& out,
-                   const httplib::ContentReader& read) {
-                const std::optional<Turn> turn = take_turn(in);
-                if (!turn) {
-                    // Read and dropped: the next request of this connection comes after it.
-                    if (!read([](const char*, std::size_t) { return true; })) return;
-                    out.status = 503;
-                    out.set_header("Retry-After", "1");
-                    return;
-                }
-                HttpRequest request{in.method, in.path, {}, {}};
-                request.body.reserve(announced_size(in));
-                const bool whole = read([&](const char* data, std::size_t size) {
-                    request.body.append(data, size);
-                    return true;
-                });
-                if (whole) respond(std::move(request), out);
-            };
-        server_.Post(".*", with_body);
-        server_.Put(".*", with_body);
-        server_.Patch(".*", with_body);
-        server_.Delete(".*", with_body);
+                   const httplib::ContentReader& read) { read_and_respond(in, out, read); };
+        parser_.Post(".*", with_body);
+        parser_.Put(".*", with_body);
+        parser_.Patch(".*", with_body);
+        parser_.Delete(".*", with_body);
     }
 
     Result<int> listen() {
-        const int port = options_.port == 0 ? server_.bind_to_any_port(options_.address)
-                         : server_.bind_to_port(options_.address, options_.port) ? options_.port
+        const int port = options_.port == 0 ? parser_.bind_to_any_port(options_.address)
+                         : parser_.bind_to_port(options_.address, options_.port) ? options_.port
                                                                                  : -1;
-        if (port > 0) return port;
+        if (port > 0) {
+            loop_ = std::make_unique<ServerLoop>(
+                parser_.take_socket(),
+                ServerLoop::Options{.threads = options_.threads,
+                                    .most_connections = options_.most_connections,
+                                    .idle = options_.idle},
+                [this](int fd) { return converse(fd); });
+            return port;
+        }
         return fail(Code::unavailable, "cannot listen on " + options_.address + ":" +
                                            std::to_string(options_.port) +
                                            ": is another instance using the port?");
     }
 
     void serve(const std::stop_token& stop) {
-        const std::stop_callback on_stop(stop, [this] { server_.stop(); });
-        if (!stop.stop_requested()) server_.listen_after_bind();
+        stop_ = stop;
+        loop_->run(stop);
     }
 
   private:
     // Held while a body is in memory.
     using Turn = std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)>;
+
+    // Answers the requests that are here. Whether more may come.
+    bool converse(int fd) {
+        SocketStream stream(fd);
+        do {
+            stream.start({.whole = options_.exchange,
+                          .answer = options_.exchange,
+                          .grace = kGrace,
+                          .wake = &loop_->ending()});
+            if (!parser_.exchange(stream, fd, stop_.stop_requested())) return false;
+        } while (stream.has_more() || more_comes(fd));
+        return true;
+    }
 
     // Empty when as many large bodies as may be are here already.
     std::optional<Turn> take_turn(const httplib::Request& in) {
@@ -96,6 +186,34 @@ class HttpServer::Impl {
         return std::min<std::uint64_t>(size, options_.max_body_bytes) + kPadding;
     }
 
+    void read_and_respond(const httplib::Request& in, httplib::Response& out,
+                          const httplib::ContentReader& read) {
+        if (has_no_length(in)) {
+            out.status = 411;
+            return;
+        }
+        const std::optional<Turn> turn = take_turn(in);
+        if (!turn) {
+            // Read and dropped: the next request of this connection comes after it.
+            read_whole = read([](const char*, std::size_t) { return true; });
+            if (!read_whole) return;
+            out.status = 503;
+            out.set_header("Retry-After", "1");
+            return;
+        }
+        HttpRequest request{in.method, in.path, {}, {}};
+        request.body.reserve(announced_size(in));
+        bool fits = true;
+        read_whole = read([&](const char* data, std::size_t size) {
+            // The library compares what a request announces, not what comes in chunks.
+            fits = size <= options_.max_body_bytes - request.body.size();
+            if (fits) request.body.append(data, size);
+            return fits;
+        });
+        if (!fits) out.status = 413;
+        if (read_whole) respond(std::move(request), out);
+    }
+
     void respond(HttpRequest request, httplib::Response& out) const {
         HttpResponse response = handler_(request);
         out.status = response.status;
@@ -108,7 +226,9 @@ class HttpServer::Impl {
     HttpServerOptions options_;
     Handler handler_;
     std::atomic<int> large_bodies_ = 0;
-    httplib::Server server_;
+    std::stop_token stop_;
+    Parser parser_;
+    std::unique_ptr<ServerLoop> loop_;
 };
 
 HttpServer::HttpServer(HttpServerOptions options, Handler handler)

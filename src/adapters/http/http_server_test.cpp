@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "adapters/http/http.hpp"
+#include "adapters/http/raw_peer_test.hpp"
 
 namespace tessera {
 namespace {
@@ -76,6 +77,206 @@ TEST_F(Server, RefusalKeepsTheConnection) {
 TEST_F(Server, BodyAboveTheLimit) {
     EXPECT_EQ(post(10'001), 413);
     EXPECT_EQ(post(3), 200);
+}
+
+// A server whose paths say what it does: /wait answers when it is let go, anything else at once
+// with a text that is worth compressing.
+class Served {
+  public:
+    explicit Served(HttpServerOptions options)
+        : server_(options, [this](HttpRequest& request) {
+              if (request.path == "/wait") {
+                  inside_.set_value();
+                  release_.get_future().wait();
+              }
+              return HttpResponse{.body = std::string(4'000, 'a') + request.body};
+          }) {
+        const auto port = server_.listen();
+        EXPECT_TRUE(port) << port.error().text;
+        port_ = port.value_or(0);
+        ended_ = std::async(std::launch::async, [this] { server_.serve(stop_.get_token()); });
+    }
+    ~Served() { stop_.request_stop(); }
+    Served(const Served&) = delete;
+    Served& operator=(const Served&) = delete;
+
+    [[nodiscard]] int port() const { return port_; }
+    void wait_until_inside() { inside_.get_future().wait(); }
+    void let_go() { release_.set_value(); }
+    void stop() { stop_.request_stop(); }
+    // Whether it ends long before an idle connection does.
+    bool ends() { return ended_.wait_for(std::chrono::seconds(15)) == std::future_status::ready; }
+
+  private:
+    std::promise<void> inside_;
+    std::promise<void> release_;
+    HttpServer server_;
+    int port_ = 0;
+    std::stop_source stop_;
+    std::future<void> ended_;
+};
+
+constexpr std::string_view kGet = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view kEndOfHead = "\r\n\r\n";
+
+// Goal: connections that wait for their next request, or have asked nothing yet, or half of it, do
+// not keep others waiting. Method: many more of them than threads.
+TEST(HttpServer, IdleConnectionsHoldNoThread) {
+    Served served({.threads = 2});
+    std::vector<RawPeer> idle;
+    for (int i = 0; i < 40; ++i) {
+        idle.push_back(RawPeer::connect(served.port()));
+        if (i % 2 == 0) continue;
+        idle.back().send(kGet);
+        idle.back().read_until(kEndOfHead);
+    }
+    HttpClient client({.host = "127.0.0.1", .port = served.port(), .tls = false});
+    const auto answer = client.send({"GET", "/healthz", "", ""}, std::chrono::seconds(5));
+    EXPECT_TRUE(answer) << answer.error().text;
+    idle[0].send(kGet);
+    EXPECT_TRUE(idle[0].read_until(kEndOfHead).starts_with("HTTP/1.1 200")) << "it is served yet";
+}
+
+// Goal: a stop closes idle connections at once and finishes the answer that is under way.
+TEST(HttpServer, Stop) {
+    Served served({.threads = 4});
+    RawPeer idle = RawPeer::connect(served.port());
+    RawPeer used = RawPeer::connect(served.port());
+    used.send(kGet);
+    used.read_until(kEndOfHead);
+    RawPeer waiting = RawPeer::connect(served.port());
+    waiting.send("POST /wait HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc");
+    served.wait_until_inside();
+    served.stop();
+    served.let_go();
+    EXPECT_TRUE(waiting.read_until("aaabc").ends_with("aaabc"));
+    EXPECT_TRUE(served.ends());
+    idle.read_all();
+    used.read_all();
+    EXPECT_TRUE(idle.closed());
+    EXPECT_TRUE(used.closed());
+}
+
+// Goal: half a request does not delay the end for its own ten seconds.
+TEST(HttpServer, StopWithHalfARequest) {
+    Served served({.threads = 1, .exchange = std::chrono::minutes(1)});
+    RawPeer half = RawPeer::connect(served.port());
+    half.send("POST /x HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it is read meanwhile
+    served.stop();
+    EXPECT_TRUE(served.ends());
+}
+
+// Goal: a client whose connection was closed while it was idle gets its answer, also to a POST.
+// Method: the server goes and another takes its port.
+TEST(HttpServer, ClientsReconnect) {
+    auto served = std::make_unique<Served>(HttpServerOptions{});
+    const int port = served->port();
+    HttpClient client({.host = "127.0.0.1", .port = port, .tls = false});
+    EXPECT_EQ(client.send({"POST", "/x", "1", ""}, kDeadline)->status, 200);
+    served.reset();
+    served = std::make_unique<Served>(HttpServerOptions{.port = port});
+    const auto answer = client.send({"POST", "/x", "2", ""}, kDeadline);
+    ASSERT_TRUE(answer) << answer.error().text;
+    EXPECT_TRUE(answer->body.ends_with("a2"));
+}
+
+// Goal: two instances do not share a port, where each would get half of the requests.
+TEST(HttpServer, PortIsTaken) {
+    Served served({});
+    HttpServer second({.port = served.port()}, [](HttpRequest&) { return HttpResponse{}; });
+    const auto port = second.listen();
+    ASSERT_FALSE(port);
+    EXPECT_EQ(port.error().code, Code::unavailable);
+}
+
+// Goal: a body of unknown size is refused at once; what follows it is not taken for a request.
+TEST(HttpServer, LengthIsRequired) {
+    Served served({});
+    for (const char* header : {"", "Transfer-Encoding: identity\r\n"}) {
+        RawPeer peer = RawPeer::connect(served.port());
+        peer.send(std::string("POST /x HTTP/1.1\r\n") + header +
+                  "\r\nGET /y HTTP/1.1\r\nHost: a\r\n\r\n");
+        const std::string answer = peer.read_all();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 411 Length Required\r\n")) << answer;
+        EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+        EXPECT_EQ(answer.find("HTTP/1.1", 1), std::string::npos) << answer;
+        EXPECT_TRUE(peer.closed());
+    }
+    RawPeer chunks = RawPeer::connect(served.port());
+    chunks.send("POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbc\r\n0\r\n\r\n");
+    EXPECT_TRUE(chunks.read_until("aabc").ends_with("aabc"));
+}
+
+// Goal: the limit of a body holds for one that comes in chunks, too.
+TEST(HttpServer, ChunksAboveTheLimit) {
+    Served served({.max_body_bytes = 1'000});
+    RawPeer peer = RawPeer::connect(served.port());
+    peer.send("POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" +
+              std::string(1'001, 'x') + "\r\n0\r\n\r\n");
+    EXPECT_TRUE(peer.read_all().starts_with("HTTP/1.1 413 "));
+    EXPECT_TRUE(peer.closed());
+}
+
+// Goal: answers come as they are: Go's clients ask for gzip in every request, and packing a list of
+// names takes three times as long as everything else.
+TEST(HttpServer, NeverCompresses) {
+    Served served({});
+    RawPeer peer = RawPeer::connect(served.port());
+    peer.send("POST /x HTTP/1.1\r\nAccept-Encoding: gzip, br\r\nContent-Length: 1\r\n\r\nz");
+    const std::string answer = peer.read_until("aaz");
+    EXPECT_TRUE(answer.ends_with("aaz"));
+    EXPECT_NE(answer.find("Content-Length: 4001\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Content-Encoding"), std::string::npos);
+}
+
+// Goal: several requests in one packet are all answered.
+TEST(HttpServer, Pipeline) {
+    Served served({});
+    RawPeer peer = RawPeer::connect(served.port());
+    std::string requests;
+    for (const char* body : {"1", "2", "3"})
+        requests += std::string("POST /x HTTP/1.1\r\nContent-Length: 1\r\n\r\n") + body;
+    peer.send(requests);
+    const std::string answers = peer.read_until("aa3");
+    EXPECT_LT(answers.find("aa1"), answers.find("aa2"));
+    EXPECT_LT(answers.find("aa2"), answers.find("aa3"));
+}
+
+// Goal: a request has its time as a whole, however steadily its bytes come; a header has an end.
+TEST(HttpServer, SlowAndEndlessRequests) {
+    Served served({.exchange = std::chrono::milliseconds(300)});
+    RawPeer slow = RawPeer::connect(served.port());
+    slow.send("POST /x HTTP/1.1\r\nContent-Length: 100000\r\n\r\n");
+    int sent = 0;
+    while (sent < 1'000 && slow.send("x")) {
+        ++sent;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_LT(sent, 1'000);
+    RawPeer endless = RawPeer::connect(served.port());
+    endless.send("GET /");
+    const std::string piece(1 << 16, 'x');
+    int pieces = 0;
+    while (pieces < 1'000 && endless.send(piece))
+        ++pieces;
+    EXPECT_LT(pieces, 1'000);
+}
+
+// Goal: connections are bounded; the ones that are there go on.
+TEST(HttpServer, MostConnections) {
+    Served served({.most_connections = 2});
+    RawPeer first = RawPeer::connect(served.port());
+    RawPeer second = RawPeer::connect(served.port());
+    for (RawPeer* peer : {&first, &second}) {
+        peer->send(kGet);
+        EXPECT_TRUE(peer->read_until(kEndOfHead).starts_with("HTTP/1.1 200"));
+    }
+    RawPeer third = RawPeer::connect(served.port());
+    third.read_all();
+    EXPECT_TRUE(third.closed());
+    first.send(kGet);
+    EXPECT_TRUE(first.read_until(kEndOfHead).find("HTTP/1.1 200") != std::string::npos);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kDeadline{10'000};
+// Of a page of a list, megabytes of it.
+constexpr milliseconds kPage{30'000};
 // The server ends a watch after this time; bookmarks arrive each minute, so silence means a dead
 // line.
 constexpr seconds kWatchTimeout{290};
@@ -139,25 +140,28 @@ Result<> watch(HttpClient& http, const std::string& path, std::string& resource_
 KubeClient::KubeClient(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
 KubeClient::~KubeClient() = default;
 
-Result<std::string> KubeClient::call(const HttpRequest& request) {
-    TRY(HttpResponse response, http_.send(request, kDeadline));
+Result<std::string> KubeClient::call(const HttpRequest& request, milliseconds deadline,
+                                     const std::stop_token& stop) {
+    TRY(HttpResponse response, http_.send(request, deadline, stop));
     if (response.status >= 200 && response.status < 300) return std::move(response.body);
     return fail(error_of(response, request.path));
 }
 
-Result<JsonDocument> KubeClient::get(const std::string& path) {
-    TRY(const std::string body, call({.method = "GET", .path = path}));
+Result<JsonDocument> KubeClient::get(const std::string& path, milliseconds deadline,
+                                     const std::stop_token& stop) {
+    TRY(const std::string body, call({.method = "GET", .path = path}, deadline, stop));
     return JsonDocument::parse(body);
 }
 
 // Calls `read` for each object of a list; returns the list's resource version.
 template <class Read>
-Result<std::string> KubeClient::each_page(const std::string& path, const Read& read) {
+Result<std::string> KubeClient::each_page(const std::string& path, const Read& read,
+                                          const std::stop_token& stop) {
     std::string next;
     while (true) {
         std::string query = fmt::format("limit={}", kPageSize);
         if (!next.empty()) query += "&continue=" + next;
-        TRY(const auto document, get(with_query(path, query)));
+        TRY(const auto document, get(with_query(path, query), kPage, stop));
         TRY(const ListPage page, read_list(document));
         for (const JsonValue item : page.items)
             read(item);
@@ -208,26 +212,32 @@ void follow(HttpClient& http, const std::string& path, const List& list, const S
 
 void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
                               std::stop_token stop) {
-    const auto list = [this](NodeChanges& changes) {
+    const auto list = [this, &stop](NodeChanges& changes) {
         changes.all.emplace();
-        return each_page(kNodes, [&](JsonValue json) {
-            changes.present.push_back(read_node(json));
-            changes.all->insert(changes.present.back().name);
-        });
+        return each_page(
+            kNodes,
+            [&](JsonValue json) {
+                changes.present.push_back(read_node(json));
+                changes.all->insert(changes.present.back().name);
+            },
+            stop);
     };
     follow<NodeKind>(http_, kNodes, list, sink, trouble, stop);
 }
 
 void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
                              std::stop_token stop) {
-    const auto list = [this](PodChanges& changes) {
+    const auto list = [this, &stop](PodChanges& changes) {
         changes.all.emplace();
-        return each_page(kPods, [&](JsonValue json) {
-            PodFacts pod = read_pod(json);
-            changes.all->insert(pod.uid);
-            const bool ours = !pod.containers.empty() || pod.allocation;
-            if (ours) changes.present.push_back(std::move(pod));
-        });
+        return each_page(
+            kPods,
+            [&](JsonValue json) {
+                PodFacts pod = read_pod(json);
+                changes.all->insert(pod.uid);
+                const bool ours = !pod.containers.empty() || pod.allocation;
+                if (ours) changes.present.push_back(std::move(pod));
+            },
+            stop);
     };
     follow<PodKind>(http_, kPods, list, sink, trouble, stop);
 }
@@ -238,14 +248,15 @@ Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName&
         call({.method = "POST",
               .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding", pod.space, pod.name),
               .body = write_binding(uid, pod, node, annotations),
-              .content_type = "application/json"});
+              .content_type = "application/json"},
+             KubeClient::kOneObject);
     if (!done) return fail(done.error());
     return {};
 }
 
 Result<PodFacts> KubeClient::get_pod(const PodName& pod) {
-    TRY(const auto document,
-        get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name)));
+    TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
+                                 KubeClient::kOneObject));
     return read_pod(document.root());
 }
 
@@ -265,7 +276,7 @@ Result<std::vector<PodFacts>> KubeClient::list_pods(const NodeName& node) {
 
 Result<bool> KubeClient::node_shows(const NodeName& node, const StringMap& annotations,
                                     const StringMap& amounts) {
-    TRY(const auto document, get("/api/v1/nodes/" + node.str()));
+    TRY(const auto document, get("/api/v1/nodes/" + node.str(), KubeClient::kOneObject));
     const JsonValue shown = document.root()["metadata"]["annotations"];
     for (const auto& [key, value] : annotations) {
         if (shown[key].text() != value) return false;
@@ -282,7 +293,8 @@ Result<> KubeClient::annotate_node(const NodeName& node, const StringMap& annota
     const auto done = call({.method = "PATCH",
                             .path = "/api/v1/nodes/" + node.str(),
                             .body = write_annotations_patch(annotations),
-                            .content_type = "application/merge-patch+json"});
+                            .content_type = "application/merge-patch+json"},
+                           KubeClient::kOneObject);
     if (!done) return fail(done.error());
     return {};
 }
@@ -291,7 +303,8 @@ Result<> KubeClient::set_node_resources(const NodeName& node, const StringMap& a
     const auto done = call({.method = "PATCH",
                             .path = "/api/v1/nodes/" + node.str() + "/status",
                             .body = write_capacity_patch(amounts),
-                            .content_type = "application/merge-patch+json"});
+                            .content_type = "application/merge-patch+json"},
+                           KubeClient::kOneObject);
     if (!done) return fail(done.error());
     return {};
 }

@@ -1,6 +1,7 @@
 // The KubeApi port over HTTP.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,11 @@ namespace tessera {
 
 class KubeClient final : public KubeApi {
   public:
+    // For a call about one object. A bind makes up to three, one after another (the pod where it is
+    // unknown, the Binding, the pod again where its answer was lost), and kube-scheduler's patience
+    // (deploy/scheduler/config.yaml) is for all of them.
+    static constexpr std::chrono::milliseconds kOneObject{4'000};
+
     explicit KubeClient(HttpEndpoint endpoint);
     ~KubeClient() override;
 
@@ -30,10 +36,13 @@ class KubeClient final : public KubeApi {
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
   private:
-    Result<std::string> call(const HttpRequest& request);
-    Result<JsonDocument> get(const std::string& path);
+    Result<std::string> call(const HttpRequest& request, std::chrono::milliseconds deadline,
+                             const std::stop_token& stop = {});
+    Result<JsonDocument> get(const std::string& path, std::chrono::milliseconds deadline,
+                             const std::stop_token& stop = {});
     template <class Read>
-    Result<std::string> each_page(const std::string& path, const Read& read);
+    Result<std::string> each_page(const std::string& path, const Read& read,
+                                  const std::stop_token& stop = {});
 
     HttpClient http_;
 };

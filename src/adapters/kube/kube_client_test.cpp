@@ -4,6 +4,8 @@
 
 #include <condition_variable>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -99,6 +101,17 @@ TEST(KubeClient, NobodyAndRubbish) {
     KubeClient kube(server.endpoint());
     EXPECT_FALSE(kube.get_pod({"d", "p"}));
     EXPECT_FALSE(kube.list_nodes()) << "a list without its position is none";
+}
+
+// Goal: what a bind asks of the API server ends before kube-scheduler gives it up, with time to
+// spare: the read of an unknown pod, the Binding, the read that settles it.
+TEST(KubeClient, BindFitsTheSchedulersPatience) {
+    std::ifstream in(TESSERA_SOURCE_DIR "/deploy/scheduler/config.yaml");
+    const std::string config(std::istreambuf_iterator<char>(in), {});
+    const std::size_t at = config.find("httpTimeout: ");
+    ASSERT_NE(at, std::string::npos);
+    const std::chrono::seconds patience(std::stoi(config.substr(at + 13)));
+    EXPECT_LE(3 * KubeClient::kOneObject, patience - std::chrono::seconds(3));
 }
 
 // Goal: the one write of a bind, to the right place, with the uid and the annotations.

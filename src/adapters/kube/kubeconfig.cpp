@@ -67,7 +67,15 @@ Result<> read_server(const std::string& url, HttpEndpoint& endpoint) {
     }
     endpoint.tls = https;
     rest.erase(0, https ? 8 : 7);
-    rest.erase(std::min(rest.find('/'), rest.size()));
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    endpoint.path_prefix = rest.substr(slash);
+    while (endpoint.path_prefix.ends_with('/'))
+        endpoint.path_prefix.pop_back();
+    rest.erase(slash);
+    if (url.find_first_of("?#") != std::string::npos) {
+        return bad(
+            fmt::format("kubeconfig: server \"{}\" has a query; give the address alone", url));
+    }
     endpoint.port = https ? 443 : 80;
     const std::size_t colon = rest.rfind(':');
     const bool has_port = colon != std::string::npos && rest.find(']', colon) == std::string::npos;
@@ -80,6 +88,21 @@ Result<> read_server(const std::string& url, HttpEndpoint& endpoint) {
     if (endpoint.host.empty() || endpoint.port < 1 || endpoint.port > 65535) {
         return bad(fmt::format("kubeconfig: server \"{}\" has no host or a wrong port", url));
     }
+    return {};
+}
+
+Result<> read_cluster(const YAML::Node& cluster, const std::string& directory,
+                      HttpEndpoint& endpoint) {
+    TRY_VOID(read_server(text_of(cluster, "server"), endpoint));
+    if (const std::string proxy = text_of(cluster, "proxy-url"); !proxy.empty()) {
+        return bad(
+            fmt::format("kubeconfig: proxy-url \"{}\" is not supported; tunnel to the API server "
+                        "instead, as with kubectl proxy, and name the tunnel in server",
+                        proxy));
+    }
+    TRY(endpoint.ca_pem, pem_of(cluster, "certificate-authority", directory));
+    endpoint.tls_server_name = text_of(cluster, "tls-server-name");
+    endpoint.verify = text_of(cluster, "insecure-skip-tls-verify") != "true";
     return {};
 }
 
@@ -134,6 +157,8 @@ Result<KubeConnection> in_cluster(const std::string& host) {
     out.endpoint.bearer_token = token_from_file(std::string(kServiceAccount) + "/token");
     auto space = read_file(std::string(kServiceAccount) + "/namespace");
     out.space = space ? *space : "default";
+    const auto usable = check_credentials(out.endpoint);
+    if (!usable) return fail(usable.error().in(kServiceAccount));
     return out;
 }
 
@@ -155,9 +180,7 @@ Result<KubeConnection> read_kubeconfig(const std::string& text, const std::strin
             entry(root, "clusters", text_of(chosen, "cluster"), "cluster"));
         TRY(const YAML::Node user, entry(root, "users", text_of(chosen, "user"), "user"));
         KubeConnection out;
-        TRY_VOID(read_server(text_of(cluster, "server"), out.endpoint));
-        TRY(out.endpoint.ca_pem, pem_of(cluster, "certificate-authority", directory));
-        out.endpoint.verify = text_of(cluster, "insecure-skip-tls-verify") != "true";
+        TRY_VOID(read_cluster(cluster, directory, out.endpoint));
         TRY_VOID(read_user(user, directory, out.endpoint));
         out.space = text_of(chosen, "namespace");
         if (out.space.empty()) out.space = "default";
@@ -192,6 +215,8 @@ Result<KubeConnection> connect_info(const KubeConfigOptions& options) {
     auto connection =
         read_kubeconfig(text, options.context, std::filesystem::path(path).parent_path().string());
     if (!connection) return fail(connection.error().in(path));
+    const auto usable = check_credentials(connection->endpoint);
+    if (!usable) return fail(usable.error().in(path + ": kubeconfig"));
     return connection;
 }
 

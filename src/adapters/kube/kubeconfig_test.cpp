@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/http/tls_server_test.hpp"
+
 namespace tessera {
 namespace {
 
@@ -63,23 +65,28 @@ TEST(Kubeconfig, ReadsContexts) {
     EXPECT_EQ(other->space, "default");
 }
 
-// Goal: ports are optional, and go by the scheme.
+// Goal: ports are optional, and go by the scheme; a path is that of every request.
 TEST(Kubeconfig, Servers) {
     struct Case {
         std::string url;
         std::string host;
         int port;
+        std::string prefix;
     };
-    const std::vector<Case> cases = {{"https://k8s.example", "k8s.example", 443},
-                                     {"http://k8s.example/", "k8s.example", 80},
-                                     {"https://k8s.example:1/a:b", "k8s.example", 1},
-                                     {"https://[fd00::1]", "fd00::1", 443},
-                                     {"https://[fd00::1]:6443", "fd00::1", 6443}};
+    const std::vector<Case> cases = {
+        {"https://k8s.example", "k8s.example", 443, ""},
+        {"http://k8s.example/", "k8s.example", 80, ""},
+        {"https://k8s.example:1/a:b", "k8s.example", 1, "/a:b"},
+        {"https://rancher.example/k8s/clusters/c-1/", "rancher.example", 443, "/k8s/clusters/c-1"},
+        {"https://[fd00::1]", "fd00::1", 443, ""},
+        {"https://[fd00::1]:6443", "fd00::1", 6443, ""},
+        {"https://[fd00::1]/p", "fd00::1", 443, "/p"}};
     for (const Case& c : cases) {
         const auto read = read_kubeconfig(with("https://10.0.0.1:6443", c.url), "", "/");
         ASSERT_TRUE(read) << read.error().text;
         EXPECT_EQ(read->endpoint.host, c.host) << c.url;
         EXPECT_EQ(read->endpoint.port, c.port) << c.url;
+        EXPECT_EQ(read->endpoint.path_prefix, c.prefix) << c.url;
     }
 }
 
@@ -109,6 +116,9 @@ TEST(Kubeconfig, RefusesWrongText) {
         {with("https://10.0.0.1:6443", "https://a:0"), "no host or a wrong port"},
         {with("https://10.0.0.1:6443", "https://a:65536"), "no host or a wrong port"},
         {with("https://10.0.0.1:6443", "https://a:x"), "no host or a wrong port"},
+        {with("https://10.0.0.1:6443", "https://a/?x=1"), "has a query"},
+        {with("    certificate-authority-data: Q0E=", "    proxy-url: socks5://b:1"),
+         "proxy-url \"socks5://b:1\" is not supported"},
         {with("Q0E=", "Q0E"), "certificate-authority-data is not base64"},
         {with("Q0VSVA==", "Q0VSVA="), "client-certificate-data is not base64"},
         {with(", client-key-data: S0VZ", ""), "belong together"},
@@ -125,6 +135,14 @@ TEST(Kubeconfig, RefusesWrongText) {
         EXPECT_NE(read.error().text.find(c.part), std::string::npos) << read.error().text;
     }
     EXPECT_FALSE(read_kubeconfig(std::string(kText), "nope", "/"));
+}
+
+// Goal: a server whose certificate names another host is asked for that one.
+TEST(Kubeconfig, TlsServerName) {
+    const auto read = read_kubeconfig(
+        with("    certificate-authority-data: Q0E=", "    tls-server-name: api.example"), "", "/");
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->endpoint.tls_server_name, "api.example");
 }
 
 class KubeconfigFiles : public ::testing::Test {
@@ -152,7 +170,8 @@ class KubeconfigFiles : public ::testing::Test {
 // Goal: file names in a kubeconfig start at its own folder; a token file loses its line end and is
 // read when a request needs it.
 TEST_F(KubeconfigFiles, RelativeNames) {
-    write("ca.pem", "CA from a file");
+    const std::string ca = Identity::make("ca", nullptr, "").certificate_pem();
+    write("ca.pem", ca);
     write("token", "from-a-file\n");
     std::string text = with("certificate-authority-data: Q0E=", "certificate-authority: ca.pem");
     const std::string user = "{client-certificate-data: Q0VSVA==, client-key-data: S0VZ}";
@@ -160,13 +179,13 @@ TEST_F(KubeconfigFiles, RelativeNames) {
     write("config", text);
     const auto read = connect_info({.path = (folder_ / "config").string(), .context = ""});
     ASSERT_TRUE(read) << read.error().text;
-    EXPECT_EQ(read->endpoint.ca_pem, "CA from a file");
+    EXPECT_EQ(read->endpoint.ca_pem, ca);
     EXPECT_EQ(read->endpoint.bearer_token(), "from-a-file");
 }
 
 // Goal: the first file of KUBECONFIG is taken; one that is missing or wrong is named.
 TEST_F(KubeconfigFiles, FromTheEnvironment) {
-    write("good", std::string(kText));
+    write("good", with("current-context: main", "current-context: other"));
     write("bad", "- x");
     setenv("KUBECONFIG", ((folder_ / "good").string() + ":/nonexistent").c_str(), 1);
     EXPECT_TRUE(connect_info({}));
@@ -175,6 +194,21 @@ TEST_F(KubeconfigFiles, FromTheEnvironment) {
               (folder_ / "bad").string() + ": kubeconfig: is empty or not a mapping");
     setenv("KUBECONFIG", (folder_ / "missing").c_str(), 1);
     EXPECT_NE(connect_info({}).error().text.find("missing: cannot be read"), std::string::npos);
+}
+
+// Goal: a certificate that cannot be used is an error at once, with the file and the field, and not
+// an anonymous call.
+TEST_F(KubeconfigFiles, BrokenCredentials) {
+    write("config", std::string(kText));
+    EXPECT_TRUE(connect_info({.path = (folder_ / "config").string(), .context = ""})
+                    .error()
+                    .text.starts_with((folder_ / "config").string() +
+                                      ": kubeconfig: certificate-authority: "));
+    write("config", with("    certificate-authority-data: Q0E=\n", ""));
+    EXPECT_TRUE(connect_info({.path = (folder_ / "config").string(), .context = ""})
+                    .error()
+                    .text.starts_with((folder_ / "config").string() +
+                                      ": kubeconfig: client-certificate: "));
 }
 
 }  // namespace

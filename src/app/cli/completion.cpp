@@ -9,7 +9,7 @@ std::string bash(std::span<const CommandWords> commands) {
     std::string names;
     std::string cases;
     for (const CommandWords& command : commands) {
-        names += (names.empty() ? "" : " ") + std::string(command.name);
+        names += (names.empty() ? "" : " ") + command.name;
         cases += fmt::format("    {}) words=\"{}\" ;;\n", command.name, command.flags);
     }
     return fmt::format(R"(_tessera() {{
@@ -41,9 +41,7 @@ Result<std::string> completion_script(std::string_view shell,
     if (shell == "zsh") return "autoload -U +X bashcompinit && bashcompinit\n" + bash(commands);
     if (shell == "fish") return fish(commands);
     return fail(Code::invalid_argument,
-                fmt::format("no completion for \"{}\"; there is bash, zsh and "
-                            "fish",
-                            shell));
+                fmt::format("no completion for \"{}\"; there is {}", shell, kShells));
 }
 
 }  // namespace tessera

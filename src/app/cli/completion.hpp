@@ -1,4 +1,4 @@
-// Shell completion, made from the table of commands.
+// Shell completion, made from the commands that the program has.
 #pragma once
 
 #include <span>
@@ -10,12 +10,14 @@
 namespace tessera {
 
 struct CommandWords {
-    std::string_view name;
-    std::string_view summary;
-    std::string_view flags;  // space-separated
+    std::string name;
+    std::string summary;
+    std::string flags;  // space-separated
 };
 
-// `shell` is bash, zsh or fish; invalid_argument names them.
+inline constexpr std::string_view kShells = "bash zsh fish";
+
+// `shell` is one of kShells; invalid_argument names them.
 Result<std::string> completion_script(std::string_view shell,
                                       std::span<const CommandWords> commands);
 

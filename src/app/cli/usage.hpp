@@ -29,7 +29,8 @@ struct NodeUsage {
     [[nodiscard]] Bytes pending() const;
 };
 
-// The nodes that have GPUs, by name.
+// The nodes that have GPUs, by name, and their pods that ask for GPUs. An allocation counts as it
+// does for the controller: the pod's own, made for the node that it is on.
 std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<const PodFacts> pods);
 
 }  // namespace tessera

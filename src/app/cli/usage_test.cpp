@@ -54,6 +54,32 @@ TEST(Usage, OfPods) {
     EXPECT_EQ(nodes[0].pods[1].elsewhere, gibibytes(1));
 }
 
+// Goal: an allocation that was made for another pod or node, as a copied manifest brings it along,
+// counts as little as it does for the controller, and so do the annotations of gpushare beside it.
+TEST(Usage, ForeignAllocations) {
+    PodFacts copied = placed("copied", 0, 4, 30);
+    copied.uid = PodUid("another");
+    PodFacts moved = placed("moved", 0, 3, 0);
+    (*moved.allocation)->node = NodeName("n7");
+    PodFacts both = placed("both", 0, 2, 0);
+    both.uid = PodUid("a-third");
+    both.legacy = LegacyAllocation{{{1, 2}}};
+    const auto nodes = usage_of({node()}, std::vector{copied, moved, both});
+    EXPECT_EQ(nodes[0].held(0), Bytes{});
+    EXPECT_EQ(nodes[0].held(1), Bytes{});
+    EXPECT_EQ(nodes[0].pending(), gibibytes(9));
+}
+
+// Goal: a pod that asks for nothing is not shown, whatever its annotations say.
+TEST(Usage, PodsThatAskForNothing) {
+    PodFacts zero = build::pod("zero", build::aliyun(0));
+    zero.node = NodeName("n1");
+    PodFacts annotated = placed("annotated", 0, 4, 0);
+    annotated.containers.clear();
+    PodFacts legacy = build::legacy_bound(build::pod("legacy", build::aliyun(0)), "n1", 1, 6);
+    EXPECT_TRUE(usage_of({node()}, std::vector{zero, annotated, legacy})[0].pods.empty());
+}
+
 // Goal: a pod holds its peak: an init container's share is not counted beside that of the
 // containers that start after it.
 TEST(Usage, PeakOfAPod) {

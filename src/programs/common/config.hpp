@@ -37,7 +37,7 @@ Result<ConfigValues> resolve_config(std::span<const ConfigRow> rows, const Confi
                                     const ConfigValues& file,
                                     const std::function<const char*(const char*)>& environment);
 
-// The file: a flat YAML mapping. Unknown keys are refused, with the nearest known one.
+// The file: a flat YAML mapping. Unknown keys are refused, with all known ones.
 Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std::string& yaml);
 
 // The resolved values as a file that read_config_file takes.

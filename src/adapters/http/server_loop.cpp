@@ -1,0 +1,133 @@
+#include "adapters/http/server_loop.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds kSweep{5};
+constexpr std::chrono::milliseconds kNoDescriptor{50};
+
+}  // namespace
+
+ServerLoop::ServerLoop(int listening, Options options, Serve serve)
+    : listening_(listening),
+      options_(options),
+      serve_(std::move(serve)),
+      poll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    TESSERA_CHECK(poll_ >= 0, "an epoll can be made");
+    epoll_event event{.events = EPOLLIN, .data = {.fd = ending_.fd()}};
+    ::epoll_ctl(poll_, EPOLL_CTL_ADD, ending_.fd(), &event);
+    watch(listening_, EPOLL_CTL_ADD);
+}
+
+ServerLoop::~ServerLoop() {
+    for (const auto& [fd, since] : idle_)
+        ::close(fd);
+    ::close(listening_);
+    ::close(poll_);
+}
+
+// For one event: the thread that gets it is the only one that has the descriptor.
+void ServerLoop::watch(int fd, int operation) {
+    epoll_event event{.events = EPOLLIN | EPOLLONESHOT, .data = {.fd = fd}};
+    ::epoll_ctl(poll_, operation, fd, &event);
+}
+
+void ServerLoop::run(const std::stop_token& stop) {
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(options_.threads));
+    for (int i = 0; i < options_.threads; ++i)
+        threads.emplace_back([this] { work(); });
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+        changed.wait_for(lock, stop, kSweep, [] { return false; });
+        end_idle(std::chrono::steady_clock::now() - options_.idle);
+    }
+    ending_.signal();
+    threads.clear();  // joins
+    end_idle(SteadyTime::max());
+}
+
+// Several threads wait here; the kernel wakes the one that came last, whose memory is warm.
+void ServerLoop::work() {
+    while (true) {
+        epoll_event event{};
+        const int ready = ::epoll_wait(poll_, &event, 1, -1);
+        if (ready < 0 && errno != EINTR) return;
+        if (ready <= 0) continue;
+        if (event.data.fd == ending_.fd()) return;
+        if (event.data.fd == listening_) {
+            accept_all();
+        } else {
+            answer(event.data.fd);
+        }
+    }
+}
+
+void ServerLoop::accept_all() {
+    while (true) {
+        const int fd = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (fd < 0) {
+            // Nothing waits, or no descriptor is free: the next round may find one.
+            if (errno != EAGAIN) std::this_thread::sleep_for(kNoDescriptor);
+            break;
+        }
+        const int on = 1;
+        ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        const std::scoped_lock lock(mutex_);
+        if (connections_ >= options_.most_connections) {
+            ::close(fd);
+            continue;
+        }
+        ++connections_;
+        wait_for(fd, EPOLL_CTL_ADD);
+    }
+    watch(listening_, EPOLL_CTL_MOD);
+}
+
+void ServerLoop::answer(int fd) {
+    {
+        const std::scoped_lock lock(mutex_);
+        idle_.erase(fd);
+    }
+    const bool keep = serve_(fd);
+    const std::scoped_lock lock(mutex_);
+    if (keep) {
+        wait_for(fd, EPOLL_CTL_MOD);
+    } else {
+        --connections_;
+        ::close(fd);
+    }
+}
+
+// Under the mutex: who gets the event takes it first, and may close the descriptor.
+void ServerLoop::wait_for(int fd, int operation) {
+    idle_.emplace(fd, std::chrono::steady_clock::now());
+    watch(fd, operation);
+}
+
+// Its thread sees the end and closes it, so that no number is closed under another's hands.
+void ServerLoop::end_idle(SteadyTime before) {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [fd, since] : idle_) {
+        if (since < before) ::shutdown(fd, SHUT_RDWR);
+    }
+}
+
+}  // namespace tessera

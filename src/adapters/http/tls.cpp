@@ -1,0 +1,132 @@
+#include "adapters/http/tls.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+struct BioDeleter {
+    void operator()(BIO* bio) const { BIO_free(bio); }
+};
+using BioPtr = std::unique_ptr<BIO, BioDeleter>;
+struct X509Deleter {
+    void operator()(X509* certificate) const { X509_free(certificate); }
+};
+using X509Ptr = std::unique_ptr<X509, X509Deleter>;
+struct KeyDeleter {
+    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using KeyPtr = std::unique_ptr<EVP_PKEY, KeyDeleter>;
+
+BioPtr read_only(const std::string& pem) {
+    return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+tl::unexpected<Error> bad(std::string_view what) {
+    const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+    std::string text = reason == nullptr ? std::string(what) : fmt::format("{} ({})", what, reason);
+    ERR_clear_error();
+    return fail(Code::invalid_argument, std::move(text));
+}
+
+// An encrypted key would ask for its password on the terminal.
+int no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) {
+    return -1;
+}
+
+X509Ptr next_certificate(BIO* bio) {
+    return X509Ptr(PEM_read_bio_X509(bio, nullptr, no_password, nullptr));
+}
+
+// Whether reading stopped because the text ended, rather than at something broken.
+bool at_the_end() {
+    const unsigned long error = ERR_peek_last_error();
+    const bool ended = error == 0 || (ERR_GET_LIB(error) == ERR_LIB_PEM &&
+                                      ERR_GET_REASON(error) == PEM_R_NO_START_LINE);
+    if (ended) ERR_clear_error();
+    return ended;
+}
+
+Result<> trust(SSL_CTX* context, const HttpEndpoint& endpoint) {
+    SSL_CTX_set_verify(context, endpoint.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    if (endpoint.ca_pem.empty()) {
+        SSL_CTX_set_default_verify_paths(context);
+        return {};
+    }
+    const BioPtr bio = read_only(endpoint.ca_pem);
+    int count = 0;
+    while (const X509Ptr authority = next_certificate(bio.get())) {
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
+        ++count;
+    }
+    if (!at_the_end() || count == 0) {
+        return bad("certificate-authority: is not a list of PEM certificates");
+    }
+    // An authority of the user's may stand in the middle of a chain.
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
+    return {};
+}
+
+Result<> identify(SSL_CTX* context, const HttpEndpoint& endpoint) {
+    const BioPtr certificates = read_only(endpoint.client_cert_pem);
+    const X509Ptr own = next_certificate(certificates.get());
+    if (!own || SSL_CTX_use_certificate(context, own.get()) != 1) {
+        return bad("client-certificate: is not a PEM certificate");
+    }
+    while (const X509Ptr issuer = next_certificate(certificates.get())) {
+        SSL_CTX_add1_chain_cert(context, issuer.get());
+    }
+    if (!at_the_end()) return bad("client-certificate: its chain is not PEM certificates");
+    const BioPtr key_text = read_only(endpoint.client_key_pem);
+    const KeyPtr key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_password, nullptr));
+    if (!key) return bad("client-key: is not an unencrypted PEM key");
+    if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
+        return bad("client-key: does not belong to client-certificate");
+    }
+    return {};
+}
+
+bool is_address(const std::string& host) {
+    std::array<unsigned char, 16> bytes{};
+    return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+           ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
+}  // namespace
+
+Result<SslContext> tls_context(const HttpEndpoint& endpoint) {
+    if (!endpoint.tls) return SslContext();
+    ERR_clear_error();
+    SslContext context(SSL_CTX_new(TLS_client_method()));
+    SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_AUTO_RETRY);
+    TRY_VOID(trust(context.get(), endpoint));
+    if (!endpoint.client_cert_pem.empty()) TRY_VOID(identify(context.get(), endpoint));
+    return context;
+}
+
+SslPtr tls_session(SSL_CTX* context, const HttpEndpoint& endpoint) {
+    const std::string& name =
+        endpoint.tls_server_name.empty() ? endpoint.host : endpoint.tls_server_name;
+    SslPtr ssl(SSL_new(context));
+    if (is_address(name)) {
+        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), name.c_str());
+    } else {
+        SSL_set_tlsext_host_name(ssl.get(), name.c_str());
+        SSL_set1_host(ssl.get(), name.c_str());
+    }
+    return ssl;
+}
+
+Result<> check_credentials(const HttpEndpoint& endpoint) {
+    TRY_VOID(tls_context(endpoint));
+    return {};
+}
+
+}  // namespace tessera

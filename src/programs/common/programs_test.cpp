@@ -1,0 +1,219 @@
+// The programs as processes: what only a whole one shows.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "adapters/http/http.hpp"
+#include "adapters/http/raw_peer_test.hpp"
+
+namespace tessera {
+namespace {
+
+using std::chrono::seconds;
+
+// A folder of the test's own.
+class Folder {
+  public:
+    Folder()
+        : path_(std::filesystem::temp_directory_path() /
+                ("tessera-programs-" + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(path_);
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    [[nodiscard]] std::string file(const std::string& name) const {
+        return (path_ / name).string();
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+// A program of the build, started; its output goes to a file.
+class Program {
+  public:
+    Program(const std::string& name, std::vector<std::string> arguments, std::string output)
+        : output_(std::move(output)) {
+        arguments.insert(arguments.begin(), std::string(TESSERA_BINARY_DIR) + "/bin/" + name);
+        std::vector<char*> pointers;
+        for (std::string& argument : arguments)
+            pointers.push_back(argument.data());
+        pointers.push_back(nullptr);
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&files, 1, output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                         0600);
+        posix_spawn_file_actions_adddup2(&files, 1, 2);
+        EXPECT_EQ(::posix_spawn(&pid_, pointers[0], &files, nullptr, pointers.data(), environ), 0);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    ~Program() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+
+    void terminate() const { ::kill(pid_, SIGTERM); }
+    // The exit status; -1 when it has not ended in time, or was killed.
+    int wait(seconds most = seconds(15)) {
+        const auto end = std::chrono::steady_clock::now() + most;
+        while (std::chrono::steady_clock::now() < end) {
+            int status = 0;
+            if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+                pid_ = 0;
+                return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        return -1;
+    }
+    [[nodiscard]] std::string output() const {
+        std::ifstream in(output_);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+  private:
+    std::string output_;
+    pid_t pid_ = 0;
+};
+
+int free_port() {
+    return RawListener().port();
+}
+
+// The controller beside an API server that takes connections and says nothing.
+class ControllerProgram : public ::testing::Test {
+  protected:
+    std::unique_ptr<Program> start() {
+        std::ofstream(folder_.file("kubeconfig"))
+            << "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], users: "
+               "[{name: u, user: {token: t}}], clusters: [{name: c, cluster: {server: "
+               "\"http://127.0.0.1:"
+            << api_.port() << "\"}}]}";
+        return std::make_unique<Program>(
+            "tessera-controller",
+            std::vector<std::string>{"--kubeconfig=" + folder_.file("kubeconfig"),
+                                     "--port=" + std::to_string(port_), "--http-threads=2",
+                                     "--health-port=" + std::to_string(health_port_)},
+            folder_.file("log"));
+    }
+    static std::string get(int port, const std::string& path) {
+        const auto answer = HttpClient({.host = "127.0.0.1", .port = port, .tls = false})
+                                .send({"GET", path, "", ""}, seconds(5));
+        return answer ? std::to_string(answer->status) + " " + answer->body : answer.error().text;
+    }
+    [[nodiscard]] bool is_up() const {
+        for (int i = 0; i < 1'000; ++i) {
+            if (get(health_port_, "/healthz") == "200 ok\n") return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        return false;
+    }
+
+    const RawListener api_;
+    const Folder folder_;
+    const int port_ = free_port();
+    const int health_port_ = free_port();
+};
+
+// Goal: SIGTERM ends it at once, whoever is connected and whatever the API server owes it.
+TEST_F(ControllerProgram, EndsOnSigterm) {
+    const auto controller = start();
+    ASSERT_TRUE(is_up()) << controller->output();
+    std::vector<RawPeer> idle;
+    for (int i = 0; i < 20; ++i) {
+        idle.push_back(RawPeer::connect(port_));
+        idle.back().send("GET /healthz HTTP/1.1\r\n\r\n");
+        EXPECT_TRUE(idle.back().read_until("ok\n").ends_with("ok\n"));
+    }
+    controller->terminate();
+    EXPECT_EQ(controller->wait(), 0) << controller->output();
+}
+
+// Goal: health answers while every thread of the main port is taken, and nothing else is there.
+TEST_F(ControllerProgram, HealthHasItsOwnPort) {
+    const auto controller = start();
+    ASSERT_TRUE(is_up()) << controller->output();
+    EXPECT_EQ(get(port_, "/healthz"), "200 ok\n") << "it is on the main port, too";
+    std::vector<RawPeer> busy;
+    for (int i = 0; i < 4; ++i) {
+        busy.push_back(RawPeer::connect(port_));
+        busy.back().send("POST /gpushare-scheduler/bind HTTP/1.1\r\nContent-Length: 9\r\n\r\n{");
+    }
+    EXPECT_EQ(get(health_port_, "/healthz"), "200 ok\n");
+    EXPECT_TRUE(get(health_port_, "/readyz").starts_with("503 "));
+    EXPECT_TRUE(get(health_port_, "/metrics").starts_with("404 "));
+}
+
+// Goal: a port that is taken is named, and ends the program.
+TEST_F(ControllerProgram, HealthPortIsTaken) {
+    const auto first = start();
+    ASSERT_TRUE(is_up()) << first->output();
+    Program second(
+        "tessera-controller",
+        {"--kubeconfig=" + folder_.file("kubeconfig"), "--port=" + std::to_string(free_port()),
+         "--health-port=" + std::to_string(health_port_)},
+        folder_.file("log2"));
+    EXPECT_GT(second.wait(), 0);
+    EXPECT_NE(second.output().find("health_port: cannot listen on"), std::string::npos)
+        << second.output();
+}
+
+std::string output_of(const std::string& program, const std::vector<std::string>& arguments) {
+    const Folder folder;
+    Program run(program, arguments, folder.file("output"));
+    EXPECT_EQ(run.wait(), 0);
+    return run.output();
+}
+
+// Goal: the help says which policies there are.
+TEST(Help, NamesPolicies) {
+    EXPECT_NE(output_of("tessera-controller", {"--help"}).find("placement policy: binpack ("),
+              std::string::npos);
+}
+
+std::set<std::string> flags_in(std::string text) {
+    for (char& c : text) {
+        const bool is_of_a_word = (c >= 'a' && c <= 'z') || c == '-';
+        if (!is_of_a_word) c = ' ';
+    }
+    std::istringstream words(text);
+    std::set<std::string> out;
+    for (std::string word; words >> word;) {
+        if (word.starts_with('-')) out.insert(word);
+    }
+    return out;
+}
+
+// Goal: what completes is what a command takes. Method: the flags of its --help.
+TEST(CompletionWords, AreTheOptions) {
+    const std::string script = output_of("tessera", {"completion", "bash"});
+    for (const std::string command : {"inspect", "top", "completion"}) {
+        const std::size_t begin = script.find("    " + command + ") words=\"");
+        ASSERT_NE(begin, std::string::npos) << script;
+        const auto words = flags_in(script.substr(begin, script.find(";;", begin) - begin));
+        EXPECT_EQ(words, flags_in(output_of("tessera", {command, "--help"}))) << script;
+        EXPECT_TRUE(words.contains("--help"));
+    }
+    EXPECT_NE(script.find("bash zsh fish\" ;;"), std::string::npos) << script;
+}
+
+}  // namespace
+}  // namespace tessera
