@@ -18,7 +18,7 @@ struct Candidate {
     Bytes own_after;   // and would hold with the share
 };
 
-// A card of a node and its price; no card when `card` is -1.
+// A card of a node and its price; no card, and no price, when `card` is -1.
 struct PricedCard {
     int card = -1;
     std::int64_t price = 0;
