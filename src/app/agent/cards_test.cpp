@@ -133,6 +133,7 @@ TEST_F(CardsTest, PublishesOnce) {
 // (D-22 sent one list per device). Method: a fault of one card; then the driver says it is good.
 TEST_F(CardsTest, OneChangeIsOneListAndOnePatch) {
     start();
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
     driver_.report({GpuUuid("GPU-1"), 79});
     ASSERT_TRUE(until([&] { return kube_.node_patches() == 2; }));
     EXPECT_TRUE(healthy(0));
@@ -156,6 +157,7 @@ TEST_F(CardsTest, OneChangeIsOneListAndOnePatch) {
 // that they were handled.
 TEST_F(CardsTest, NoChangeSendsNothing) {
     start();
+    ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
     for (int i = 0; i < 5; ++i)
         look_again();
     driver_.report({std::nullopt, 79});
