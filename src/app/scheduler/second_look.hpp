@@ -7,8 +7,8 @@
 //
 // kube-scheduler asks for one pod at a time. Were each of a thousand waiting pods to cost kLag,
 // those that fit would wait for them; after one wait the next kPause of refusals is given at once.
-// Within it the view is at most kPause + kLag older than the last wait's end, and pods that waited
-// are being asked for again anyway.
+// Left open by that: a pod that ends within kPause, when kube-scheduler asks before our watch shows
+// the end. It is asked for again at the next event of the cluster.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ namespace tessera {
 
 class SecondLook {
   public:
-    static constexpr std::chrono::milliseconds kLag{50};
-    static constexpr std::chrono::milliseconds kPause{200};
+    static constexpr std::chrono::milliseconds kLag{150};
+    static constexpr std::chrono::milliseconds kPause{450};
 
     explicit SecondLook(Clock& clock) : clock_(clock) {}
 

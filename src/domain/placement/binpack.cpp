@@ -13,8 +13,8 @@ class Binpack final : public Policy {
     }
 
     [[nodiscard]] PricedCard cheapest(std::span<const Bytes> free, Bytes ask) const override {
-        // Without a branch, which would be guessed wrong at every other card. What is left on a card
-        // that is too small is negative, and as an unsigned number larger than any other.
+        // Without a branch, which would be guessed wrong at every other card. What is left on a
+        // card that is too small is negative, and as an unsigned number larger than any other.
         constexpr auto kNone = std::numeric_limits<std::uint64_t>::max() / 2;
         std::uint64_t least = kNone;
         int card = -1;
