@@ -155,6 +155,7 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
         cheapest = std::min(cheapest, prices[i]);
         dearest = std::max(dearest, *price);
     }
+    if (cheapest == kNoFit) return scores;
     const auto span = static_cast<double>(std::max<std::int64_t>(dearest - cheapest.first, 1));
     for (std::size_t i = 0; i < prices.size(); ++i) {
         if (prices[i] == kNoFit) continue;
