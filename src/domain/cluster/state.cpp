@@ -328,60 +328,28 @@ NodeView ClusterState::build(const NodeState& node) const {
     return out;
 }
 
-bool ClusterState::publish(std::size_t position, std::shared_ptr<const NodeView> node) {
-    PlacementRow& row = published_rows_[position];
-    if (row.cards != node->free.size()) return false;
-    row.node = node.get();
-    row.unit = node->inventory.unit;
-    row.open = node->blocked.empty() && !node->cards.empty();
-    row.largest_free = row.spare = {};
-    for (const Bytes free : node->free) {
-        row.largest_free = std::max(row.largest_free, free);
-        row.spare += free;
-    }
-    std::ranges::copy(node->free, published_free_.begin() + row.first_card);
-    published_nodes_[position] = std::move(node);
-    return true;
-}
-
-void ClusterState::publish_all() {
-    std::vector<std::string> names;
-    published_nodes_.clear();
-    published_rows_.clear();
-    published_free_.clear();
-    for (const auto& [name, node] : nodes_) {
-        if (!node.known) continue;
-        names.push_back(name.str());
-        auto built = std::make_shared<const NodeView>(build(node));
-        const std::size_t cards = built->cards.size();
-        published_nodes_.emplace_back();
-        published_rows_.push_back({.first_card = static_cast<std::uint32_t>(published_free_.size()),
-                                   .cards = static_cast<std::uint32_t>(cards)});
-        published_free_.resize(published_free_.size() + cards);
-        publish(names.size() - 1, std::move(built));
-    }
-    index_ = std::make_shared<const NameIndex>(names);
-}
-
-// Publishes the nodes that changed; false when that cannot be done for them alone.
-bool ClusterState::publish_dirty() {
-    for (const NodeName& name : dirty_) {
-        const std::uint32_t at = index_->find(name.str());
-        if (at == NameIndex::kNone) continue;
-        if (!publish(at, std::make_shared<const NodeView>(build(nodes_.at(name))))) return false;
-    }
-    return true;
+// False when the views' builder cannot take the changed nodes alone.
+bool ClusterState::replace_dirty() {
+    return std::ranges::all_of(dirty_, [this](const NodeName& name) {
+        const auto at = nodes_.find(name);
+        return at == nodes_.end() || builder_.replace(build(at->second));
+    });
 }
 
 std::shared_ptr<const ClusterView> ClusterState::view() {
     if (dirty_.empty() && !names_changed_) return view_;
-    if (names_changed_ || !publish_dirty()) publish_all();
-    if (unseen_changed_) published_unseen_ = std::make_shared<const UnseenTenants>(unseen_);
+    if (names_changed_ || !replace_dirty()) {
+        std::vector<NodeView> nodes;
+        for (const auto& [name, node] : nodes_) {
+            if (node.known) nodes.push_back(build(node));
+        }
+        builder_.set_nodes(std::move(nodes));
+    }
+    if (unseen_changed_) builder_.set_unseen(unseen_);
     names_changed_ = false;
     unseen_changed_ = false;
     dirty_.clear();
-    view_ = std::make_shared<const ClusterView>(published_nodes_, published_rows_, published_free_,
-                                                index_, published_unseen_);
+    view_ = builder_.build();
     return view_;
 }
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "domain/cluster/pod_facts.hpp"
-#include "domain/cluster/view.hpp"
+#include "domain/cluster/view_builder.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -98,10 +98,7 @@ class ClusterState {
     void forget_if_unused(const NodeName& name);
     void refresh(const NodeName& name);
     [[nodiscard]] NodeView build(const NodeState& node) const;
-    void publish_all();
-    bool publish_dirty();
-    // False when the node has another number of cards than before: then all are published anew.
-    bool publish(std::size_t position, std::shared_ptr<const NodeView> node);
+    bool replace_dirty();
     [[nodiscard]] Allocation from_legacy(const PodFacts& pod, const NodeState& node) const;
 
     std::map<NodeName, NodeState> nodes_;
@@ -114,11 +111,7 @@ class ClusterState {
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;
-    std::vector<ClusterView::NodePtr> published_nodes_;
-    std::vector<PlacementRow> published_rows_;  // parallel
-    std::vector<Bytes> published_free_;         // of all cards
-    std::shared_ptr<const NameIndex> index_;
-    std::shared_ptr<const UnseenTenants> published_unseen_;
+    ViewBuilder builder_;
     std::shared_ptr<const ClusterView> view_ = std::make_shared<ClusterView>();
 };
 
