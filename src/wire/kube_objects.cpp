@@ -86,7 +86,7 @@ constexpr std::int64_t kLargestCardInGib = 100;
 
 void read_legacy_node(JsonValue capacity, NodeInventory& node) {
     const std::int64_t count = std::min<std::int64_t>(amount(capacity, resource::kAliyunCount), 64);
-    if (node.gpu_mem <= 0 || count <= 0) return;
+    if (count <= 0 || node.gpu_mem < count) return;  // no card, or none of a whole unit
     const std::int64_t per_card = node.gpu_mem / count;
     node.source = InventorySource::legacy;
     node.unit = per_card > kLargestCardInGib ? MemoryUnit::mib : MemoryUnit::gib;

@@ -200,6 +200,7 @@ TEST(ReadNode, LegacySums) {
         {"32552", "2", 2, MemoryUnit::mib, mebibytes(16276)},
         {"64", "0", 0, MemoryUnit::gib, {}},
         {"0", "2", 0, MemoryUnit::gib, {}},
+        {"7", "8", 0, MemoryUnit::gib, {}},
         {"-5", "2", 0, MemoryUnit::gib, {}},
         {"x", "2", 0, MemoryUnit::gib, {}},
         {"64", "x", 0, MemoryUnit::gib, {}},
