@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "wire/json.hpp"
 
@@ -85,7 +86,8 @@ Result<NodeGpus> read_node_gpus(std::string_view text) {
         if (!seen.insert(gpu.uuid).second) return bad("uuid", gpu.uuid.str() + " stands twice");
         out.gpus.push_back(std::move(gpu));
     }
-    std::ranges::sort(out.gpus, {}, &Gpu::index);
+    // A card that fell off the bus may keep an index that the driver has given to another.
+    std::ranges::sort(out.gpus, {}, [](const Gpu& gpu) { return std::tie(gpu.index, gpu.uuid); });
     return out;
 }
 

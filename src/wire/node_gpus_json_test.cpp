@@ -50,6 +50,17 @@ TEST(NodeGpusJson, EmptyAndSorted) {
     EXPECT_EQ(read->unit, MemoryUnit::gib);
 }
 
+// Goal: one order, whatever the text's: a lost card may have an index that another has now.
+TEST(NodeGpusJson, EqualIndexesByUuid) {
+    const auto read =
+        read_node_gpus(R"({"version":1,"unit":"GiB","gpus":[{"uuid":"c","index":1,"memory":9},)"
+                       R"({"uuid":"b","index":0,"memory":9},{"uuid":"a","index":1,"memory":9}]})");
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->gpus[0].uuid, GpuUuid("b"));
+    EXPECT_EQ(read->gpus[1].uuid, GpuUuid("a"));
+    EXPECT_EQ(read->gpus[2].uuid, GpuUuid("c"));
+}
+
 // Goal: a health that we do not know counts as unhealthy: never place on what may be broken.
 TEST(NodeGpusJson, UnknownHealthIsUnhealthy) {
     const auto read = read_node_gpus(
