@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from kube import binaries  # noqa: E402
 from kube.errors import KubeError  # noqa: E402
 from kube.handle import ClusterHandle  # noqa: E402
 from stack import builds  # noqa: E402
@@ -155,8 +156,10 @@ def keep(stack: Stack) -> None:
     cluster = stack.cluster
     print(f"""
 The cluster stays. To use it:
-  export KUBECONFIG={cluster.kubeconfig} PATH={builds.build_directory() / 'bin'}:$PATH
+  export KUBECONFIG={cluster.kubeconfig}
+  export PATH={builds.build_directory() / 'bin'}:{binaries.directory()}:$PATH
   tessera inspect
+  kubectl inspect gpushare -d
   ./dev kube kubectl --name {cluster.name} -- get pods -A
 To end it:
   ./dev kube down --name {cluster.name}""")

@@ -89,12 +89,12 @@ class StackCase(unittest.TestCase):
         self.create(*objects)
         return [self.wait_running(item["metadata"]["name"]) for item in objects]
 
-    def wait_running(self, name: str) -> Json:
+    def wait_running(self, name: str, seconds: float = SECONDS) -> Json:
         """The pod, once its containers have started and printed."""
         def ready() -> Json | None:
             pod = self.pod(name)
             return pod if truth.is_running(pod) else None
-        found: Json = self.cluster.wait_for(f"pod {name} runs", ready, SECONDS)
+        found: Json = self.cluster.wait_for(f"pod {name} runs", ready, seconds)
         return found
 
     def delete(self, name: str, grace: int | None = None) -> None:

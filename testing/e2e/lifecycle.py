@@ -10,6 +10,8 @@ from kube.api import ApiError
 
 # Does not end by itself: the pod holds its card for the whole grace period.
 STUBBORN = "trap '' TERM; gpuhog 1GiB & while :; do sleep 1; done"
+# Kube-scheduler's longest back-off is 10 s; a pod that it has given up on waits for minutes.
+STRANDED_SECONDS = 25.0
 FULL = pods.native("15Gi")  # Tessera alone counts it: it is Tessera that makes a pod wait
 
 
@@ -26,6 +28,18 @@ class Lifecycle(StackCase):
         self.assertEqual(truth.uuids(third), truth.uuids(first))
         self.assertNotEqual(truth.uuids(third), truth.uuids(second))
         self.assert_shares(third)
+
+    def test_waiting_pods_start_when_there_is_room(self) -> None:
+        """kube-scheduler asks for the one that waits when the holder is told to end, and again the
+        moment it is gone, ahead of the controller's own watch: no answer of then may stand."""
+        holder = self.running(pods.simple("holder-0", FULL, node="node-a"),
+                              pods.simple("other", FULL, node="node-a"))[0]
+        for i in range(1, 6):
+            self.create(pods.simple(f"holder-{i}", FULL, node="node-a"))
+            self.wait_event(f"holder-{i}", "largest free share on a card is 0")
+            self.delete(f"holder-{i - 1}")
+            heir = self.wait_running(f"holder-{i}", STRANDED_SECONDS)
+            self.assertEqual(truth.uuids(heir), truth.uuids(holder))
 
     def test_a_finished_pod_gives_memory_back(self) -> None:
         self.create(pods.pod("job", pods.container("main", pods.aliyun(15),

@@ -5,11 +5,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 
 #include "adapters/os/base64.hpp"
+#include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -21,10 +20,9 @@ tl::unexpected<Error> bad(std::string text) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-        return bad(fmt::format("{}: cannot be read; does it exist, and may you read it?", path));
-    return std::string(std::istreambuf_iterator<char>(in), {});
+    auto text = read_text_file(path);
+    if (!text) return bad(fmt::format("cannot be read: {}", text.error().text));
+    return text;
 }
 
 std::string text_of(const YAML::Node& node, const char* key) {

@@ -1,13 +1,9 @@
 #include "adapters/kubelet/device_checkpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "adapters/os/base64.hpp"
+#include "adapters/os/text_file.hpp"
 #include "kubelet/deviceplugin.pb.h"
 #include "wire/keys.hpp"
 #include "wire/kubelet_checkpoint.hpp"
@@ -20,14 +16,11 @@ class Checkpoint final : public DeviceHolders {
     explicit Checkpoint(std::string path) : path_(std::move(path)) {}
 
     Result<std::vector<DeviceHolder>> list() override {
-        std::ifstream in(path_, std::ios::binary);
-        if (!in) {
-            // Before the first device is given, a fresh node has no such file.
-            if (errno == ENOENT) return std::vector<DeviceHolder>{};
-            return fail(Code::unavailable, fmt::format("{}: {}", path_, std::strerror(errno)));
-        }
-        const std::string text(std::istreambuf_iterator<char>(in), {});
-        TRY(auto entries, read_kubelet_checkpoint(text));
+        const auto text = read_text_file(path_);
+        // Before the first device is given, a fresh node has no such file.
+        if (!text && text.error().code == Code::not_found) return std::vector<DeviceHolder>{};
+        if (!text) return fail(text.error());
+        TRY(auto entries, read_kubelet_checkpoint(*text));
         std::vector<DeviceHolder> holders;
         for (CheckpointEntry& entry : entries) {
             DeviceHolder holder{std::move(entry.pod),

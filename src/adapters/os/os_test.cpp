@@ -12,6 +12,7 @@
 #include "adapters/os/base64.hpp"
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/pause.hpp"
+#include "adapters/os/text_file.hpp"
 #include "adapters/os/unix_socket.hpp"
 
 namespace tessera {
@@ -255,6 +256,22 @@ TEST(Pause, EndsWithAStop) {
     std::jthread stopper([&] { later.request_stop(); });
     pause_for(std::chrono::hours(1), later.get_token());
     pause_for(std::chrono::milliseconds(1), {});
+}
+
+// Goal: a file is text or a reason that names it, a folder and a missing one among them.
+TEST(TextFile, TextOrReason) {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("tessera-text-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    const std::string path = (folder / "file").string();
+    const std::string large(100'000, 'x');
+    std::ofstream(path) << large;
+    EXPECT_EQ(read_text_file(path), large);
+    EXPECT_EQ(read_text_file(path + "s").error().code, Code::not_found);
+    const auto refused = read_text_file(folder.string());
+    EXPECT_EQ(refused.error().code, Code::unavailable);
+    EXPECT_EQ(refused.error().text, folder.string() + ": Is a directory");
+    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

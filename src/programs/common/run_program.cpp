@@ -3,11 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <thread>
 
+#include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -32,10 +31,9 @@ Result<ConfigValues> load(const ProgramInfo& info, const ConfigValues& flags,
                           const std::string& config_path) {
     ConfigValues file;
     if (!config_path.empty()) {
-        std::ifstream in(config_path, std::ios::binary);
-        if (!in) return fail(Code::invalid_argument, config_path + ": cannot be read");
-        const std::string text(std::istreambuf_iterator<char>(in), {});
-        auto read = read_config_file(info.rows, text);
+        const auto text = read_text_file(config_path);
+        if (!text) return fail(Code::invalid_argument, "cannot be read: " + text.error().text);
+        auto read = read_config_file(info.rows, *text);
         if (!read) return fail(read.error().in(config_path));
         file = *std::move(read);
     }
