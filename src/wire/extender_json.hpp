@@ -19,6 +19,7 @@ struct ExtenderArgs {
     PodFacts pod;
     bool full_objects = false;            // the nodes came as objects: answer with the same ones
     std::vector<std::string_view> names;  // in the order of the request
+    std::vector<std::string_view> words;  // parallel: the names as JSON strings, quotes included
     std::vector<std::string_view> raws;   // parallel to names when full_objects: the objects' text
     std::shared_ptr<const void> parser;   // keeps alive what the views of a huge request point into
 };

@@ -51,7 +51,7 @@ TEST(ExtenderArgs, FullObjectsMode) {
     EXPECT_EQ(
         write_filter_result(*args, {.fitting = {0, 1}, .failed = {}, .unresolvable = {}}),
         R"({"Nodes":{"metadata":{},"items":[)" + first + "," + second +
-            R"(]},"NodeNames":["n1","n2"],"FailedNodes":{},"FailedAndUnresolvableNodes":null,)"
+            R"(]},"NodeNames":["n\u0031","n2"],"FailedNodes":{},"FailedAndUnresolvableNodes":null,)"
             R"("Error":""})");
 }
 
