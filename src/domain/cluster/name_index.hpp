@@ -40,7 +40,8 @@ class NameIndex {
         const std::uint64_t hash = hash_of(name);
         for (std::size_t at = slot_of(hash); slots_[at].position != kNone; at = next(at)) {
             const Slot& slot = slots_[at];
-            if (slot.tag == tag_of(hash) && name_at(slot.position) == name) return slot.position;
+            if (slot.tag == tag_of(hash) && same(name_at(slot.position), name))
+                return slot.position;
         }
         return kNone;
     }
@@ -60,7 +61,7 @@ class NameIndex {
             if (slot.position != kNone) __builtin_prefetch(name_at(slot.position).data());
         }
         for (std::size_t i = 0; i < names.size(); ++i) {
-            if (positions[i] != kNone && name_at(positions[i]) != names[i]) {
+            if (positions[i] != kNone && !same(name_at(positions[i]), names[i])) {
                 positions[i] = find(names[i]);
             }
         }
@@ -73,20 +74,43 @@ class NameIndex {
         std::uint32_t position = kNone;
     };
 
-    // Multiply and fold, eight bytes at a time.
+    static constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+    static std::uint64_t word_at(const char* text) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, text, kWord);
+        return word;
+    }
+
+    // Multiply and fold, eight bytes at a time; the last eight may have been seen in part.
     static std::uint64_t hash_of(std::string_view name) {
         constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;
         std::uint64_t hash = name.size() * kOdd;
-        while (!name.empty()) {
-            std::uint64_t word = 0;
-            const std::size_t part = std::min(name.size(), sizeof word);
-            std::memcpy(&word, name.data(), part);
+        const auto mix = [&hash](std::uint64_t word) {
             hash = (hash ^ word) * kOdd;
             hash ^= hash >> 32;
-            name.remove_prefix(part);
+        };
+        if (name.size() < kWord) {
+            for (const char c : name)
+                mix(static_cast<unsigned char>(c));
+        } else {
+            const char* const last = name.data() + name.size() - kWord;
+            for (const char* at = name.data(); at < last; at += kWord)
+                mix(word_at(at));
+            mix(word_at(last));
         }
         return hash * kOdd >> 7;
     }
+
+    static bool same(std::string_view a, std::string_view b) {
+        if (a.size() != b.size() || a.size() < kWord) return a == b;
+        const std::size_t last = a.size() - kWord;
+        for (std::size_t i = 0; i < last; i += kWord) {
+            if (word_at(a.data() + i) != word_at(b.data() + i)) return false;
+        }
+        return word_at(a.data() + last) == word_at(b.data() + last);
+    }
+
     static std::uint32_t tag_of(std::uint64_t hash) {
         return static_cast<std::uint32_t>(hash >> 32);
     }
