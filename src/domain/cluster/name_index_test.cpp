@@ -23,11 +23,17 @@ RC_GTEST_PROP(NameIndexProperty, FindsWhatTheListHas, ()) {
         rc::gen::container<std::string>(rc::gen::inRange('a', 'd')));
     const std::vector<std::string> names(distinct.begin(), distinct.end());
     const NameIndex index(names);
+    std::vector<std::string> asked;
     for (std::uint32_t i = 0; i < names.size(); ++i) {
         RC_ASSERT(index.find(names[i]) == i);
         const std::string longer = names[i] + "x";
         RC_ASSERT(index.find(longer) == NameIndex::kNone);
+        asked.insert(asked.end(), {longer, names[i]});
     }
+    const auto positions =
+        index.find_all(std::vector<std::string_view>(asked.begin(), asked.end()));
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        RC_ASSERT(positions[i] == index.find(asked[i]));
 }
 
 // Goal: a cluster's worth of names, one after the other and well above one table size.
