@@ -103,8 +103,8 @@ bool must_escape(char c) {
     return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
 }
 
-// Whether some byte is one of those, eight at a time (extender_bench: answers are mostly names).
-// Never false when one is; a byte after one that is may be taken for one too.
+// Whether some byte is one of those, eight at a time (extender_bench: a refusal has a reason for
+// each node). Never false when one is; a byte after one that is may be taken for one too.
 bool may_need_escape(std::string_view text) {
     constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
     constexpr std::uint64_t kHigh = kOnes << 7;

@@ -1,7 +1,5 @@
 #include "adapters/kubelet/device_checkpoint.hpp"
 
-#include <cerrno>
-
 #include "adapters/os/base64.hpp"
 #include "adapters/os/text_file.hpp"
 #include "kubelet/deviceplugin.pb.h"

@@ -148,8 +148,8 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
         case Standing::unplaced:
             return fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
         case Standing::undue:
-            ports_.plugins
-                .refresh_record();  // should it have lost the container: the next try works
+            // Should the record have lost the container, the next try works.
+            ports_.plugins.refresh_record();
             return refuse(
                 {Code::conflict, fmt::format(kNoDevices, container.name, key::kAllocation)});
         case Standing::placed:

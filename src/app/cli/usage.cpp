@@ -23,13 +23,6 @@ Bytes asked(const PodFacts& pod, const NodeInventory& node) {
     return total;
 }
 
-// A copied manifest brings its original's annotation along. The controller counts none of it
-// (ClusterState::set_pod).
-bool is_own_allocation(const PodFacts& pod) {
-    return pod.allocation && pod.allocation->has_value() && (*pod.allocation)->pod == pod.uid &&
-           (*pod.allocation)->node == pod.node;
-}
-
 PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
     PodUsage usage{pod.name, std::vector<Bytes>(node.gpus.size()), {}, {}, {}};
     const auto put = [&](const auto& card, Bytes amount) {
@@ -39,8 +32,8 @@ PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
             usage.on_card[static_cast<std::size_t>(card - node.gpus.begin())] += amount;
         }
     };
-    if (is_own_allocation(pod)) {
-        for (const Hold& hold : holds((*pod.allocation)->containers)) {
+    if (const Allocation* own = own_allocation(pod)) {
+        for (const Hold& hold : holds(own->containers)) {
             put(std::ranges::find(node.gpus, hold.uuid, &Gpu::uuid), hold.memory);
             usage.cores = std::max(usage.cores, hold.cores);
         }
@@ -87,10 +80,7 @@ std::vector<NodeUsage> usage_of(std::vector<NodeInventory> nodes, std::span<cons
     }
     std::ranges::sort(out, {}, [](const NodeUsage& n) { return n.inventory.name; });
     for (const PodFacts& pod : pods) {
-        if (pod.finished || pod.node.empty()) continue;
-        // What a pod without a request carries in its annotations is anybody's text.
-        const auto request = parse_pod_request(pod.containers);
-        if (request && request->empty()) continue;
+        if (pod.finished || pod.node.empty() || !asks_for_gpus(pod)) continue;
         const auto node = std::ranges::lower_bound(
             out, pod.node, {}, [](const NodeUsage& n) { return n.inventory.name; });
         if (node == out.end() || node->inventory.name != pod.node) continue;

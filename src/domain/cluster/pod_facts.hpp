@@ -36,4 +36,12 @@ struct PodFacts {
     std::optional<LegacyAllocation> legacy;
 };
 
+// Whether the pod asks for GPUs, sensibly or not. What others carry in their annotations is
+// anybody's text, and counts nowhere.
+bool asks_for_gpus(const PodFacts& pod);
+
+// The annotation, where it was made for this very pod on the node that it is on: a copied manifest
+// brings its original's along. Null otherwise.
+const Allocation* own_allocation(const PodFacts& pod);
+
 }  // namespace tessera

@@ -7,6 +7,16 @@
 #include "base/check.hpp"
 
 namespace tessera {
+namespace {
+
+// The card that a share is on; null when the node does not have it.
+Card* card_of(NodeView& node, const GpuUuid& uuid) {
+    const std::vector<Gpu>& gpus = node.inventory.gpus;
+    const Gpu* gpu = find_gpu(gpus, uuid);
+    return gpu == nullptr ? nullptr : &node.cards[static_cast<std::size_t>(gpu - gpus.data())];
+}
+
+}  // namespace
 
 void ClusterState::set_node(NodeInventory inventory) {
     const NodeName name = inventory.name;
@@ -65,30 +75,25 @@ bool ClusterState::set_pod(const PodFacts& pod) {
 void ClusterState::take_bound(const PodFacts& pod) {
     pending_.erase(pod.uid);
     unblock(pod.uid);
-    // What a pod without a request carries in its annotations is anybody's text.
-    if (const auto request = parse_pod_request(pod.containers); request && request->empty()) {
-        return drop(pod.uid);
-    }
-    if (pod.allocation && pod.allocation->has_value()) {
-        const Allocation& allocation = **pod.allocation;
-        if (allocation.pod != pod.uid || allocation.node != pod.node) return drop(pod.uid);
-        hold({.uid = pod.uid,
-              .name = pod.name,
-              .stage = Stage::seen,
-              .allocation = allocation,
-              .holds = holds(allocation.containers)});
-    } else if (pod.allocation && pod.allocation->error().code == Code::unsupported) {
-        nodes_[pod.node].unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
-        blocked_by_[pod.uid] = pod.node;
-        refresh(pod.node);
-    } else if (!pod.allocation && pod.legacy) {
-        Allocation allocation = from_legacy(pod, nodes_[pod.node]);
+    const auto hold_seen = [&](Allocation allocation) {
         auto held = holds(allocation.containers);
         hold({.uid = pod.uid,
               .name = pod.name,
               .stage = Stage::seen,
               .allocation = std::move(allocation),
               .holds = std::move(held)});
+    };
+    if (!asks_for_gpus(pod)) {
+        drop(pod.uid);
+    } else if (const Allocation* own = own_allocation(pod)) {
+        hold_seen(*own);
+    } else if (pod.allocation && !*pod.allocation &&
+               pod.allocation->error().code == Code::unsupported) {
+        nodes_[pod.node].unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
+        blocked_by_[pod.uid] = pod.node;
+        refresh(pod.node);
+    } else if (!pod.allocation && pod.legacy) {
+        hold_seen(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else {
         // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
@@ -135,7 +140,7 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     if (at == nodes_.end() || !at->second.known) {
         return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
     }
-    const NodeView now = build(at->second);
+    NodeView now = build(at->second);
     if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
     Placer placer(request, policy);
     const Fit* fit = placer.try_node(now.offer());
@@ -144,10 +149,10 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
                           containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
     for (const Hold& share : held) {
-        const Gpu* gpu = find_gpu(now.inventory.gpus, share.uuid);
-        TESSERA_CHECK(gpu != nullptr, "a reservation is on cards of the node");
-        const Card& card = now.cards[static_cast<std::size_t>(gpu - now.inventory.gpus.data())];
-        TESSERA_CHECK(share.memory <= card.free(), "a reservation takes no card over its capacity");
+        const Card* card = card_of(now, share.uuid);
+        TESSERA_CHECK(card != nullptr, "a reservation is on cards of the node");
+        TESSERA_CHECK(share.memory <= card->free(),
+                      "a reservation takes no card over its capacity");
     }
     hold({.uid = uid,
           .name = name,
@@ -306,13 +311,12 @@ NodeView ClusterState::build(const NodeState& node) const {
     for (const PodUid& uid : node.tenants) {
         const TenantPtr& tenant = tenants_.at(uid);
         for (const Hold& hold : tenant->holds) {
-            const Gpu* gpu = find_gpu(node.inventory.gpus, hold.uuid);
-            if (gpu == nullptr) continue;
-            Card& card = out.cards[static_cast<std::size_t>(gpu - node.inventory.gpus.data())];
+            Card* card = card_of(out, hold.uuid);
+            if (card == nullptr) continue;
             // A pod takes a card at most whole, whatever its annotation says: sums stay small.
-            card.held += std::min(hold.memory, card.capacity);
-            card.cores_held = card.cores_held + std::min(hold.cores, Percent{100});
-            card.holders += 1;
+            card->held += std::min(hold.memory, card->capacity);
+            card->cores_held = card->cores_held + std::min(hold.cores, Percent{100});
+            card->holders += 1;
         }
         out.tenants.push_back(tenant);
     }

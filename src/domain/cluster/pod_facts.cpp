@@ -1,0 +1,16 @@
+#include "domain/cluster/pod_facts.hpp"
+
+namespace tessera {
+
+bool asks_for_gpus(const PodFacts& pod) {
+    const auto request = parse_pod_request(pod.containers);
+    return !request || !request->empty();
+}
+
+const Allocation* own_allocation(const PodFacts& pod) {
+    if (!pod.allocation || !pod.allocation->has_value()) return nullptr;
+    const Allocation& allocation = **pod.allocation;
+    return allocation.pod == pod.uid && allocation.node == pod.node ? &allocation : nullptr;
+}
+
+}  // namespace tessera
