@@ -83,9 +83,8 @@ void ClusterState::take_bound(const PodFacts& pod) {
               .allocation = std::move(allocation),
               .holds = std::move(held)});
     };
-    if (!asks_for_gpus(pod)) {
-        drop(pod.uid);
-    } else if (const Allocation* own = own_allocation(pod)) {
+    if (!asks_for_gpus(pod)) return drop(pod.uid);
+    if (const Allocation* own = own_allocation(pod)) {
         hold_seen(*own);
     } else if (pod.allocation && !*pod.allocation &&
                pod.allocation->error().code == Code::unsupported) {
