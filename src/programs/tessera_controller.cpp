@@ -71,7 +71,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     KubeClient kube(connection.endpoint);
     Keeper keeper;
     SystemClock clock;
-    Scheduler scheduler(kube, keeper, *policy, clock);
+    Scheduler scheduler(kube, keeper, *policy, static_cast<std::size_t>(config.best_nodes), clock);
     SchedulerMetrics metrics;
     const Feed feed(kube, keeper, scheduler, metrics);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced());

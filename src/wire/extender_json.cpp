@@ -99,6 +99,7 @@ Result<> read_field(std::string_view key, od::value value, ExtenderArgs& args, F
         JSON_TRY(pod.raw_json().get(raw));
         TRY(const auto document, JsonDocument::parse(raw));
         args.pod = read_pod(document.root());
+        args.has_preferences = has_preferences(document.root());
         seen.pod = true;
     } else if (same_word(key, "nodenames")) {
         // Names win where both are given.

@@ -17,6 +17,7 @@ namespace tessera {
 // thread: they are good until that thread reads the next ones, or with `parser` as long as it.
 struct ExtenderArgs {
     PodFacts pod;
+    bool has_preferences = false;         // of where to run (kube_objects.hpp)
     bool full_objects = false;            // the nodes came as objects: answer with the same ones
     std::vector<std::string_view> names;  // in the order of the request
     std::vector<std::string_view> words;  // parallel: the names as JSON strings, quotes included
@@ -36,7 +37,8 @@ struct Refusal {
     friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
-// Every node is in exactly one list; each list is in the order of ExtenderArgs::names.
+// No node is in two lists, and one that fits but is not offered is in none; each list is in the
+// order of ExtenderArgs::names.
 struct FilterAnswer {
     std::vector<std::size_t> fitting;   // positions in ExtenderArgs::names
     std::vector<Refusal> failed;        // may fit once something ends

@@ -32,6 +32,10 @@ TEST(ExtenderArgs, NamesMode) {
     EXPECT_EQ(args->pod.uid, PodUid("u-1"));
     ASSERT_EQ(args->pod.containers.size(), 1U);
     EXPECT_EQ(args->pod.containers[0].limits[0].second, "8");
+    EXPECT_FALSE(args->has_preferences);
+    std::string soft = R"({"NodeNames":[],"Pod":{"spec":{"topologySpreadConstraints":[)"
+                       R"({"whenUnsatisfiable":"ScheduleAnyway"}]}}})";
+    EXPECT_TRUE(read_extender_args(soft)->has_preferences);
 }
 
 // Goal: with full objects each node is kept byte for byte, white space and unknown fields included.

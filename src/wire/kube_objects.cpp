@@ -129,6 +129,18 @@ PodFacts read_pod(JsonValue pod) {
     return facts;
 }
 
+bool has_preferences(JsonValue pod) {
+    const JsonValue spec = pod["spec"];
+    const JsonValue affinity = spec["affinity"];
+    for (const std::string_view kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
+        const JsonValue rules = affinity[kind]["preferredDuringSchedulingIgnoredDuringExecution"];
+        if (!rules.elements().empty()) return true;
+    }
+    return std::ranges::any_of(spec["topologySpreadConstraints"].elements(), [](JsonValue rule) {
+        return rule["whenUnsatisfiable"].text_or("") == "ScheduleAnyway";
+    });
+}
+
 NodeInventory read_node(JsonValue json) {
     NodeInventory node;
     node.name = NodeName(json["metadata"]["name"].text_or(""));

@@ -19,6 +19,10 @@ using Annotations = std::map<std::string, std::string, std::less<>>;
 // A v1.Pod. Never fails: a pod whose GPU request or allocation makes no sense carries the error.
 PodFacts read_pod(JsonValue pod);
 
+// Whether a v1.Pod states where it would rather run (preferred affinities, a soft topology spread),
+// beyond where it must.
+bool has_preferences(JsonValue pod);
+
 // A v1.Node: from the agent's annotation, else from the sums that gpushare's device plugin
 // publishes (docs/research/gpushare.md §1.1), else a node without cards. An annotation that cannot
 // be read gives a node without cards whose `fault` says why.

@@ -1,5 +1,6 @@
 #include "wire/kube_objects.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "wire/allocation_json.hpp"
@@ -48,6 +49,35 @@ TEST(ReadPod, Parts) {
               (ContainerSpec{"proxy", ContainerKind::sidecar, {{"aliyun.com/gpu-mem", "3"}}}));
     EXPECT_EQ(pod.containers[2],
               (ContainerSpec{"main", ContainerKind::app, {{"aliyun.com/gpu-mem", "4"}}}));
+}
+
+// Goal: what a pod must have is no preference; what it would rather have is. Method: a table of
+// specs.
+TEST(HasPreferences, OfWhereToRun) {
+    const auto affinity = [](std::string_view kind, std::string_view rules) {
+        return fmt::format(
+            R"({{"affinity":{{"{}":{{"{}DuringSchedulingIgnoredDuringExecution":[{}]}}}}}})", kind,
+            rules.empty() ? "required" : "preferred", rules);
+    };
+    const auto spread = [](std::string_view otherwise) {
+        return fmt::format(R"({{"topologySpreadConstraints":[{{"whenUnsatisfiable":"{}"}}]}})",
+                           otherwise);
+    };
+    const std::vector<std::pair<std::string, bool>> cases = {
+        {"{}", false},
+        {"null", false},
+        {affinity("nodeAffinity", ""), false},
+        {affinity("nodeAffinity", "{}"), true},
+        {affinity("podAffinity", "{}"), true},
+        {affinity("podAntiAffinity", "{}"), true},
+        {spread("DoNotSchedule"), false},
+        {spread("ScheduleAnyway"), true},
+    };
+    for (const auto& [spec, expected] : cases) {
+        const auto document = JsonDocument::parse(R"({"spec":)" + spec + "}");
+        ASSERT_TRUE(document) << spec;
+        EXPECT_EQ(has_preferences(document->root()), expected) << spec;
+    }
 }
 
 // Goal: only Succeeded and Failed mean that a pod's containers are gone for good.

@@ -89,7 +89,7 @@ class FakeApi {
 // A running controller that has the whole cluster in view.
 class Controller {
   public:
-    Controller(const std::string& program, int api_port) : port_(free_port()) {
+    Controller(const std::string& program, int api_port, int best_nodes) : port_(free_port()) {
         path_ =
             std::filesystem::temp_directory_path() / fmt::format("extender-bench-{}", ::getpid());
         std::ofstream(path_) << fmt::format(
@@ -100,9 +100,11 @@ class Controller {
             api_port);
         const std::string kubeconfig = "--kubeconfig=" + path_.string();
         const std::string port = fmt::format("--port={}", port_);
+        const std::string best = fmt::format("--best-nodes={}", best_nodes);
         std::vector<char*> arguments = {
-            const_cast<char*>(program.c_str()), const_cast<char*>(kubeconfig.c_str()),
-            const_cast<char*>(port.c_str()), const_cast<char*>("--health-port=0"), nullptr};
+            const_cast<char*>(program.c_str()),   const_cast<char*>(kubeconfig.c_str()),
+            const_cast<char*>(port.c_str()),      const_cast<char*>(best.c_str()),
+            const_cast<char*>("--health-port=0"), nullptr};
         TESSERA_CHECK(
             ::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments.data(), environ) == 0,
             "start tessera-controller");
@@ -154,11 +156,14 @@ std::string names_json(std::vector<std::string> names, std::mt19937& random) {
     return out + "]";
 }
 
-double timed(Wire& wire, const std::string& request, const char* must_contain) {
+// The milliseconds until the answer, which lands in `body` where one is given.
+double timed(Wire& wire, const std::string& request, const char* must_contain,
+             std::string* body = nullptr) {
     const auto begin = Clock::now();
     wire.send(request);
     const Wire::Message reply = wire.receive();
     const double took = ms_since(begin);
+    if (body != nullptr) *body = reply.body;
     if (reply.body.find(must_contain) == std::string::npos) {
         fmt::print(stderr, "expected {} in the answer: {}{}\n", must_contain, reply.head,
                    reply.body.substr(0, 300));
@@ -167,11 +172,18 @@ double timed(Wire& wire, const std::string& request, const char* must_contain) {
     return took;
 }
 
+// What stands between two keys of a filter's answer.
+std::string between(const std::string& answer, const char* key, const char* next) {
+    const std::size_t begin = answer.find(key) + std::string_view(key).size();
+    return answer.substr(begin, answer.find(next, begin) - begin);
+}
+
 struct Samples {
     std::vector<double> filter, prioritize, both, floor;
 };
 
-// Asks for pods of 1 to 80 GiB, as names or with the whole objects.
+// Asks for pods of 1 to 80 GiB, as names or with the whole objects. Like kube-scheduler: prioritize
+// is asked about the nodes that the filter left.
 Samples ask(int port, int api_port, const ClusterText& text, bool full, int rounds) {
     std::mt19937 random(7);
     Wire wire(connect_to(port));
@@ -184,19 +196,25 @@ Samples ask(int port, int api_port, const ClusterText& text, bool full, int roun
     for (int i = -rounds / 10; i < rounds; ++i) {
         const std::string pod = pending_pod(fmt::format("p{}", i), fmt::format("u{}", i),
                                             1 + static_cast<int>(random() % 40));
-        const std::string body =
-            full ? fmt::format(R"({{"Pod":{},"Nodes":{},"NodeNames":null}})", pod, objects)
-                 : fmt::format(R"({{"Pod":{},"Nodes":null,"NodeNames":{}}})", pod,
-                               names_json(text.names, random));
+        const auto body = [&](const std::string& names, const std::string& nodes) {
+            return fmt::format(R"({{"Pod":{},"Nodes":{},"NodeNames":{}}})", pod, nodes, names);
+        };
+        const std::string first =
+            full ? body("null", objects) : body(names_json(text.names, random), "null");
+        std::string answer;
         const double filter =
-            timed(wire, post("/gpushare-scheduler/filter", body), R"("Error":"")");
+            timed(wire, post("/gpushare-scheduler/filter", first), R"("Error":"")", &answer);
+        const std::string second =
+            full ? body("null", between(answer, R"("Nodes":)", R"(,"NodeNames":)"))
+                 : body(between(answer, R"("NodeNames":)", R"(,"FailedNodes":)"), "null");
         const double prioritize =
-            timed(wire, post("/gpushare-scheduler/prioritize", body), R"("Score":10)");
+            timed(wire, post("/gpushare-scheduler/prioritize", second), R"("Score":10)");
         if (i < 0) continue;
         samples.filter.push_back(filter);
         samples.prioritize.push_back(prioritize);
         samples.both.push_back(filter + prioritize);
-        samples.floor.push_back(2 * timed(floor, post("/floor", body), "Pod"));
+        samples.floor.push_back(timed(floor, post("/floor", first), "Pod") +
+                                timed(floor, post("/floor", second), "Pod"));
     }
     return samples;
 }
@@ -235,11 +253,19 @@ void show(const std::string& what, const std::vector<double>& samples) {
     shown(what + " p99", quantile(samples, 0.99), "ms");
 }
 
+// kube-scheduler is offered the best nodes alone, as by default.
 bool run(const std::string& program, int nodes) {
-    const ClusterText text = make_cluster({.nodes = nodes});
+    const ClusterText& text = *new ClusterText(make_cluster({.nodes = nodes}));
     const FakeApi& api = *new FakeApi(text);  // its threads end with the process
-    const Controller controller(program, api.port());
     const std::string at = fmt::format("{} nodes x 8 GPUs, {} pods: ", nodes, text.pods.size());
+    {
+        const Controller offers_all(program, api.port(), 0);
+        const Samples names = ask(offers_all.port(), api.port(), text, false, kRounds);
+        show(at + "names, all offered: filter", names.filter);
+        show(at + "names, all offered: prioritize", names.prioritize);
+        show(at + "names, all offered: filter+prioritize", names.both);
+    }
+    const Controller controller(program, api.port(), 16);
     const double loaded = controller.rss_mb();
     const Samples names = ask(controller.port(), api.port(), text, false, kRounds);
     show(at + "names: filter", names.filter);

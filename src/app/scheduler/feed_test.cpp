@@ -48,7 +48,7 @@ class FeedTest : public ::testing::Test {
     Keeper keeper_;
     FakeClock clock_;
     SchedulerMetrics metrics_;
-    Scheduler scheduler_{kube_, keeper_, binpack_policy(), clock_};
+    Scheduler scheduler_{kube_, keeper_, binpack_policy(), 0, clock_};
 };
 
 // Goal: a restart rebuilds everything from the API server: cards, holds and waiting pods.

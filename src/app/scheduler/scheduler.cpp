@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
 #include <numeric>
-#include <span>
 
+#include "app/scheduler/node_choice.hpp"
 #include "base/log.hpp"
 #include "wire/binding_annotations.hpp"
 
@@ -17,11 +15,6 @@ namespace {
 constexpr std::chrono::seconds kDoubt{60};
 // The watch is normally milliseconds behind; reading earlier would only repeat it.
 constexpr std::chrono::seconds kPatience{10};
-
-// kube-scheduler knows 0 to 10. The gap keeps the best node best when its own scorers, most of
-// which prefer the emptiest node, add theirs (deploy/scheduler/config.yaml has the weight).
-constexpr int kBestScore = 10;
-constexpr int kSecondScore = 7;
 
 bool bound_as(const PodFacts& pod, const Allocation& allocation) {
     return pod.node == allocation.node && pod.allocation && *pod.allocation == allocation;
@@ -34,79 +27,16 @@ std::string cards_of(const Allocation& allocation) {
     return fmt::format("{}", fmt::join(uuids, ","));
 }
 
-// The nodes of a request lie anywhere: the row of a later one, and the cards of one that comes
-// sooner, are on their way while this one is weighed (extender_bench).
-void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positions, std::size_t i) {
-    constexpr std::size_t kRowsAhead = 16;
-    constexpr std::size_t kCardsAhead = 8;
-    const auto row_at = [&](std::size_t at) -> const PlacementRow* {
-        if (at >= positions.size() || positions[at] == NameIndex::kNone) return nullptr;
-        return &view.rows()[positions[at]];
-    };
-    if (const PlacementRow* row = row_at(i + kRowsAhead)) __builtin_prefetch(row);
-    if (const PlacementRow* row = row_at(i + kCardsAhead)) {
-        __builtin_prefetch(view.free_of(*row).data());
-    }
-}
-
-// Why the pod cannot go to args.names[i], in the list that the scheduler wants it in.
-void explain(Placer& placer, const ClusterView& view, std::uint32_t position,
-             const ExtenderArgs& args, std::size_t i, FilterAnswer& answer) {
-    if (position == NameIndex::kNone) {
-        answer.failed.push_back({i, fmt::format("node \"{}\" not found", args.names[i])});
-        return;
-    }
-    const PlacementRow& row = view.rows()[position];
-    if (row.open) {
-        const Misfit& misfit = placer.explain(row);
-        (misfit.never ? answer.unresolvable : answer.failed).push_back({i, misfit.reason});
-        return;
-    }
-    const std::string& blocked = row.node->blocked;
-    if (!blocked.empty()) {
-        answer.failed.push_back({i, blocked});
-    } else {
-        answer.unresolvable.push_back(
-            {i, fmt::format("The node {} is not for GPU share, need skip", args.names[i])});
-    }
-}
-
-// A pod whose Binding is under way or in doubt, and that is asked about again: it has its cards.
-FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
-    FilterAnswer answer;
-    for (std::size_t i = 0; i < args.names.size(); ++i) {
-        if (args.names[i] == node.str()) {
-            answer.fitting.push_back(i);
-        } else {
-            answer.failed.push_back(
-                {i, fmt::format("the pod's binding to node {} is not settled yet", node.str())});
-        }
-    }
-    return answer;
-}
-
-FilterAnswer fitting_nodes(const ClusterView& view, const ExtenderArgs& args,
-                           const PodRequest& request, const Policy& policy) {
-    if (const Tenant* held = view.unseen(args.pod.uid)) return only_on(held->allocation.node, args);
-    FilterAnswer answer;
-    answer.fitting.reserve(args.names.size());
-    Placer placer(request, policy);
-    const auto positions = view.positions(args.names);
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        const bool known = positions[i] != NameIndex::kNone;
-        if (known && placer.fits(view.rows()[positions[i]])) {
-            answer.fitting.push_back(i);
-        } else {
-            explain(placer, view, positions[i], args, i, answer);
-        }
-    }
-    return answer;
-}
-
 }  // namespace
 
-Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, Clock& clock)
-    : kube_(kube), keeper_(keeper), policy_(policy), clock_(clock), second_look_(clock) {}
+Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, std::size_t best_nodes,
+                     Clock& clock)
+    : kube_(kube),
+      keeper_(keeper),
+      policy_(policy),
+      best_nodes_(best_nodes),
+      clock_(clock),
+      second_look_(clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
     FilterAnswer answer;
@@ -121,49 +51,18 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
         std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
         return answer;
     }
-    answer = fitting_nodes(*keeper_.view(), args, *request, policy_);
+    const auto choose = [&] {
+        return choose_nodes(*keeper_.view(), args, *request, policy_, best_nodes_);
+    };
+    answer = choose();
     const bool may_change = answer.fitting.empty() && !answer.failed.empty();
-    if (!may_change || !second_look_.wait()) return answer;
-    return fitting_nodes(*keeper_.view(), args, *request, policy_);
+    return may_change && second_look_.wait() ? choose() : answer;
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
-    // The policy's, then the node's spare memory.
-    using Price = std::pair<std::int64_t, std::int64_t>;
-    constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
-    std::vector<int> scores(args.names.size(), 0);
     const auto request = parse_pod_request(args.pod.containers);
-    if (!request || request->empty()) return scores;
-    const auto view = keeper_.view();
-    if (const Tenant* held = view->unseen(args.pod.uid)) {
-        const auto node = std::ranges::find(args.names, held->allocation.node.str());
-        if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
-        return scores;
-    }
-    Placer placer(*request, policy_);
-    std::vector<Price> prices(args.names.size(), kNoFit);
-    Price cheapest = kNoFit;
-    std::int64_t dearest = std::numeric_limits<std::int64_t>::min();
-    const auto positions = view->positions(args.names);
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        fetch_ahead(*view, positions, i);
-        if (positions[i] == NameIndex::kNone) continue;
-        const PlacementRow& row = view->rows()[positions[i]];
-        const auto price = placer.price(row, view->free_of(row));
-        if (!price) continue;
-        prices[i] = {*price, row.spare.count};
-        cheapest = std::min(cheapest, prices[i]);
-        dearest = std::max(dearest, *price);
-    }
-    if (cheapest == kNoFit) return scores;
-    const auto span = static_cast<double>(std::max<std::int64_t>(dearest - cheapest.first, 1));
-    for (std::size_t i = 0; i < prices.size(); ++i) {
-        if (prices[i] == kNoFit) continue;
-        const auto above = static_cast<double>(prices[i].first - cheapest.first);
-        const double score = kSecondScore * (1 - above / span);
-        scores[i] = prices[i] == cheapest ? kBestScore : static_cast<int>(score);
-    }
-    return scores;
+    if (!request || request->empty()) return std::vector<int>(args.names.size(), 0);
+    return score_nodes(*keeper_.view(), args, *request, policy_);
 }
 
 Result<PodRequest> Scheduler::request_of(const BindArgs& args) {

@@ -16,15 +16,13 @@ namespace tessera {
 
 class Scheduler {
   public:
-    // All references outlive the scheduler.
-    Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, Clock& clock);
+    // All references outlive the scheduler. `best_nodes`: node_choice.hpp.
+    Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, std::size_t best_nodes,
+              Clock& clock);
 
-    // Every node of `args` is in exactly one list of the answer. Takes a moment longer when the pod
-    // fits nowhere now (second_look.hpp). A pod whose Binding is not settled fits on its own node
-    // alone.
+    // Takes a moment longer when the pod fits nowhere now (second_look.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
-    // Parallel to args.names: 10 for the best of these nodes, 7 down to 0 for the others by price,
-    // 0 for one that does not fit.
+    // Parallel to args.names (node_choice.hpp).
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
     // Reserves, writes the one Binding, settles a lost answer. Safe to repeat.
     Result<> bind(const BindArgs& args);
@@ -40,6 +38,7 @@ class Scheduler {
     KubeApi& kube_;
     Keeper& keeper_;
     const Policy& policy_;
+    const std::size_t best_nodes_;
     Clock& clock_;
     SecondLook second_look_;
     // Of settle_unconfirmed's thread.

@@ -65,6 +65,8 @@ struct PlacementRow {
     const NodeView* node = nullptr;  // at the same position
     std::uint32_t first_card = 0;    // in ClusterView's list of all cards
     std::uint32_t cards = 0;
+    int unhealthy = 0;  // cards
+    Bytes largest;      // capacity of a card
     Bytes largest_free;
     Bytes spare;  // free on all cards: among equal prices the fuller node is better
     MemoryUnit unit = MemoryUnit::gib;

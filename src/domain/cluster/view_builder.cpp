@@ -35,10 +35,13 @@ bool ViewBuilder::put(std::size_t position, NodeView node) {
     row.node = kept.get();
     row.unit = kept->inventory.unit;
     row.open = kept->blocked.empty() && !kept->cards.empty();
-    row.largest_free = row.spare = {};
-    for (const Bytes free : kept->free) {
-        row.largest_free = std::max(row.largest_free, free);
-        row.spare += free;
+    row.largest = row.largest_free = row.spare = {};
+    row.unhealthy = 0;
+    for (const Card& card : kept->cards) {
+        row.largest = std::max(row.largest, card.capacity);
+        row.largest_free = std::max(row.largest_free, card.free());
+        row.spare += card.free();
+        row.unhealthy += card.healthy ? 0 : 1;
     }
     std::ranges::copy(kept->free, free_.begin() + row.first_card);
     nodes_[position] = kept;

@@ -13,12 +13,6 @@ Placer::Placer(const PodRequest& request, const Policy& policy)
       only_memory_(single_share_ && request.front().gpu.cores.value == 0 &&
                    request.front().gpu.memory.kind != MemoryAsk::Kind::whole_card) {}
 
-bool Placer::fits(const PlacementRow& row) {
-    if (!row.open) return false;
-    if (!only_memory_) return try_node(row.node->offer()) != nullptr;
-    return bytes_of(request_.front().gpu.memory, row.unit, {}) <= row.largest_free;
-}
-
 std::optional<std::int64_t> Placer::price(const PlacementRow& row, std::span<const Bytes> free) {
     if (!row.open) return std::nullopt;
     if (!only_memory_) {
@@ -130,13 +124,11 @@ Most most_of(std::span<const Card> cards) {
 }  // namespace
 
 const Misfit& Placer::explain(const PlacementRow& row) {
-    const Offer offer = row.node->offer();
-    if (!only_memory_) return last_ = explain(offer);
-    const Most most = most_of(offer.cards);
-    const Alike alike{offer.cards.size(), offer.unit, most.capacity.count, most.free.count,
-                      most.unhealthy};
+    if (!only_memory_) return last_ = explain(row.node->offer());
+    const Alike alike{row.cards, row.unit, row.largest.count, row.largest_free.count,
+                      row.unhealthy};
     const auto [at, is_new] = explained_.try_emplace(alike);
-    if (is_new) at->second = explain(offer);
+    if (is_new) at->second = explain(row.node->offer());
     return at->second;
 }
 

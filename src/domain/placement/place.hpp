@@ -38,9 +38,8 @@ class Placer {
   public:
     Placer(const PodRequest& request, const Policy& policy);
 
-    // Whether try_node would find a fit, and its price; nothing where the node is not open.
-    // Answered from the row alone where that is enough.
-    bool fits(const PlacementRow& row);
+    // The price of the fit that try_node would find; nothing where it finds none or the node is not
+    // open.
     std::optional<std::int64_t> price(const PlacementRow& row, std::span<const Bytes> free);
 
     // The best fit on these cards, or nothing. The result is valid until the next call.

@@ -1,0 +1,157 @@
+#include "app/scheduler/node_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <span>
+
+#include "domain/placement/place.hpp"
+
+namespace tessera {
+namespace {
+
+// kube-scheduler knows 0 to 10. The gap keeps the best node best when its own scorers, most of
+// which prefer the emptiest node, add theirs (deploy/scheduler/config.yaml has the weight).
+constexpr int kBestScore = 10;
+constexpr int kSecondScore = 7;
+
+// The policy's, then the node's spare memory.
+using Price = std::pair<std::int64_t, std::int64_t>;
+constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
+
+// The nodes of a request lie anywhere: the row of a later one, and the cards of one that comes
+// sooner, are on their way while this one is weighed (extender_bench).
+void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positions, std::size_t i) {
+    constexpr std::size_t kRowsAhead = 16;
+    constexpr std::size_t kCardsAhead = 8;
+    const auto row_at = [&](std::size_t at) -> const PlacementRow* {
+        if (at >= positions.size() || positions[at] == NameIndex::kNone) return nullptr;
+        return &view.rows()[positions[at]];
+    };
+    if (const PlacementRow* row = row_at(i + kRowsAhead)) __builtin_prefetch(row);
+    if (const PlacementRow* row = row_at(i + kCardsAhead)) {
+        __builtin_prefetch(view.free_of(*row).data());
+    }
+}
+
+// Parallel to positions; kNoFit where the pod does not fit.
+std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
+                             std::span<const std::uint32_t> positions) {
+    std::vector<Price> prices(positions.size(), kNoFit);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        fetch_ahead(view, positions, i);
+        if (positions[i] == NameIndex::kNone) continue;
+        const PlacementRow& row = view.rows()[positions[i]];
+        if (const auto price = placer.price(row, view.free_of(row))) {
+            prices[i] = {*price, row.spare.count};
+        }
+    }
+    return prices;
+}
+
+// Why the pod cannot go to args.names[i], in the list that the scheduler wants it in.
+void explain(Placer& placer, const ClusterView& view, std::uint32_t position,
+             const ExtenderArgs& args, std::size_t i, FilterAnswer& answer) {
+    if (position == NameIndex::kNone) {
+        answer.failed.push_back({i, fmt::format("node \"{}\" not found", args.names[i])});
+        return;
+    }
+    const PlacementRow& row = view.rows()[position];
+    if (row.open) {
+        const Misfit& misfit = placer.explain(row);
+        (misfit.never ? answer.unresolvable : answer.failed).push_back({i, misfit.reason});
+        return;
+    }
+    const std::string& blocked = row.node->blocked;
+    if (!blocked.empty()) {
+        answer.failed.push_back({i, blocked});
+    } else {
+        answer.unresolvable.push_back(
+            {i, fmt::format("The node {} is not for GPU share, need skip", args.names[i])});
+    }
+}
+
+// A pod whose Binding is under way or in doubt, and that is asked about again: it has its cards.
+FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
+    FilterAnswer answer;
+    for (std::size_t i = 0; i < args.names.size(); ++i) {
+        if (args.names[i] == node.str()) {
+            answer.fitting.push_back(i);
+        } else {
+            answer.failed.push_back(
+                {i, fmt::format("the pod's binding to node {} is not settled yet", node.str())});
+        }
+    }
+    return answer;
+}
+
+// The positions of the `best` lowest prices, ascending by position; the first among equals.
+std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t best) {
+    // Nearly all prices are looked at once, against the dearest of those kept so far.
+    std::priority_queue<std::pair<Price, std::size_t>> kept;
+    for (std::size_t i = 0; i < prices.size(); ++i) {
+        if (prices[i] == kNoFit) continue;
+        if (kept.size() == best) {
+            if (prices[i] >= kept.top().first) continue;
+            kept.pop();
+        }
+        kept.emplace(prices[i], i);
+    }
+    std::vector<std::size_t> out;
+    for (; !kept.empty(); kept.pop())
+        out.push_back(kept.top().second);
+    std::ranges::sort(out);
+    return out;
+}
+
+}  // namespace
+
+FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
+                          const PodRequest& request, const Policy& policy, std::size_t best) {
+    if (const Tenant* held = view.unseen(args.pod.uid)) return only_on(held->allocation.node, args);
+    const bool all = best == 0 || args.has_preferences;
+    FilterAnswer answer;
+    Placer placer(request, policy);
+    const auto positions = view.positions(args.names);
+    const std::vector<Price> prices = prices_of(placer, view, positions);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (prices[i] == kNoFit) {
+            explain(placer, view, positions[i], args, i, answer);
+        } else if (all) {
+            answer.fitting.push_back(i);
+        }
+    }
+    if (!all) answer.fitting = cheapest(prices, best);
+    return answer;
+}
+
+std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args,
+                             const PodRequest& request, const Policy& policy) {
+    std::vector<int> scores(args.names.size(), 0);
+    if (const Tenant* held = view.unseen(args.pod.uid)) {
+        const auto node = std::ranges::find(args.names, held->allocation.node.str());
+        if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
+        return scores;
+    }
+    Placer placer(request, policy);
+    const std::vector<Price> prices = prices_of(placer, view, view.positions(args.names));
+    if (prices.empty()) return scores;
+    const Price cheapest = std::ranges::min(prices);
+    if (cheapest == kNoFit) return scores;
+    std::int64_t dearest = cheapest.first;
+    for (const Price& price : prices) {
+        if (price != kNoFit) dearest = std::max(dearest, price.first);
+    }
+    const auto span = static_cast<double>(std::max<std::int64_t>(dearest - cheapest.first, 1));
+    for (std::size_t i = 0; i < prices.size(); ++i) {
+        if (prices[i] == kNoFit) continue;
+        const auto above = static_cast<double>(prices[i].first - cheapest.first);
+        const double score = kSecondScore * (1 - above / span);
+        scores[i] = prices[i] == cheapest ? kBestScore : static_cast<int>(score);
+    }
+    return scores;
+}
+
+}  // namespace tessera

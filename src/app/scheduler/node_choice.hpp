@@ -1,0 +1,26 @@
+// Which of the nodes that kube-scheduler names can take a pod, and which are best: what filter and
+// prioritize answer from one view. Pure.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "domain/cluster/view.hpp"
+#include "domain/placement/policy.hpp"
+#include "wire/extender_json.hpp"
+
+namespace tessera {
+
+// At most `best` of the fitting nodes, the cheapest by the policy and the first named among equals,
+// so that kube-scheduler has few to score; all of them where `best` is 0 or the pod has preferences
+// of its own, which only kube-scheduler can weigh (docs/decisions/0007-few-best-nodes.md). A pod
+// whose Binding is not settled fits on its own node alone.
+FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
+                          const PodRequest& request, const Policy& policy, std::size_t best);
+
+// Parallel to args.names: 10 for the cheapest of these nodes, 7 down to 0 for the others by price,
+// 0 for one that does not fit.
+std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args,
+                             const PodRequest& request, const Policy& policy);
+
+}  // namespace tessera
