@@ -12,6 +12,7 @@
 #include "app/agent/gate.hpp"
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
+#include "programs/common/seal_file.hpp"
 
 namespace tessera {
 namespace {
@@ -34,7 +35,7 @@ Result<> check(const ConfigValues& values) {
         return fail(Code::invalid_argument,
                     "identity: \"" + config.identity + "\" is not nri or kubelet");
     }
-    return {};
+    return check_seal(config.allocation_key_file);
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
@@ -43,7 +44,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Identity identity =
         config.identity == identity_name(Identity::nri) ? Identity::nri : Identity::kubelet;
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
-    KubeClient kube(connection.endpoint);
+    TRY(const auto seal, load_seal(config.allocation_key_file));
+    const AllocationSeal* sealed = seal ? &*seal : nullptr;
+    KubeClient kube(connection.endpoint, sealed);
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
     Cards cards(*driver, kube, *plugins,
@@ -54,7 +57,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
-    Gate gate({cards, kube, *holders, *plugins, cdi}, node, identity);
+    Gate gate({cards, kube, *holders, *plugins, cdi, sealed}, node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });

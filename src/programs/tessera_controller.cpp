@@ -15,6 +15,7 @@
 #include "app/scheduler/routes.hpp"
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
+#include "programs/common/seal_file.hpp"
 
 namespace tessera {
 namespace {
@@ -23,8 +24,9 @@ namespace {
 #include "programs/common/typed_config.inc"
 
 Result<> check(const ConfigValues& values) {
-    TRY_VOID(find_policy(typed(values).policy));
-    return {};
+    const Config config = typed(values);
+    TRY_VOID(find_policy(config.policy));
+    return check_seal(config.allocation_key_file);
 }
 
 // Its own port and threads: kubelet restarts us when /healthz does not answer, which binds that
@@ -68,10 +70,15 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const Policy* policy, find_policy(config.policy));
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
-    KubeClient kube(connection.endpoint);
+    TRY(const auto seal, load_seal(config.allocation_key_file));
+    const AllocationSeal* sealed = seal ? &*seal : nullptr;
+    KubeClient kube(connection.endpoint, sealed);
     Keeper keeper;
     SystemClock clock;
-    Scheduler scheduler(kube, keeper, *policy, static_cast<std::size_t>(config.best_nodes), clock);
+    Scheduler scheduler(kube, keeper, clock,
+                        {.policy = *policy,
+                         .best_nodes = static_cast<std::size_t>(config.best_nodes),
+                         .seal = sealed});
     SchedulerMetrics metrics;
     const Feed feed(kube, keeper, scheduler, metrics);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced());

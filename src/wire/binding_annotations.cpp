@@ -54,9 +54,11 @@ bool all_whole(const Allocation& allocation) {
 }  // namespace
 
 Map binding_annotations(const Allocation& allocation, const NodeInventory& node,
-                        std::int64_t unix_ns) {
+                        std::int64_t unix_ns, const AllocationSeal* seal) {
     Map out;
-    out.emplace(key::kAllocation, write_allocation(allocation));
+    std::string text = write_allocation(allocation);
+    if (seal != nullptr) out.emplace(key::kAllocationMac, seal->sign(text));
+    out.emplace(key::kAllocation, std::move(text));
     // Nothing holds a share in this release but whole cards; a user must be able to read that.
     out.emplace(key::kEnforcedBy, all_whole(allocation) ? "exclusive" : "none");
     if (allocation.dialect == DialectId::aliyun) add_aliyun(allocation, node, unix_ns, out);

@@ -8,12 +8,15 @@
 
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/node.hpp"
+#include "wire/allocation_seal.hpp"
 
 namespace tessera {
 
-// `unix_ns` is the time of the decision, which gpushare's annotations carry.
+// `unix_ns` is the time of the decision, which gpushare's annotations carry. Unsigned without a
+// seal.
 std::map<std::string, std::string, std::less<>> binding_annotations(const Allocation& allocation,
                                                                     const NodeInventory& node,
-                                                                    std::int64_t unix_ns);
+                                                                    std::int64_t unix_ns,
+                                                                    const AllocationSeal* seal);
 
 }  // namespace tessera

@@ -26,7 +26,7 @@ class BindingAnnotations : public ::testing::Test {
 // §1.3), with ASSIGNED true at once, since our agent needs no such mark.
 TEST_F(BindingAnnotations, AliyunOneCard) {
     const Allocation given = allocation({{"main", {}, {share(1, 8)}}});
-    const auto out = binding_annotations(given, node_, kTime);
+    const auto out = binding_annotations(given, node_, kTime, nullptr);
     const std::map<std::string, std::string, std::less<>> expected = {
         {"tessera.dev/allocation", write_allocation(given)},
         {"tessera.dev/enforced-by", "none"},
@@ -39,12 +39,21 @@ TEST_F(BindingAnnotations, AliyunOneCard) {
     EXPECT_EQ(out, expected);
 }
 
+// Goal: with a seal the signature of exactly that text goes along.
+TEST_F(BindingAnnotations, Signed) {
+    const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
+    const auto out =
+        binding_annotations(allocation({{"main", {}, {share(1, 8)}}}), node_, kTime, &*seal);
+    EXPECT_TRUE(
+        seal->is_ours(out.at("tessera.dev/allocation"), out.at("tessera.dev/allocation-mac")));
+}
+
 // Goal: on a node of gpushare's plugin the pod must wait for that plugin: ASSIGNED is "false".
 TEST_F(BindingAnnotations, LegacyNodeWaitsForItsPlugin) {
     const NodeInventory legacy = build::legacy_node("n1", 2, 16);
     const Allocation given =
         allocation({{"main", {}, {{legacy.gpus[0].uuid, 0, gibibytes(8), {}, false}}}});
-    const auto out = binding_annotations(given, legacy, kTime);
+    const auto out = binding_annotations(given, legacy, kTime, nullptr);
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_ASSIGNED"), "false");
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_DEV"), "16");
 }
@@ -56,7 +65,7 @@ TEST_F(BindingAnnotations, AliyunSeveralCards) {
     const auto out =
         binding_annotations(allocation({{"prepare", ContainerKind::init, {share(0, 9)}},
                                         {"main", {}, {share(0, 4), share(1, 4)}}}),
-                            node_, kTime);
+                            node_, kTime, nullptr);
     EXPECT_EQ(out.at("scheduler.framework.gpushare.allocation"),
               R"({"0":{"0":9},"1":{"0":4,"1":4}})");
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_POD"), "13");
@@ -69,8 +78,9 @@ TEST_F(BindingAnnotations, AliyunSeveralCards) {
 TEST_F(BindingAnnotations, IndexAndSizeOfTheFirstContainersCard) {
     node_.gpus[1].memory = gibibytes(24);
     node_.gpus[1].reserved = mebibytes(512);
-    const auto out = binding_annotations(
-        allocation({{"main", {}, {share(1, 4)}}, {"side", {}, {share(0, 2)}}}), node_, kTime);
+    const auto out =
+        binding_annotations(allocation({{"main", {}, {share(1, 4)}}, {"side", {}, {share(0, 2)}}}),
+                            node_, kTime, nullptr);
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_IDX"), "1");
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_DEV"), "23");
     EXPECT_EQ(out.at("ALIYUN_COM_GPU_MEM_POD"), "6");
@@ -83,11 +93,11 @@ TEST_F(BindingAnnotations, Native) {
     Allocation given = allocation({{"main", {}, {share(0, 16)}}});
     given.dialect = DialectId::native;
     given.containers[0].gpus[0].whole = true;
-    auto out = binding_annotations(given, node_, kTime);
+    auto out = binding_annotations(given, node_, kTime, nullptr);
     EXPECT_EQ(out.size(), 2U);
     EXPECT_EQ(out.at("tessera.dev/enforced-by"), "exclusive");
     given.containers.push_back({"side", {}, {share(1, 2)}});
-    out = binding_annotations(given, node_, kTime);
+    out = binding_annotations(given, node_, kTime, nullptr);
     EXPECT_EQ(out.at("tessera.dev/enforced-by"), "none");
 }
 
@@ -99,7 +109,7 @@ TEST_F(BindingAnnotations, ReadBackFromThePod) {
     w.object([&] {
         w.object("metadata", [&] {
             w.object("annotations", [&] {
-                for (const auto& [name, value] : binding_annotations(given, node_, kTime))
+                for (const auto& [name, value] : binding_annotations(given, node_, kTime, nullptr))
                     w.member(name, value);
             });
         });

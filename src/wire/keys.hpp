@@ -8,6 +8,7 @@ namespace tessera::key {
 inline constexpr std::string_view kGpus = "tessera.dev/gpus";  // Node: docs/formats/node-gpus.md
 inline constexpr std::string_view kAllocation =
     "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
+inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";  // its signature
 inline constexpr std::string_view kEnforcedBy =
     "tessera.dev/enforced-by";  // Pod: how the share is held
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 
-#include "wire/allocation_json.hpp"
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
 
@@ -75,6 +74,21 @@ std::optional<LegacyAllocation> read_legacy(JsonValue annotations) {
     return legacy;
 }
 
+// Whether the runtime has ever made one of these containers.
+bool any_created(JsonValue status, const std::vector<ContainerSpec>& containers) {
+    for (const std::string_view list : {"initContainerStatuses", "containerStatuses"}) {
+        for (const JsonValue json : status[list].elements()) {
+            if (json["containerID"].text_or("").empty()) continue;
+            const auto name = json["name"].text();
+            if (name &&
+                std::ranges::find(containers, *name, &ContainerSpec::name) != containers.end()) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 std::int64_t amount(JsonValue amounts, std::string_view resource) {
     const auto value = parse_whole_quantity(amounts[resource].text_or("0"));
     return value ? *value : 0;
@@ -109,7 +123,7 @@ constexpr std::array<std::pair<std::string_view, WatchEvent::Kind>, 5> kEventTyp
 
 }  // namespace
 
-PodFacts read_pod(JsonValue pod) {
+PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     const JsonValue metadata = pod["metadata"];
     const JsonValue spec = pod["spec"];
     const std::string phase = pod["status"]["phase"].text_or("");
@@ -121,9 +135,11 @@ PodFacts read_pod(JsonValue pod) {
     facts.terminating = metadata["deletionTimestamp"].present();
     read_containers(spec["initContainers"], true, facts.containers);
     read_containers(spec["containers"], false, facts.containers);
+    facts.started = any_created(pod["status"], facts.containers);
     const JsonValue annotations = metadata["annotations"];
     if (const auto text = annotations[key::kAllocation].text()) {
-        facts.allocation = read_allocation(*text);
+        facts.allocation =
+            read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
     }
     if (!facts.containers.empty()) facts.legacy = read_legacy(annotations);
     return facts;

@@ -10,14 +10,17 @@
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "wire/allocation_seal.hpp"
 #include "wire/json.hpp"
 
 namespace tessera {
 
 using Annotations = std::map<std::string, std::string, std::less<>>;
 
-// A v1.Pod. Never fails: a pod whose GPU request or allocation makes no sense carries the error.
-PodFacts read_pod(JsonValue pod);
+// A v1.Pod. Never fails: a pod whose GPU request or allocation makes no sense carries the error,
+// and so does one whose allocation the seal has not signed. Without a seal anybody's allocation
+// counts.
+PodFacts read_pod(JsonValue pod, const AllocationSeal* seal = nullptr);
 
 // Whether a v1.Pod states where it would rather run (preferred affinities, a soft topology spread),
 // beyond where it must.

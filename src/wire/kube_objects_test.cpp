@@ -89,6 +89,49 @@ TEST(ReadPod, Phases) {
         EXPECT_EQ(pod_of(R"({"status":{"phase":")" + phase + "\"}}").finished, finished) << phase;
 }
 
+// Goal: a pod has started when the runtime has made one of its GPU containers, whatever became of
+// it; its other containers do not count. Method: a table of container statuses.
+TEST(ReadPod, Started) {
+    const auto started = [](std::string_view statuses) {
+        return pod_of(fmt::format(
+                          R"({{"spec":{{"containers":[{{"name":"main","resources":{{"limits":)"
+                          R"({{"aliyun.com/gpu-mem":1}}}}}},{{"name":"web"}}]}},"status":{{{}}}}})",
+                          statuses))
+            .started;
+    };
+    EXPECT_FALSE(started(""));
+    EXPECT_FALSE(started(R"("containerStatuses":[{"name":"main"}])"));
+    EXPECT_FALSE(started(R"("containerStatuses":[{"name":"main","containerID":""}])"));
+    EXPECT_FALSE(started(R"("containerStatuses":[{"name":"web","containerID":"x"},7,null])"));
+    EXPECT_TRUE(started(R"("containerStatuses":[{"name":"main","containerID":"containerd://1"}])"));
+    EXPECT_TRUE(started(R"("initContainerStatuses":[{"name":"main","containerID":"x"}])"));
+}
+
+// Goal: with a seal a pod's allocation counts only where it is signed.
+TEST(ReadPod, SealedAllocation) {
+    const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
+    const std::string allocation =
+        R"({"version":1,"pod":"u","node":"n","dialect":"native","containers":[{"name":"main",)"
+        R"("gpus":[{"uuid":"GPU-0","index":0,"memory":1,"cores":0}]}]})";
+    const auto read = [&](const std::string& mac) {
+        JsonWriter w;
+        w.object([&] {
+            w.object("metadata", [&] {
+                w.object("annotations", [&] {
+                    w.member(key::kAllocation, allocation);
+                    if (!mac.empty()) w.member(key::kAllocationMac, mac);
+                });
+            });
+        });
+        return read_pod(JsonDocument::parse(w.take())->root(), &*seal).allocation.value();
+    };
+    EXPECT_TRUE(read(seal->sign(allocation)));
+    for (const char* mac : {"", "0"}) {
+        ASSERT_FALSE(read(mac));
+        EXPECT_EQ(read(mac).error().code, Code::permission_denied);
+    }
+}
+
 // Goal: nothing that a pod may lack or have in another type makes reading fail.
 TEST(ReadPod, OddObjects) {
     for (const char* text :

@@ -113,7 +113,8 @@ class BadInputTest(StackCase):
         """What it holds cannot be read: nothing may be placed beside it."""
         newer = json.dumps({"version": 99, "pod": "x", "node": "node-a"})
         self.create(pods.simple("newer", pods.aliyun(1), nodeName="node-a",
-                                annotations={truth.ALLOCATION: newer}))
+                                annotations={truth.ALLOCATION: newer,
+                                             truth.ALLOCATION_MAC: self.stack.sign(newer)}))
         self.wait_event("newer", "version 99 is newer than", "upgrade Tessera")
         self.create(pods.simple("waits", pods.native("1Gi")))
         self.wait_event("waits", "cannot read what pod default/newer",

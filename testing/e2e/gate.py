@@ -7,6 +7,7 @@ import json
 from e2e import pods, truth
 from e2e.case import PODS, SECONDS, StackCase
 from e2e.truth import Json
+from kube.api import ApiError
 
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
@@ -28,7 +29,8 @@ class Gate(StackCase):
 
     def test_a_copied_annotation_opens_nothing(self) -> None:
         owner, = self.running(pods.simple("owner", pods.aliyun(3), node="node-a"))
-        stolen = {truth.ALLOCATION: truth.annotation(owner, truth.ALLOCATION)}
+        stolen = {key: truth.annotation(owner, key)
+                  for key in (truth.ALLOCATION, truth.ALLOCATION_MAC)}
         self.create(pods.simple("thief", pods.aliyun(3), nodeName="node-a"))
         self.wait_event("thief", "was not placed by Tessera")
         self.delete("thief", grace=0)
@@ -42,26 +44,18 @@ class Gate(StackCase):
 
     def test_an_annotation_written_by_hand_opens_nothing(self) -> None:
         """A pod without limits never meets the extender. A scheduling gate gives its owner the time
-        to read its uid and to write a perfect allocation."""
-        card = self.cards("node-a")[0]
+        to read its uid and to write a perfect allocation, which the admission policy refuses."""
         made, = self.create(pods.pod("by-hand", pods.container("main", script=WITHOUT_CARD),
                                      node="node-a", schedulingGates=[{"name": "example.com/wait"}]))
-        forged = {"version": 1, "pod": made["metadata"]["uid"], "node": "node-a",
-                  "dialect": "native", "containers": [
-                      {"name": "main", "kind": "app", "gpus": [
-                          {"uuid": card.uuid, "index": 0, "memory": 1 << 30, "cores": 0}]}]}
-        self.api.json("PATCH", f"{PODS}/by-hand",
-                      {"metadata": {"annotations": {truth.ALLOCATION: json.dumps(forged)}},
-                       "spec": {"schedulingGates": None}}, "application/merge-patch+json")
-        if self.identity == "nri":
-            self.wait_event("by-hand", "container main was given no GPU device by kubelet",
-                            "Delete the pod")
-            self.assert_never_started("by-hand")
-        else:  # the share is made for devices, and it holds none
-            self.wait_running("by-hand")
-            seen = self.log("by-hand")
-            self.assertEqual(seen.env, {})
-            self.assertNotIn("libcuda", seen.text)
+        forged = truth.allocation_text(made, self.cards("node-a")[0], 1 << 30)
+        with self.assertRaisesRegex(ApiError, "only Tessera writes it, once"):
+            self.api.json("PATCH", f"{PODS}/by-hand",
+                          {"metadata": {"annotations": {truth.ALLOCATION: forged}}},
+                          "application/merge-patch+json")
+        self.api.json("PATCH", f"{PODS}/by-hand", {"spec": {"schedulingGates": None}},
+                      "application/merge-patch+json")
+        self.wait_running("by-hand")
+        self.assertNotIn("libcuda", self.log("by-hand").text)
 
     def test_a_record_that_lost_the_pod_is_written_anew(self) -> None:
         """Kubelet's two writers of its checkpoint may leave the older state in the file; nothing

@@ -11,6 +11,7 @@ from typing import Any
 Json = dict[str, Any]
 
 ALLOCATION = "tessera.dev/allocation"
+ALLOCATION_MAC = "tessera.dev/allocation-mac"
 ENFORCED_BY = "tessera.dev/enforced-by"
 GPUS = "tessera.dev/gpus"
 GIB = 1 << 30
@@ -55,6 +56,14 @@ def cards(nodes: Iterable[Json]) -> list[Card]:
 def annotation(pod: Json, key: str) -> str:
     """An annotation of a pod; empty when it has none."""
     return str(pod["metadata"].get("annotations", {}).get(key, ""))
+
+
+def allocation_text(pod: Json, card: Card, memory: int) -> str:
+    """The allocation that the controller would write for a pod of one container, `main`."""
+    return json.dumps({
+        "version": 1, "pod": pod["metadata"]["uid"], "node": card.node, "dialect": "native",
+        "containers": [{"name": "main", "kind": "app", "gpus": [
+            {"uuid": card.uuid, "index": card.index, "memory": memory, "cores": 0}]}]})
 
 
 def _containers(pod: Json) -> list[Json]:

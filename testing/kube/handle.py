@@ -51,6 +51,11 @@ class ClusterHandle:
 
     # ---- the API
 
+    @property
+    def ca(self) -> Path:
+        """The certificate that vouches for the API server's."""
+        return Pki(self.directory / "pki").ca
+
     def kubectl(self, *arguments: str, input: str | None = None, check: bool = True,
                 timeout: float = 60.0) -> str:
         """Runs kubectl as cluster-admin and returns its stdout."""

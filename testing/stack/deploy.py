@@ -15,6 +15,7 @@ BASE = builds.ROOT / "deploy" / "base"
 SCHEDULER_CONFIG = builds.ROOT / "deploy" / "scheduler" / "config.yaml"
 SHIPPED_PORT = "12345"
 NAMESPACE = "tessera-system"
+KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
 
 
 def scheduler_config(port: int) -> str:
@@ -24,15 +25,19 @@ def scheduler_config(port: int) -> str:
     return text.replace(SHIPPED_PORT, str(port)).replace("leaderElect: true", "leaderElect: false")
 
 
-def apply(cluster: ClusterHandle, port: int, health_port: int, identity: str = "nri",
+def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
           memory_unit: str = "GiB") -> None:
-    """Deploys the shipped manifests; `wait` says when they run."""
+    """Deploys the shipped manifests; `wait` says when they run. key: what allocations are signed
+    with, in hexadecimal."""
     overlay = cluster.directory / "overlay"
     overlay.mkdir(exist_ok=True)
     # JSON is YAML; kustomize wants paths relative to the overlay.
     (overlay / "kustomization.yaml").write_text(json.dumps({
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
         "resources": [os.path.relpath(BASE, overlay.resolve())],
+        "secretGenerator": [{"name": "tessera-allocation-key", "namespace": NAMESPACE,
+                             "literals": [f"keys={key}"]}],
+        "generatorOptions": {"disableNameSuffixHash": True},
         "patches": [
             _patch("Deployment", "tessera-controller", _controller(cluster, port, health_port)),
             _patch("DaemonSet", "tessera-agent", _agent(cluster, identity, memory_unit)),
@@ -67,7 +72,7 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int) -> list[dic
         {"op": "add", "path": f"{container}/env", "value": _api_environment(cluster)},
         {"op": "replace", "path": f"{container}/args",
          "value": ["--listen=127.0.0.1", f"--port={port}", f"--health-port={health_port}",
-                   "--policy=binpack"]},
+                   "--policy=binpack", KEY_FILE]},
         {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port",
          "value": health_port},
         {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port",
@@ -81,7 +86,7 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str) -> list[dict
         {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
         {"op": "replace", "path": f"{container}/args",
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
-                   f"--identity={identity}"]},
+                   f"--identity={identity}", KEY_FILE]},
     ]
     for variable in _api_environment(cluster):
         operations.append({"op": "add", "path": f"{container}/env/-", "value": variable})

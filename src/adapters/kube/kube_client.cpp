@@ -59,7 +59,8 @@ struct NodeKind {
 };
 struct PodKind {
     using Changes = PodChanges;
-    static PodFacts read(JsonValue json) { return read_pod(json); }
+    const AllocationSeal* seal;
+    [[nodiscard]] PodFacts read(JsonValue json) const { return read_pod(json, seal); }
     static PodUid key(const PodFacts& pod) { return pod.uid; }
 };
 
@@ -67,7 +68,8 @@ struct PodKind {
 template <class Kind>
 class EventReader {
   public:
-    explicit EventReader(std::string& resource_version) : resource_version_(resource_version) {}
+    EventReader(const Kind& kind, std::string& resource_version)
+        : kind_(kind), resource_version_(resource_version) {}
 
     // One piece of the stream. An error ends the watch.
     Result<> feed(std::string_view data, typename Kind::Changes& changes) {
@@ -89,11 +91,11 @@ class EventReader {
         switch (event.kind) {
             case WatchEvent::Kind::added:
             case WatchEvent::Kind::modified:
-                changes.present.push_back(Kind::read(event.object));
+                changes.present.push_back(kind_.read(event.object));
                 break;
             case WatchEvent::Kind::deleted: {
                 // One batch may hold "modified" and then "deleted" of one object: the end wins.
-                const auto key = Kind::key(Kind::read(event.object));
+                const auto key = Kind::key(kind_.read(event.object));
                 std::erase_if(changes.present, [&](const auto& o) { return Kind::key(o) == key; });
                 changes.removed.push_back(key);
                 break;
@@ -107,6 +109,7 @@ class EventReader {
         return {};
     }
 
+    const Kind& kind_;
     std::string rest_;
     std::string& resource_version_;
 };
@@ -117,9 +120,9 @@ std::string with_query(const std::string& path, std::string_view query) {
 
 // Watches from `resource_version` on until the line ends; moves it along.
 template <class Kind, class Sink>
-Result<> watch(HttpClient& http, const std::string& path, std::string& resource_version,
-               const Sink& sink, const std::stop_token& stop) {
-    EventReader<Kind> reader(resource_version);
+Result<> watch(const Kind& kind, HttpClient& http, const std::string& path,
+               std::string& resource_version, const Sink& sink, const std::stop_token& stop) {
+    EventReader<Kind> reader(kind, resource_version);
     Result<> outcome;
     const auto on_data = [&](std::string_view data) {
         typename Kind::Changes changes;
@@ -137,7 +140,8 @@ Result<> watch(HttpClient& http, const std::string& path, std::string& resource_
 
 }  // namespace
 
-KubeClient::KubeClient(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
+KubeClient::KubeClient(HttpEndpoint endpoint, const AllocationSeal* seal)
+    : http_(std::move(endpoint)), seal_(seal) {}
 KubeClient::~KubeClient() = default;
 
 Result<std::string> KubeClient::call(const HttpRequest& request, milliseconds deadline,
@@ -174,8 +178,8 @@ namespace {
 
 // Lists and watches `path` for ever. `list` fills changes (with `all`) and returns the position.
 template <class Kind, class List, class Sink>
-void follow(HttpClient& http, const std::string& path, const List& list, const Sink& sink,
-            const KubeApi::Trouble& trouble, const std::stop_token& stop) {
+void follow(const Kind& kind, HttpClient& http, const std::string& path, const List& list,
+            const Sink& sink, const KubeApi::Trouble& trouble, const std::stop_token& stop) {
     milliseconds pause = kShortestPause;
     std::string resource_version;
     while (!stop.stop_requested()) {
@@ -190,7 +194,7 @@ void follow(HttpClient& http, const std::string& path, const List& list, const S
                 outcome = fail(listed.error());
             }
         }
-        if (outcome) outcome = watch<Kind>(http, path, resource_version, sink, stop);
+        if (outcome) outcome = watch(kind, http, path, resource_version, sink, stop);
         if (outcome) {
             // The server ended the watch, as it does every few minutes; one that does so at once
             // must not be asked in a tight loop.
@@ -222,7 +226,7 @@ void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, cons
             },
             stop);
     };
-    follow<NodeKind>(http_, kNodes, list, sink, trouble, stop);
+    follow(NodeKind{}, http_, kNodes, list, sink, trouble, stop);
 }
 
 void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
@@ -232,14 +236,14 @@ void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const 
         return each_page(
             kPods,
             [&](JsonValue json) {
-                PodFacts pod = read_pod(json);
+                PodFacts pod = read_pod(json, seal_);
                 changes.all->insert(pod.uid);
                 const bool ours = !pod.containers.empty() || pod.allocation;
                 if (ours) changes.present.push_back(std::move(pod));
             },
             stop);
     };
-    follow<PodKind>(http_, kPods, list, sink, trouble, stop);
+    follow(PodKind{seal_}, http_, kPods, list, sink, trouble, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
@@ -257,7 +261,7 @@ Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName&
 Result<PodFacts> KubeClient::get_pod(const PodName& pod) {
     TRY(const auto document, get(fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
                                  KubeClient::kOneObject));
-    return read_pod(document.root());
+    return read_pod(document.root(), seal_);
 }
 
 Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
@@ -270,7 +274,7 @@ Result<std::vector<PodFacts>> KubeClient::list_pods(const NodeName& node) {
     std::vector<PodFacts> pods;
     std::string path = kPods;
     if (!node.empty()) path += "?fieldSelector=spec.nodeName%3D" + node.str();
-    TRY_VOID(each_page(path, [&](JsonValue json) { pods.push_back(read_pod(json)); }));
+    TRY_VOID(each_page(path, [&](JsonValue json) { pods.push_back(read_pod(json, seal_)); }));
     return pods;
 }
 

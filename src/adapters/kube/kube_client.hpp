@@ -7,6 +7,7 @@
 
 #include "adapters/http/http.hpp"
 #include "ports/kube_api.hpp"
+#include "wire/allocation_seal.hpp"
 #include "wire/json.hpp"
 
 namespace tessera {
@@ -18,7 +19,8 @@ class KubeClient final : public KubeApi {
     // (deploy/scheduler/config.yaml) is for all of them.
     static constexpr std::chrono::milliseconds kOneObject{4'000};
 
-    explicit KubeClient(HttpEndpoint endpoint);
+    // With a seal, which outlives the client, only allocations that it signed are believed.
+    explicit KubeClient(HttpEndpoint endpoint, const AllocationSeal* seal = nullptr);
     ~KubeClient() override;
 
     void follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
@@ -45,6 +47,7 @@ class KubeClient final : public KubeApi {
                                   const std::stop_token& stop = {});
 
     HttpClient http_;
+    const AllocationSeal* seal_;
 };
 
 }  // namespace tessera

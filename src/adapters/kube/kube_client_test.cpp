@@ -143,6 +143,34 @@ TEST(KubeClient, ListsPages) {
     EXPECT_EQ((*pods)[1].uid, PodUid("2"));
 }
 
+// Goal: a client with a seal believes only what it signed, whichever way the pod comes in.
+TEST(KubeClient, SealedAllocations) {
+    const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
+    const std::string pod =
+        R"({"metadata":{"name":"p","namespace":"d","uid":"1","annotations":)"
+        R"({"tessera.dev/allocation":"{}"}},"spec":{"containers":[{"name":"c","resources":)"
+        R"({"limits":{"aliyun.com/gpu-mem":"1"}}}]}})";
+    const std::string list = R"({"metadata":{"resourceVersion":"7"},"items":[)" + pod + "]}";
+    ScriptedServer server;
+    server.answer("GET /api/v1/pods", 200, list);
+    server.answer("GET /api/v1/namespaces/d/pods/p", 200, pod);
+    server.answer("GET /api/v1/pods", 200, list);
+    KubeClient kube(server.endpoint(), &*seal);
+    const auto is_refused = [](const PodFacts& facts) {
+        return facts.allocation && !*facts.allocation &&
+               facts.allocation->error().code == Code::permission_denied;
+    };
+    EXPECT_TRUE(is_refused(kube.list_pods({})->at(0)));
+    EXPECT_TRUE(is_refused(*kube.get_pod({"d", "p"})));
+    std::stop_source stop;
+    kube.follow_pods(
+        [&](const PodChanges& changes) {
+            EXPECT_TRUE(is_refused(changes.present.at(0)));
+            stop.request_stop();
+        },
+        [](const Error&) {}, stop.get_token());
+}
+
 // Goal: the node is compared with what was published, in whichever form kubelet writes amounts.
 TEST(KubeClient, NodeShows) {
     ScriptedServer server;

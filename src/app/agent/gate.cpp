@@ -8,7 +8,6 @@
 
 #include "base/log.hpp"
 #include "domain/request/dialect.hpp"
-#include "wire/allocation_json.hpp"
 #include "wire/keys.hpp"
 
 namespace tessera {
@@ -50,6 +49,13 @@ const ContainerAllocation* share_of(const Allocation& allocation, const std::str
     const auto found =
         std::ranges::find(allocation.containers, container, &ContainerAllocation::container);
     return found == allocation.containers.end() ? nullptr : &*found;
+}
+
+std::optional<std::string_view> annotation(const RuntimeContainer& container,
+                                           std::string_view key) {
+    const auto at = container.pod_annotations.find(key);
+    if (at == container.pod_annotations.end()) return std::nullopt;
+    return at->second;
 }
 
 // The values that a container's environment has for `name`.
@@ -103,11 +109,12 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     return edits;
 }
 
-Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Record& record) {
+Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Record& record,
+                                    const AllocationSeal* seal) {
     Judgement out;
-    const auto annotation = container.pod_annotations.find(key::kAllocation);
-    if (annotation != container.pod_annotations.end()) {
-        auto allocation = read_allocation(annotation->second);
+    if (const auto text = annotation(container, key::kAllocation)) {
+        auto allocation =
+            read_sealed_allocation(*text, annotation(container, key::kAllocationMac), seal);
         if (!allocation) return refuse(allocation.error());
         if (share_of(*allocation, container.name) != nullptr)
             out.allocation = *std::move(allocation);
@@ -135,7 +142,7 @@ Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Rec
 
 Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
     const Record record = ports_.holders.list();
-    TRY(const Judgement judged, judge(container, record));
+    TRY(const Judgement judged, judge(container, record, ports_.seal));
     if (!record) {
         log_event(Event::record_unreadable, {{"pod", container.pod.str()},
                                              {"container", container.name},
@@ -181,14 +188,15 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
 
 // Only what is known to run without its share ends. What cannot be judged goes on: a record that
 // cannot be read, or an annotation of a newer Tessera, must not take a node's work down. So does a
-// share without devices: that container was never given a card.
+// share without devices: that container was never given a card. What a container was handed is seen
+// in its environment, whoever signed for it: a wrong key must not take the node's work down either.
 std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     std::vector<Eviction> evictions;
     const Record record = ports_.holders.list();
     const auto inventory = ports_.cards.inventory();
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
-        const auto judged = judge(container, record);
+        const auto judged = judge(container, record, nullptr);
         if (!judged) continue;
         const bool without_share = judged->standing == Standing::placed &&
                                    !was_handed(container, *judged->allocation, inventory->gpus);

@@ -21,6 +21,7 @@
 #include "ports/cdi_store.hpp"
 #include "ports/container_runtime.hpp"
 #include "ports/kubelet.hpp"
+#include "wire/allocation_seal.hpp"
 
 namespace tessera {
 
@@ -34,6 +35,7 @@ struct GatePorts {
     DeviceHolders& holders;
     DevicePluginHost& plugins;
     CdiStore& cdi;
+    const AllocationSeal* seal;  // null: allocations are not signed
 };
 
 // Any thread may call.
@@ -65,8 +67,10 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     using Record = Result<std::vector<DeviceHolder>>;
 
     // One rule for starting containers and for running ones. An error when the annotation cannot be
-    // understood, or a share cannot be checked against the record.
-    static Result<Judgement> judge(const RuntimeContainer& container, const Record& record);
+    // understood or is not signed (no seal: not asked), or a share cannot be checked against the
+    // record.
+    static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
+                                   const AllocationSeal* seal);
     Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
                                      const std::string& container);
     Result<ContainerEdits> decide(const RuntimeContainer& container);

@@ -58,7 +58,7 @@ class GateTest : public ::testing::Test {
     FakeDeviceHolders holders_;
     FakeCdiStore cdi_;
     Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
-    Gate gate_{{cards_, kube_, holders_, plugins_, cdi_}, kNode, Identity::nri};
+    Gate gate_{{cards_, kube_, holders_, plugins_, cdi_, nullptr}, kNode, Identity::nri};
 };
 
 using Env = std::vector<std::pair<std::string, std::string>>;
@@ -104,6 +104,38 @@ TEST_F(GateTest, DevicesWithoutAllocation) {
     holders_.set(std::vector<DeviceHolder>{});
     holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
     EXPECT_FALSE(gate_.complete(container("main")));
+}
+
+// Goal: with a key, only what the controller signed starts a container; whoever writes the
+// annotation himself, changes it, or takes another pod's signature gets none, and is told why.
+TEST_F(GateTest, OnlySignedAllocations) {
+    const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
+    Gate gate({cards_, kube_, holders_, plugins_, cdi_, &*seal}, kNode, Identity::nri);
+    const Allocation allocated = allocation({{"main", {}, {share(0, 4)}}});
+    RuntimeContainer signed_one = given("main", allocated);
+    const std::string text = signed_one.pod_annotations["tessera.dev/allocation"];
+    const auto refusal = [&] {
+        const auto refused = gate.complete(signed_one);
+        return refused ? std::string() : refused.error().text;
+    };
+    EXPECT_NE(refusal().find("allocation-mac is missing"), std::string::npos);
+    std::string& mac = signed_one.pod_annotations["tessera.dev/allocation-mac"];
+    mac = seal->sign(text);
+    EXPECT_EQ(refusal(), "");
+    mac = seal->sign(write_allocation(allocation({{"main", {}, {share(1, 4)}}})));
+    EXPECT_NE(refusal().find("does not match"), std::string::npos);
+    mac = AllocationSeal::from_keys(std::string(64, 'b'))->sign(text);
+    EXPECT_NE(refusal().find("does not match"), std::string::npos);
+
+    // What runs is judged by what it was handed: an agent that was given a wrong key must not end
+    // its node's work.
+    EXPECT_EQ(gate.synchronize({signed_one}).size(), 1U);
+    mac = seal->sign(text);
+    const ContainerEdits edits = gate.complete(signed_one).value();
+    for (const auto& [name, value] : edits.env)
+        signed_one.env.push_back(name + "=" + value);
+    mac.clear();
+    EXPECT_TRUE(gate.synchronize({signed_one}).empty());
 }
 
 // Goal: an annotation alone opens nothing: a pod without limits never meets the scheduler's
@@ -334,7 +366,8 @@ class KubeletGate : public GateTest {
         kube_.put_pod(build::bound(build::pod("p", build::native(gibibytes(4))), allocation));
     }
 
-    Gate gate_by_kubelet_{{cards_, kube_, holders_, plugins_, cdi_}, kNode, Identity::kubelet};
+    Gate gate_by_kubelet_{
+        {cards_, kube_, holders_, plugins_, cdi_, nullptr}, kNode, Identity::kubelet};
 };
 
 // Goal: the name that Allocate hands over is never used twice.

@@ -48,7 +48,7 @@ class FeedTest : public ::testing::Test {
     Keeper keeper_;
     FakeClock clock_;
     SchedulerMetrics metrics_;
-    Scheduler scheduler_{kube_, keeper_, binpack_policy(), 0, clock_};
+    Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
 };
 
 // Goal: a restart rebuilds everything from the API server: cards, holds and waiting pods.

@@ -84,7 +84,7 @@ class Routes : public ::testing::Test {
     FakeKubeApi kube_;
     Keeper keeper_;
     FakeClock clock_;
-    Scheduler scheduler_{kube_, keeper_, binpack_policy(), 0, clock_};
+    Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
     SchedulerMetrics metrics_;
     std::atomic<bool> synced_ = true;
     SchedulerRoutes routes_{scheduler_, keeper_, metrics_, synced_};

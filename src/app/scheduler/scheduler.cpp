@@ -29,14 +29,8 @@ std::string cards_of(const Allocation& allocation) {
 
 }  // namespace
 
-Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, std::size_t best_nodes,
-                     Clock& clock)
-    : kube_(kube),
-      keeper_(keeper),
-      policy_(policy),
-      best_nodes_(best_nodes),
-      clock_(clock),
-      second_look_(clock) {}
+Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const SchedulerOptions& options)
+    : kube_(kube), keeper_(keeper), clock_(clock), options_(options), second_look_(clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
     FilterAnswer answer;
@@ -52,7 +46,7 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
         return answer;
     }
     const auto choose = [&] {
-        return choose_nodes(*keeper_.view(), args, *request, policy_, best_nodes_);
+        return choose_nodes(*keeper_.view(), args, *request, options_.policy, options_.best_nodes);
     };
     answer = choose();
     const bool may_change = answer.fitting.empty() && !answer.failed.empty();
@@ -62,7 +56,7 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
     const auto request = parse_pod_request(args.pod.containers);
     if (!request || request->empty()) return std::vector<int>(args.names.size(), 0);
-    return score_nodes(*keeper_.view(), args, *request, policy_);
+    return score_nodes(*keeper_.view(), args, *request, options_.policy);
 }
 
 Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
@@ -84,7 +78,7 @@ Result<> Scheduler::bind(const BindArgs& args) {
     TRY(const PodRequest request, request_of(args));
     if (request.empty()) return kube_.bind(args.uid, args.pod, args.node, {});
     const auto reservation = keeper_.ask([&](ClusterState& state) {
-        return state.reserve(args.uid, args.pod, args.node, request, policy_);
+        return state.reserve(args.uid, args.pod, args.node, request, options_.policy);
     });
     if (!reservation) {
         log_event(Event::bind_refused,
@@ -96,8 +90,8 @@ Result<> Scheduler::bind(const BindArgs& args) {
 }
 
 Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reservation) {
-    const auto annotations =
-        binding_annotations(reservation.allocation, reservation.node, clock_.unix_ns());
+    const auto annotations = binding_annotations(reservation.allocation, reservation.node,
+                                                 clock_.unix_ns(), options_.seal);
     const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
     if (!written) return settle(args, reservation, written.error());
     keeper_.post([attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });

@@ -10,15 +10,21 @@
 #include "app/scheduler/second_look.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube_api.hpp"
+#include "wire/allocation_seal.hpp"
 #include "wire/extender_json.hpp"
 
 namespace tessera {
 
+struct SchedulerOptions {
+    const Policy& policy;
+    std::size_t best_nodes = 0;            // node_choice.hpp
+    const AllocationSeal* seal = nullptr;  // null: allocations are not signed
+};
+
 class Scheduler {
   public:
-    // All references outlive the scheduler. `best_nodes`: node_choice.hpp.
-    Scheduler(KubeApi& kube, Keeper& keeper, const Policy& policy, std::size_t best_nodes,
-              Clock& clock);
+    // All that is referred to outlives the scheduler.
+    Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const SchedulerOptions& options);
 
     // Takes a moment longer when the pod fits nowhere now (second_look.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
@@ -37,9 +43,8 @@ class Scheduler {
 
     KubeApi& kube_;
     Keeper& keeper_;
-    const Policy& policy_;
-    const std::size_t best_nodes_;
     Clock& clock_;
+    const SchedulerOptions options_;
     SecondLook second_look_;
     // Of settle_unconfirmed's thread.
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> unconfirmed_since_;  // by attempt

@@ -54,7 +54,7 @@ class Bind : public ::testing::Test {
     FakeKubeApi kube_;
     Keeper keeper_;
     FakeClock clock_;
-    Scheduler scheduler_{kube_, keeper_, binpack_policy(), 0, clock_};
+    Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
 };
 
 // Goal: one write binds the pod and carries its allocation; nothing else is written.

@@ -30,6 +30,7 @@ struct PodFacts {
     PodName name;
     NodeName node;                          // empty until bound
     bool finished = false;                  // Succeeded or Failed: its containers are gone for good
+    bool started = false;                   // a GPU container of it has been made: it had its cards
     bool terminating = false;               // has a deletionTimestamp; holds its cards all the same
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one

@@ -48,7 +48,7 @@ void ClusterState::remove_node(const NodeName& name) {
 void ClusterState::forget_if_unused(const NodeName& name) {
     const auto at = nodes_.find(name);
     if (at == nodes_.end() || at->second.known) return;
-    if (at->second.tenants.empty() && at->second.unreadable.empty()) nodes_.erase(at);
+    if (at->second.tenants.empty() && at->second.puzzles.empty()) nodes_.erase(at);
 }
 
 bool ClusterState::set_pod(const PodFacts& pod) {
@@ -88,12 +88,20 @@ void ClusterState::take_bound(const PodFacts& pod) {
         hold_seen(*own);
     } else if (pod.allocation && !*pod.allocation &&
                pod.allocation->error().code == Code::unsupported) {
-        nodes_[pod.node].unreadable[pod.uid] = pod.name.str() + ": " + pod.allocation->error().text;
-        blocked_by_[pod.uid] = pod.node;
-        refresh(pod.node);
+        block(pod, {fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
+                                pod.allocation->error().text)});
     } else if (!pod.allocation && pod.legacy) {
         hold_seen(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
+    } else if (pod.started) {
+        const bool broken = pod.allocation && !*pod.allocation;
+        block(pod,
+              {.why = fmt::format("pod {} runs with a GPU and nobody knows which: its annotation "
+                                  "tessera.dev/allocation was changed or removed ({}); delete the "
+                                  "pod",
+                                  pod.name.str(),
+                                  broken ? pod.allocation->error().text : "it is not its own"),
+               .by_agent_only = true});
     } else {
         // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
         // start it.
@@ -272,13 +280,20 @@ void ClusterState::drop(const PodUid& uid) {
     refresh(name);
 }
 
+void ClusterState::block(const PodFacts& pod, Puzzle puzzle) {
+    drop(pod.uid);
+    nodes_[pod.node].puzzles.insert_or_assign(pod.uid, std::move(puzzle));
+    blocked_by_[pod.uid] = pod.node;
+    refresh(pod.node);
+}
+
 void ClusterState::unblock(const PodUid& uid) {
     const auto at = blocked_by_.find(uid);
     if (at == blocked_by_.end()) return;
     const NodeName name = at->second;
     blocked_by_.erase(at);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
-        node->second.unreadable.erase(uid);
+        node->second.puzzles.erase(uid);
         forget_if_unused(name);
     }
     refresh(name);
@@ -325,8 +340,12 @@ NodeView ClusterState::build(const NodeState& node) const {
                       [](const TenantPtr& t) { return std::tie(t->name, t->uid); });
     if (!node.inventory.fault.empty()) {
         out.blocked = node.inventory.fault;
-    } else if (!node.unreadable.empty()) {
-        out.blocked = "cannot read what pod " + node.unreadable.begin()->second;
+        return out;
+    }
+    for (const auto& [pod, puzzle] : node.puzzles) {
+        if (puzzle.by_agent_only && node.inventory.source == InventorySource::legacy) continue;
+        out.blocked = puzzle.why;
+        break;
     }
     return out;
 }

@@ -80,11 +80,19 @@ class ClusterState {
     std::shared_ptr<const ClusterView> view();
 
   private:
+    // A pod that holds cards of its node, and nobody can tell which.
+    struct Puzzle {
+        std::string why;
+        // It asks for GPUs, runs, and has no allocation of its own: somebody removed or changed it
+        // while we were not there to see. Where gpushare's plugin serves the node, it was let start
+        // without a card.
+        bool by_agent_only = false;
+    };
     struct NodeState {
         NodeInventory inventory;
         bool known = false;  // false while only pods have named it
         std::set<PodUid> tenants;
-        std::map<PodUid, std::string> unreadable;  // pods whose allocation we cannot read
+        std::map<PodUid, Puzzle> puzzles;
     };
 
     void take_bound(const PodFacts& pod);
@@ -93,6 +101,7 @@ class ClusterState {
     [[nodiscard]] const Tenant* on_attempt(const Attempt& attempt) const;
     void set_unseen(const TenantPtr& tenant);
     void drop(const PodUid& uid);
+    void block(const PodFacts& pod, Puzzle puzzle);
     void unblock(const PodUid& uid);
     // A node that left and that no pod names any more.
     void forget_if_unused(const NodeName& name);
@@ -106,7 +115,7 @@ class ClusterState {
     UnseenTenants unseen_;
     bool unseen_changed_ = false;
     std::unordered_map<PodUid, PodFacts> legacy_pods_;  // re-read when their node's cards change
-    std::unordered_map<PodUid, NodeName> blocked_by_;   // unreadable pod → its node
+    std::unordered_map<PodUid, NodeName> blocked_by_;   // pod of a puzzle → its node
     std::unordered_map<PodUid, PendingPod> pending_;
 
     std::set<NodeName> dirty_;

@@ -1,0 +1,155 @@
+"""Attacks by who may edit his own pods, or holds one node's agent: what the admission policies keep
+out, what the signature keeps out where there are no policies, and that the attack works where
+neither is there, so that these tests can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import ssl
+from collections.abc import Callable, Iterator
+
+from e2e import pods, truth
+from e2e.case import PODS, SECONDS, StackCase
+from e2e.truth import GIB, Json
+from kube.api import ApiError
+from stack import deploy
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+MERGE = "application/merge-patch+json"
+AGENT = f"/api/v1/namespaces/{deploy.NAMESPACE}/serviceaccounts/tessera-agent/token"
+
+
+class Attack(StackCase):
+    """Runs on case.two_nodes."""
+
+    def test_who_writes_his_own_allocation_gets_no_card(self) -> None:
+        """He takes another scheduler, since ours would overwrite it, and knows how to write one."""
+        unsigned = self.waiting_pod("unsigned")
+        with self.assertRaisesRegex(ApiError, "only Tessera writes it, once"):
+            self.annotate("unsigned", unsigned)
+        with self.without_policy("tessera-allocations-stay"):
+            self.annotate("unsigned", unsigned)
+            self.annotate("signed", {**self.waiting_pod("signed"), truth.ALLOCATION_MAC: "0" * 64})
+        for name, why in (("unsigned", "is missing"), ("signed", "does not match the annotation")):
+            self.bind(name)
+            self.wait_event(name, f"{truth.ALLOCATION_MAC} {why}", "delete the pod")
+            self.assertFalse(truth.is_running(self.pod(name)))
+        self.assertEqual(sum(self.held().values()), 0)
+        with self.without_key():
+            self.wait_running("unsigned")
+            self.wait_running("signed")
+
+    def test_who_edits_his_allocation_gets_no_second_pod_onto_his_card(self) -> None:
+        """The controller that was there keeps what it knew; one that was not takes no chances."""
+        owner, = self.running(pods.simple("owner", pods.aliyun(8), node="node-a"))
+        smaller = truth.annotation(owner, truth.ALLOCATION).replace(str(8 * GIB), str(GIB))
+        with self.without_policy("tessera-allocations-stay"):
+            self.annotate("owner", {truth.ALLOCATION: smaller})
+            self.restart_controller()
+            self.create(pods.simple("next", pods.aliyun(1), node="node-a"))
+            self.wait_event("next", "pod default/owner runs with a GPU and nobody knows which",
+                            "does not match the annotation", "delete the pod")
+        self.delete("owner")
+        self.assert_shares(self.wait_running("next"))
+
+    def test_an_agent_speaks_for_its_own_node_alone(self) -> None:
+        token = self.agent_token("node-a")
+        self.assertEqual(self.patch_node(token, "node-a", "/status"), 200)
+        self.assertEqual(self.patch_node(token, "node-a"), 200)
+        self.assertEqual(self.patch_node(token, "node-b"), 403)
+        self.assertEqual(self.patch_node(token, "node-b", "/status"), 403)
+        with self.without_policy("tessera-agents-at-home"):
+            self.cluster.wait_for("the attack works without the policy",
+                                  lambda: self.patch_node(token, "node-b") == 200, SECONDS)
+
+    # ---- steps
+
+    def waiting_pod(self, name: str) -> dict[str, str]:
+        """A pod that asks for a GPU, and that nobody schedules; returns the allocation that the
+        controller could have given it."""
+        made, = self.create(pods.simple(name, pods.aliyun(1), schedulerName="example.com/mine"))
+        return {truth.ALLOCATION: truth.allocation_text(made, self.cards("node-a")[0], GIB)}
+
+    def bind(self, name: str) -> None:
+        """As the tenant's own scheduler does."""
+        self.api.json("POST", f"{PODS}/{name}/binding", {
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": "node-a"}})
+
+    def annotate(self, pod: str, annotations: dict[str, str]) -> None:
+        """As its owner may."""
+        self.api.json("PATCH", f"{PODS}/{pod}", {"metadata": {"annotations": annotations}}, MERGE)
+
+    @contextlib.contextmanager
+    def without_policy(self, name: str) -> Iterator[None]:
+        """The API server takes a moment to notice either way; so do these steps."""
+        binding: Json = self.api.json("GET", f"{POLICIES}/{name}")
+        self.api.json("DELETE", f"{POLICIES}/{name}")
+        probe, = self.create(pods.pod(f"probe-{name}", pods.container("main", script="exit"),
+                                      schedulingGates=[{"name": "example.com/never"}]))
+        changes = iter(range(1_000_000))
+
+        def allowed() -> bool:
+            try:
+                self.annotate(probe["metadata"]["name"], {truth.ALLOCATION: str(next(changes))})
+            except ApiError:
+                return False
+            return True
+        if name == "tessera-allocations-stay":
+            self.cluster.wait_for("the policy is off", allowed, SECONDS)
+        try:
+            yield
+        finally:
+            binding["metadata"] = {"name": name}
+            self.api.json("POST", POLICIES, binding)
+            if name == "tessera-allocations-stay":
+                self.cluster.wait_for("the policy is on", lambda: not allowed(), SECONDS)
+
+    @contextlib.contextmanager
+    def without_key(self) -> Iterator[None]:
+        """Agents that believe any allocation."""
+        self.set_agent_arguments(lambda old: [a for a in old if a != deploy.KEY_FILE])
+        try:
+            yield
+        finally:
+            self.set_agent_arguments(lambda old: [*old, deploy.KEY_FILE])
+
+    def set_agent_arguments(self, change: Callable[[list[str]], list[str]]) -> None:
+        path = f"/apis/apps/v1/namespaces/{deploy.NAMESPACE}/daemonsets/tessera-agent"
+        container = self.api.json("GET", path)["spec"]["template"]["spec"]["containers"][0]
+        self.api.json("PATCH", path, {"spec": {"template": {"spec": {"containers": [
+            {"name": "agent", "args": change(container["args"])}]}}}},
+            "application/strategic-merge-patch+json")
+        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status", "daemonset/tessera-agent",
+                             "--timeout=60s", timeout=70)
+
+    def restart_controller(self) -> None:
+        """Another process, which knows only what the API server says."""
+        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "restart",
+                             "deployment/tessera-controller")
+        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status",
+                             "deployment/tessera-controller", "--timeout=60s", timeout=70)
+
+    def agent_token(self, node: str) -> str:
+        """The token that kubelet gives this node's agent."""
+        items = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
+                              "?labelSelector=component%3Dagent")["items"]
+        agent = next(item for item in items if item["spec"]["nodeName"] == node)["metadata"]
+        made = self.api.json("POST", AGENT, {"spec": {"boundObjectRef": {
+            "apiVersion": "v1", "kind": "Pod", "name": agent["name"], "uid": agent["uid"]}}})
+        return str(made["status"]["token"])
+
+    def patch_node(self, token: str, node: str, part: str = "") -> int:
+        """The status of the answer to who has that token."""
+        connection = http.client.HTTPSConnection(
+            self.api.host, self.api.port, timeout=10,
+            context=ssl.create_default_context(cafile=str(self.cluster.ca)))
+        try:
+            connection.request("PATCH", f"/api/v1/nodes/{node}{part}",
+                               json.dumps({"metadata": {"annotations": {"example.com/x": "y"}}}),
+                               {"Content-Type": MERGE, "Authorization": f"Bearer {token}"})
+            return connection.getresponse().status
+        finally:
+            connection.close()
