@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stop_token>
 
 namespace tessera {
 
@@ -16,6 +17,8 @@ class Clock {
     // Since some moment in the past; never goes back.
     [[nodiscard]] virtual std::chrono::nanoseconds steady() const = 0;
     virtual void sleep_for(std::chrono::milliseconds duration) = 0;
+    // The same, but a stop request ends it.
+    virtual void sleep_for(std::chrono::milliseconds duration, const std::stop_token& stop) = 0;
 };
 
 }  // namespace tessera

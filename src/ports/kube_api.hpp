@@ -2,6 +2,7 @@
 // thread and ends by its own deadline.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -47,7 +48,8 @@ class KubeApi {
 
     // One write: binds the pod and merges the annotations into it. conflict: it is bound already or
     // has another uid; not_found: it is gone; unavailable: the answer is unknown, the write may
-    // have happened.
+    // have happened. It takes effect within kBindTakes of the call, or never.
+    static constexpr std::chrono::milliseconds kBindTakes{5'000};
     virtual Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                           const StringMap& annotations) = 0;
     // Read from the API server itself, no cache. not_found when it is gone.

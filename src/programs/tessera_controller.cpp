@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
+#include "programs/leadership.hpp"
 
 namespace tessera {
 namespace {
@@ -26,6 +27,7 @@ namespace {
 Result<> check(const ConfigValues& values) {
     const Config config = typed(values);
     TRY_VOID(find_policy(config.policy));
+    TRY_VOID(read_lease_name(config.lease));
     return check_seal(config.allocation_key_file);
 }
 
@@ -70,18 +72,25 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     TRY(const Policy* policy, find_policy(config.policy));
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
+    TRY(const LeaseName lease, read_lease_name(config.lease));
     TRY(const auto seal, load_seal(config.allocation_key_file));
     const AllocationSeal* sealed = seal ? &*seal : nullptr;
     KubeClient kube(connection.endpoint, sealed);
     Keeper keeper;
     SystemClock clock;
+    const std::string url = config.advertise.empty()
+                                ? fmt::format("http://{}:{}", config.listen, config.port)
+                                : config.advertise;
+    Leadership leadership(connection.endpoint, clock, lease, config.identity, url);
     Scheduler scheduler(kube, keeper, clock,
                         {.policy = *policy,
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
-                         .seal = sealed});
+                         .seal = sealed,
+                         .may_write = leadership.fence()});
     SchedulerMetrics metrics;
-    const Feed feed(kube, keeper, scheduler, metrics);
-    SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced());
+    Feed feed(kube, keeper, scheduler, metrics, clock);
+    const FeedThreads threads(feed);
+    SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election());
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {
         RouteAnswer out = routes.answer({request.method, request.path, request.body});
         return HttpResponse{out.status, std::move(out.body), std::move(out.content_type),
@@ -98,7 +107,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                                {"address", config.listen},
                                {"port", port},
                                {"policy", config.policy}});
+    leadership.begin(feed);
     server.serve(stop);
+    leadership.end();
     return {};
 }
 

@@ -12,6 +12,8 @@ inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";
 inline constexpr std::string_view kEnforcedBy =
     "tessera.dev/enforced-by";  // Pod: how the share is held
 
+inline constexpr std::string_view kUrl = "tessera.dev/url";  // Lease: where its holder answers
+
 // gpushare's, docs/research/gpushare.md §1.3.
 inline constexpr std::string_view kAliyunIndex = "ALIYUN_COM_GPU_MEM_IDX";
 inline constexpr std::string_view kAliyunDev = "ALIYUN_COM_GPU_MEM_DEV";

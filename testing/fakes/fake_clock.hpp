@@ -1,8 +1,11 @@
-// A clock that stands still until a test moves it. Sleeping moves it too, at once.
+// A clock that stands still until a test moves it. Sleeping moves it too, at once; only a sleep
+// that may be stopped waits until another thread has moved it.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 
 #include "ports/clock.hpp"
 
@@ -10,7 +13,13 @@ namespace tessera {
 
 class FakeClock final : public Clock {
   public:
-    void advance(std::chrono::nanoseconds duration) { now_ = now_.load() + duration; }
+    void advance(std::chrono::nanoseconds duration) {
+        {
+            const std::scoped_lock lock(mutex_);
+            now_ = now_.load() + duration;
+        }
+        moved_.notify_all();
+    }
     // Called in place of every sleep: what happens meanwhile. Set before the first one.
     void on_sleep(std::function<void()> hook) { on_sleep_ = std::move(hook); }
     [[nodiscard]] int sleeps() const { return sleeps_; }
@@ -22,11 +31,18 @@ class FakeClock final : public Clock {
         if (on_sleep_) on_sleep_();
         advance(duration);
     }
+    void sleep_for(std::chrono::milliseconds duration, const std::stop_token& stop) override {
+        std::unique_lock lock(mutex_);
+        const auto until = now_.load() + duration;
+        moved_.wait(lock, stop, [&] { return now_.load() >= until; });
+    }
 
   private:
     std::atomic<std::chrono::nanoseconds> now_{std::chrono::seconds(1'000)};
     std::atomic<int> sleeps_ = 0;
     std::function<void()> on_sleep_;
+    std::mutex mutex_;
+    std::condition_variable_any moved_;
 };
 
 }  // namespace tessera

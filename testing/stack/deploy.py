@@ -15,6 +15,7 @@ BASE = builds.ROOT / "deploy" / "base"
 SCHEDULER_CONFIG = builds.ROOT / "deploy" / "scheduler" / "config.yaml"
 SHIPPED_PORT = "12345"
 NAMESPACE = "tessera-system"
+LEASE = f"--lease={NAMESPACE}/tessera-controller"
 KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
 
 
@@ -60,23 +61,25 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
                     "--timeout=60s", timeout=70)
 
 
-def _api_environment(cluster: ClusterHandle) -> list[dict[str, str]]:
-    return [{"name": "KUBERNETES_SERVICE_HOST", "value": cluster.api_host},
-            {"name": "KUBERNETES_SERVICE_PORT", "value": str(cluster.api_port)}]
+def _with_api(cluster: ClusterHandle) -> list[dict[str, Any]]:
+    variables = {"KUBERNETES_SERVICE_HOST": cluster.api_host,
+                 "KUBERNETES_SERVICE_PORT": str(cluster.api_port)}
+    return [{"op": "add", "path": "/spec/template/spec/containers/0/env/-",
+             "value": {"name": name, "value": value}} for name, value in variables.items()]
 
 
 def _controller(cluster: ClusterHandle, port: int, health_port: int) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
     return [
         {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
-        {"op": "add", "path": f"{container}/env", "value": _api_environment(cluster)},
         {"op": "replace", "path": f"{container}/args",
          "value": ["--listen=127.0.0.1", f"--port={port}", f"--health-port={health_port}",
-                   "--policy=binpack", KEY_FILE]},
+                   "--policy=binpack", KEY_FILE, LEASE]},
         {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port",
          "value": health_port},
         {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port",
          "value": health_port},
+        *_with_api(cluster),
     ]
 
 
@@ -88,9 +91,7 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str) -> list[dict
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
                    f"--identity={identity}", KEY_FILE]},
     ]
-    for variable in _api_environment(cluster):
-        operations.append({"op": "add", "path": f"{container}/env/-", "value": variable})
-    return operations
+    return operations + _with_api(cluster)
 
 
 def _patch(kind: str, name: str, operations: list[dict[str, Any]]) -> dict[str, Any]:

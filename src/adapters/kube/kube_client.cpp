@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "adapters/kube/kube_call.hpp"
 #include "adapters/os/pause.hpp"
 #include "wire/kube_objects.hpp"
 
@@ -23,33 +24,13 @@ constexpr seconds kWatchIdle{90};
 constexpr milliseconds kShortestPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr int kPageSize = 500;
+// The API server gives a Binding up when it has had it for so long (its query parameter "timeout"),
+// and it has it only from a client that still waits.
+constexpr milliseconds kServersBind{2'000};
+constexpr milliseconds kBind = KubeApi::kBindTakes - kServersBind;
+static_assert(kBind <= KubeClient::kOneObject);
 constexpr const char* kNodes = "/api/v1/nodes";
 constexpr const char* kPods = "/api/v1/pods";
-
-Code code_of(int status) {
-    switch (status) {
-        case 400:
-        case 422:
-            return Code::invalid_argument;
-        case 401:
-        case 403:
-            return Code::permission_denied;
-        case 404:
-            return Code::not_found;
-        case 409:
-            return Code::conflict;
-        case 410:
-            return Code::expired;
-        default:
-            return Code::unavailable;
-    }
-}
-
-Error error_of(const HttpResponse& response, std::string_view path) {
-    std::string text = fmt::format("API server answers {} to {}: {}", response.status,
-                                   path.substr(0, path.find('?')), status_message(response.body));
-    return {code_of(response.status), std::move(text)};
-}
 
 // What `follow` needs to know of one kind of object.
 struct NodeKind {
@@ -134,7 +115,7 @@ Result<> watch(const Kind& kind, HttpClient& http, const std::string& path,
         fmt::format("watch=1&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
                     kWatchTimeout.count(), resource_version);
     TRY(const HttpResponse end, http.stream(with_query(path, query), on_data, kWatchIdle, stop));
-    if (end.status != 200 && end.status != 0) return fail(error_of(end, path));
+    if (end.status != 200 && end.status != 0) return fail(kube_error(end, path));
     return outcome;
 }
 
@@ -144,16 +125,9 @@ KubeClient::KubeClient(HttpEndpoint endpoint, const AllocationSeal* seal)
     : http_(std::move(endpoint)), seal_(seal) {}
 KubeClient::~KubeClient() = default;
 
-Result<std::string> KubeClient::call(const HttpRequest& request, milliseconds deadline,
-                                     const std::stop_token& stop) {
-    TRY(HttpResponse response, http_.send(request, deadline, stop));
-    if (response.status >= 200 && response.status < 300) return std::move(response.body);
-    return fail(error_of(response, request.path));
-}
-
 Result<JsonDocument> KubeClient::get(const std::string& path, milliseconds deadline,
                                      const std::stop_token& stop) {
-    TRY(const std::string body, call({.method = "GET", .path = path}, deadline, stop));
+    TRY(const std::string body, kube_call(http_, {.method = "GET", .path = path}, deadline, stop));
     return JsonDocument::parse(body);
 }
 
@@ -249,11 +223,13 @@ void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                           const StringMap& annotations) {
     const auto done =
-        call({.method = "POST",
-              .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding", pod.space, pod.name),
-              .body = write_binding(uid, pod, node, annotations),
-              .content_type = "application/json"},
-             KubeClient::kOneObject);
+        kube_call(http_,
+                  {.method = "POST",
+                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}/binding?timeout={}ms",
+                                       pod.space, pod.name, kServersBind.count()),
+                   .body = write_binding(uid, pod, node, annotations),
+                   .content_type = "application/json"},
+                  kBind);
     if (!done) return fail(done.error());
     return {};
 }
@@ -294,21 +270,23 @@ Result<bool> KubeClient::node_shows(const NodeName& node, const StringMap& annot
 }
 
 Result<> KubeClient::annotate_node(const NodeName& node, const StringMap& annotations) {
-    const auto done = call({.method = "PATCH",
-                            .path = "/api/v1/nodes/" + node.str(),
-                            .body = write_annotations_patch(annotations),
-                            .content_type = "application/merge-patch+json"},
-                           KubeClient::kOneObject);
+    const auto done = kube_call(http_,
+                                {.method = "PATCH",
+                                 .path = "/api/v1/nodes/" + node.str(),
+                                 .body = write_annotations_patch(annotations),
+                                 .content_type = "application/merge-patch+json"},
+                                KubeClient::kOneObject);
     if (!done) return fail(done.error());
     return {};
 }
 
 Result<> KubeClient::set_node_resources(const NodeName& node, const StringMap& amounts) {
-    const auto done = call({.method = "PATCH",
-                            .path = "/api/v1/nodes/" + node.str() + "/status",
-                            .body = write_capacity_patch(amounts),
-                            .content_type = "application/merge-patch+json"},
-                           KubeClient::kOneObject);
+    const auto done = kube_call(http_,
+                                {.method = "PATCH",
+                                 .path = "/api/v1/nodes/" + node.str() + "/status",
+                                 .body = write_capacity_patch(amounts),
+                                 .content_type = "application/merge-patch+json"},
+                                KubeClient::kOneObject);
     if (!done) return fail(done.error());
     return {};
 }

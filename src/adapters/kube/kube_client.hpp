@@ -14,7 +14,8 @@ namespace tessera {
 
 class KubeClient final : public KubeApi {
   public:
-    // For a call about one object. A bind makes up to three, one after another (the pod where it is
+    // For a call about one object; a Binding's is the API server's too, which carries out none that
+    // is later. A bind makes up to three, one after another (the pod where it is
     // unknown, the Binding, the pod again where its answer was lost), and kube-scheduler's patience
     // (deploy/scheduler/config.yaml) is for all of them.
     static constexpr std::chrono::milliseconds kOneObject{4'000};
@@ -38,8 +39,6 @@ class KubeClient final : public KubeApi {
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
   private:
-    Result<std::string> call(const HttpRequest& request, std::chrono::milliseconds deadline,
-                             const std::stop_token& stop = {});
     Result<JsonDocument> get(const std::string& path, std::chrono::milliseconds deadline,
                              const std::stop_token& stop = {});
     template <class Read>

@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "adapters/os/pause.hpp"
+
 namespace tessera {
 
 std::int64_t SystemClock::unix_ns() const {
@@ -15,6 +17,10 @@ std::chrono::nanoseconds SystemClock::steady() const {
 
 void SystemClock::sleep_for(std::chrono::milliseconds duration) {
     std::this_thread::sleep_for(duration);
+}
+
+void SystemClock::sleep_for(std::chrono::milliseconds duration, const std::stop_token& stop) {
+    pause_for(duration, stop);
 }
 
 }  // namespace tessera

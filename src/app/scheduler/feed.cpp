@@ -1,9 +1,7 @@
 #include "app/scheduler/feed.hpp"
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 
 #include "base/log.hpp"
 
@@ -35,13 +33,13 @@ void apply(ClusterState& state, const PodChanges& changes) {
 
 // Counted when the list is in the view, not before: until then a node would be "not found".
 template <class Changes>
-void Feed::take(Changes changes, bool& listed) {
+void Feed::take(Changes changes, bool& listed, std::function<void()> published) {
     const bool first = changes.all.has_value() && !listed;
     listed |= first;
     auto shared = std::make_shared<const Changes>(std::move(changes));
-    std::function<void()> published;
     if (first) {
-        published = [progress = progress_] {
+        published = [progress = progress_, then = std::move(published)] {
+            if (then) then();
             if (--progress->lists_missing > 0) return;
             progress->synced = true;
             log_event(Event::cluster_synced);
@@ -50,31 +48,78 @@ void Feed::take(Changes changes, bool& listed) {
     keeper_.post([shared](ClusterState& state) { apply(state, *shared); }, std::move(published));
 }
 
-Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler, SchedulerMetrics& metrics)
-    : keeper_(keeper) {
-    const auto on_trouble = [&metrics](const Error& error) {
-        metrics.count_api_trouble();
-        log_event(Event::api_trouble, {{"reason", error.text}});
-    };
-    threads_.emplace_back([this, &kube, on_trouble](const std::stop_token& stop) {
-        bool listed = false;
-        kube.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); },
-                          on_trouble, stop);
-    });
-    threads_.emplace_back([this, &kube, on_trouble](const std::stop_token& stop) {
-        bool listed = false;
-        kube.follow_pods([&](PodChanges changes) { take(std::move(changes), listed); }, on_trouble,
-                         stop);
-    });
-    threads_.emplace_back([&scheduler](const std::stop_token& stop) {
-        std::mutex mutex;
-        std::condition_variable_any wake;
-        std::unique_lock lock(mutex);
-        while (!wake.wait_for(lock, stop, kSettlePeriod, [&] { return stop.stop_requested(); })) {
-            if (stop.stop_requested()) return;
-            scheduler.settle_unconfirmed();
-        }
-    });
+Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler, SchedulerMetrics& metrics,
+           Clock& clock)
+    : kube_(kube), keeper_(keeper), scheduler_(scheduler), metrics_(metrics), clock_(clock) {}
+
+void Feed::on_trouble(const Error& error) {
+    metrics_.count_api_trouble();
+    log_event(Event::api_trouble, {{"reason", error.text}});
 }
+
+void Feed::follow_nodes(const std::stop_token& stop) {
+    bool listed = false;
+    kube_.follow_nodes([&](NodeChanges changes) { take(std::move(changes), listed); },
+                       [this](const Error& error) { on_trouble(error); }, stop);
+}
+
+void Feed::follow_pods(const std::stop_token& stop) {
+    bool listed = false;
+    const std::stop_callback forward(stop, [this] {
+        const std::scoped_lock lock(rounds_mutex_);
+        round_ends_.request_stop();
+    });
+    while (!stop.stop_requested()) {
+        int round = 0;
+        std::stop_token ends;
+        {
+            const std::scoped_lock lock(rounds_mutex_);
+            round = ++round_;
+            round_ends_ = std::stop_source();
+            ends = round_ends_.get_token();
+        }
+        if (stop.stop_requested()) return;
+        kube_.follow_pods(
+            [&](PodChanges changes) {
+                auto done = changes.all ? asked_until(round) : nullptr;
+                take(std::move(changes), listed, std::move(done));
+            },
+            [this](const Error& error) { on_trouble(error); }, ends);
+    }
+}
+
+void Feed::relist_pods(std::function<void()> done) {
+    const std::scoped_lock lock(rounds_mutex_);
+    asked_.push_back({round_ + 1, std::move(done)});
+    round_ends_.request_stop();
+}
+
+// What is to be called when the list of this round is in the view.
+std::function<void()> Feed::asked_until(int round) {
+    const std::scoped_lock lock(rounds_mutex_);
+    std::vector<std::function<void()>> due;
+    std::erase_if(asked_, [&](Asked& asked) {
+        if (asked.round > round) return false;
+        due.push_back(std::move(asked.done));
+        return true;
+    });
+    return [due = std::move(due)] {
+        for (const auto& done : due)
+            done();
+    };
+}
+
+void Feed::settle(const std::stop_token& stop) {
+    while (true) {
+        clock_.sleep_for(kSettlePeriod, stop);
+        if (stop.stop_requested()) return;
+        scheduler_.settle_unconfirmed();
+    }
+}
+
+FeedThreads::FeedThreads(Feed& feed)
+    : threads_{std::jthread([&feed](const std::stop_token& stop) { feed.follow_nodes(stop); }),
+               std::jthread([&feed](const std::stop_token& stop) { feed.follow_pods(stop); }),
+               std::jthread([&feed](const std::stop_token& stop) { feed.settle(stop); })} {}
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <future>
 #include <thread>
@@ -56,15 +57,37 @@ TEST_F(FeedTest, RebuildsFromTheApi) {
     kube_.put_node(build::node("n1", 2, gibibytes(16)));
     kube_.put_pod(bound_pod("running", "n1", 5));
     kube_.put_pod(build::pod("waiting", build::aliyun(3)));
-    const Feed feed(kube_, keeper_, scheduler_, metrics_);
+    Feed feed(kube_, keeper_, scheduler_, metrics_, clock_);
+    const FeedThreads threads(feed);
     EXPECT_TRUE(until_held("n1", {gibibytes(5), {}}));
     EXPECT_TRUE(until([](ClusterState& state) { return state.pending_count() == 1; }));
     EXPECT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
 }
 
+// Goal: a list that was asked for is a new one, and is in the view before it is said to be there.
+TEST_F(FeedTest, ListsAnew) {
+    kube_.put_node(build::node("n1", 1, gibibytes(16)));
+    Feed feed(kube_, keeper_, scheduler_, metrics_, clock_);
+    std::atomic<int> done = 0;
+    feed.relist_pods([&] { ++done; });
+    const FeedThreads threads(feed);
+    EXPECT_TRUE(until([&](ClusterState&) { return done == 1; }));
+    ASSERT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
+    kube_.pause_watches(true);
+    kube_.put_pod(bound_pod("unseen", "n1", 5));
+    for (int i = 2; i < 5; ++i) {
+        feed.relist_pods([&] {
+            const Bytes held = keeper_.view()->find("n1")->cards[0].held;
+            if (held == gibibytes(5)) ++done;
+        });
+        EXPECT_TRUE(until([&](ClusterState&) { return done == i; }));
+    }
+}
+
 // Goal: what happens afterwards reaches the view: pods and nodes that come, change and go.
 TEST_F(FeedTest, FollowsChanges) {
-    const Feed feed(kube_, keeper_, scheduler_, metrics_);
+    Feed feed(kube_, keeper_, scheduler_, metrics_, clock_);
+    const FeedThreads threads(feed);
     kube_.put_node(build::node("n1", 1, gibibytes(16)));
     kube_.put_pod(bound_pod("p", "n1", 5));
     EXPECT_TRUE(until_held("n1", {gibibytes(5)}));
@@ -85,7 +108,8 @@ TEST_F(FeedTest, WatchConfirmsOurBinding) {
     kube_.put_node(build::node("n1", 1, gibibytes(16)));
     const PodFacts pod = build::pod("p", build::aliyun(4));
     kube_.put_pod(pod);
-    const Feed feed(kube_, keeper_, scheduler_, metrics_);
+    Feed feed(kube_, keeper_, scheduler_, metrics_, clock_);
+    const FeedThreads threads(feed);
     ASSERT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
     ASSERT_TRUE(scheduler_.bind({pod.name, pod.uid, NodeName("n1")}));
     EXPECT_TRUE(until([&](ClusterState& state) {
@@ -109,9 +133,12 @@ class ScriptedApi final : public KubeApi {
         sink(batch_);
     }
     void follow_pods(const std::function<void(PodChanges)>& sink, const Trouble&,
-                     std::stop_token) override {
+                     std::stop_token stop) override {
         pods_.get_future().wait();
         sink({.present = {}, .removed = {}, .all = std::set<PodUid>{}});
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any().wait(lock, stop, [] { return false; });
     }
     Result<> bind(const PodUid&, const PodName&, const NodeName&, const StringMap&) override {
         return {};
@@ -139,7 +166,8 @@ class ScriptedApi final : public KubeApi {
 TEST_F(FeedTest, NodeMadeAgainAndListsMissing) {
     ScriptedApi api(
         {.present = {build::node("n1", 1, gibibytes(16))}, .removed = {NodeName("n1")}, .all = {}});
-    const Feed feed(api, keeper_, scheduler_, metrics_);
+    Feed feed(api, keeper_, scheduler_, metrics_, clock_);
+    const FeedThreads threads(feed);
     EXPECT_TRUE(until([](ClusterState& state) { return state.view()->find("n1") != nullptr; }));
     EXPECT_FALSE(feed.synced());
     api.let_pods();

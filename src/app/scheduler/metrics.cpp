@@ -40,7 +40,7 @@ class SchedulerMetrics::Impl {
 
     void count_api_trouble() { api_trouble_.Add({}).Increment(); }
 
-    std::string expose(const ClusterView& view, std::size_t pending, bool is_synced) {
+    std::string expose(const ClusterView& view, std::size_t pending, bool is_synced, bool leads) {
         // Gauges of the view live for one exposition: a card that is gone must not be shown for
         // ever.
         prom::Registry now;
@@ -69,6 +69,7 @@ class SchedulerMetrics::Impl {
         unseen.Add({}).Set(static_cast<double>(view.unseen_count()));
         pending_pods.Add({}).Set(static_cast<double>(pending));
         synced.Add({}).Set(is_synced ? 1 : 0);
+        leading.Add({}).Set(leads ? 1 : 0);
         auto families = registry_.Collect();
         auto gauges = now.Collect();
         families.insert(families.end(), gauges.begin(), gauges.end());
@@ -100,9 +101,9 @@ void SchedulerMetrics::count_api_trouble() {
     impl_->count_api_trouble();
 }
 
-std::string SchedulerMetrics::expose(const ClusterView& view, std::size_t pending_pods,
-                                     bool synced) {
-    return impl_->expose(view, pending_pods, synced);
+std::string SchedulerMetrics::expose(const ClusterView& view, std::size_t pending_pods, bool synced,
+                                     bool leads) {
+    return impl_->expose(view, pending_pods, synced, leads);
 }
 
 }  // namespace tessera

@@ -18,8 +18,8 @@ class SchedulerMetrics {
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed);
     void count_api_trouble();
     // The exposition: counters as they are, gauges from `view`.
-    [[nodiscard]] std::string expose(const ClusterView& view, std::size_t pending_pods,
-                                     bool synced);
+    [[nodiscard]] std::string expose(const ClusterView& view, std::size_t pending_pods, bool synced,
+                                     bool leads);
 
   private:
     class Impl;

@@ -26,7 +26,7 @@ TEST(Metrics, Exposition) {
     SchedulerMetrics metrics;
     metrics.observe("filter", std::chrono::microseconds(300), false);
     metrics.observe("filter", std::chrono::milliseconds(2), true);
-    const std::string text = metrics.expose(*state.view(), 3, true);
+    const std::string text = metrics.expose(*state.view(), 3, true, true);
     const std::string card0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string card1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
     EXPECT_TRUE(has_line(text, "tessera_gpu_capacity_bytes" + card0 + " 17179869184")) << text;
@@ -61,7 +61,7 @@ TEST(Metrics, Faults) {
                               binpack_policy()));
     SchedulerMetrics metrics;
     metrics.count_api_trouble();
-    const std::string text = metrics.expose(*state.view(), 0, true);
+    const std::string text = metrics.expose(*state.view(), 0, true, true);
     EXPECT_TRUE(has_line(text, "tessera_gpu_overcommitted 1")) << text;
     EXPECT_TRUE(has_line(text, "tessera_bindings_unseen 1"));
     EXPECT_TRUE(has_line(text, "tessera_api_trouble_total 1"));
@@ -73,9 +73,9 @@ TEST(Metrics, GoneCardsAreGone) {
     SchedulerMetrics metrics;
     metrics.observe("bind", std::chrono::milliseconds(1), true);
     state.set_node(build::node("n1", 1, gibibytes(16)));
-    EXPECT_NE(metrics.expose(*state.view(), 0, false).find("GPU-n1-0"), std::string::npos);
+    EXPECT_NE(metrics.expose(*state.view(), 0, false, false).find("GPU-n1-0"), std::string::npos);
     state.remove_node(NodeName("n1"));
-    const std::string text = metrics.expose(*state.view(), 0, false);
+    const std::string text = metrics.expose(*state.view(), 0, false, false);
     EXPECT_EQ(text.find("GPU-n1-0"), std::string::npos);
     EXPECT_TRUE(has_line(text, R"(tessera_extender_errors_total{verb="bind"} 1)"));
     EXPECT_TRUE(has_line(text, "tessera_view_synced 0"));

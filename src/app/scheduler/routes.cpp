@@ -28,9 +28,11 @@ RouteAnswer refusal(std::string body) {
     return {.body = std::move(body), .failed = true};
 }
 
+constexpr std::string_view kBind = "/gpushare-scheduler/bind";
+
 bool is_post_verb(std::string_view path) {
     return path == "/gpushare-scheduler/filter" || path == "/gpushare-scheduler/prioritize" ||
-           path == "/gpushare-scheduler/bind";
+           path == kBind;
 }
 
 constexpr std::string_view kInspect = "/gpushare-scheduler/inspect";
@@ -47,8 +49,16 @@ bool is_route(std::string_view path) {
 }  // namespace
 
 SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
-                                 const std::atomic<bool>& synced)
-    : scheduler_(scheduler), keeper_(keeper), metrics_(metrics), synced_(synced) {}
+                                 const std::atomic<bool>& synced, const Election* election)
+    : scheduler_(scheduler),
+      keeper_(keeper),
+      metrics_(metrics),
+      synced_(synced),
+      election_(election) {}
+
+bool SchedulerRoutes::leads() const {
+    return election_ == nullptr || election_->may_write(KubeApi::kBindTakes);
+}
 
 RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
     std::string_view path = request.path;
@@ -83,7 +93,7 @@ RouteAnswer SchedulerRoutes::get(std::string_view path) {
     }
     if (path == "/metrics") {
         const auto pending = keeper_.ask([](ClusterState& state) { return state.pending_count(); });
-        return {.body = metrics_.expose(*keeper_.view(), pending, synced_),
+        return {.body = metrics_.expose(*keeper_.view(), pending, synced_, leads()),
                 .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     }
     if (path == kInspect) return inspect("");
@@ -115,6 +125,11 @@ RouteAnswer SchedulerRoutes::prioritize(std::string& body) {
 // kube-scheduler shows the text of a 200 answer to the user and throws that of any other away.
 RouteAnswer SchedulerRoutes::bind(const std::string& body) {
     if (!synced_) return refusal(write_bind_result(kStarting));
+    if (!leads()) {
+        // kube-scheduler's client repeats the request there (Go's net/http, for 307).
+        const std::string url = election_->leader_url();
+        if (!url.empty()) return {.status = 307, .location = url + std::string(kBind)};
+    }
     const auto args = read_bind_args(body);
     if (!args) {
         log_event(Event::request_refused, {{"verb", "bind"}, {"reason", args.error().text}});

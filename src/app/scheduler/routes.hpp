@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/scheduler/election.hpp"
 #include "app/scheduler/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
 
@@ -28,10 +29,11 @@ struct RouteAnswer {
 
 class SchedulerRoutes {
   public:
-    // All references outlive the routes. `synced` turns true once the view is complete: until then
-    // filter and bind answer that the controller is starting.
+    // All that is referred to outlives the routes. `synced` turns true once the view is complete:
+    // until then filter and bind answer that the controller is starting. With an election, a bind
+    // is sent on to the leader (307); null: this controller is alone.
     SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
-                    const std::atomic<bool>& synced);
+                    const std::atomic<bool>& synced, const Election* election = nullptr);
 
     RouteAnswer answer(const RouteRequest& request);
 
@@ -39,6 +41,7 @@ class SchedulerRoutes {
     RouteAnswer filter(std::string& body);
     RouteAnswer prioritize(std::string& body);
     RouteAnswer bind(const std::string& body);
+    [[nodiscard]] bool leads() const;
     RouteAnswer inspect(std::string_view node) const;
     RouteAnswer get(std::string_view path);
 
@@ -46,6 +49,7 @@ class SchedulerRoutes {
     Keeper& keeper_;
     SchedulerMetrics& metrics_;
     const std::atomic<bool>& synced_;
+    const Election* election_;
 };
 
 }  // namespace tessera

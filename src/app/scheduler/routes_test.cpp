@@ -9,6 +9,7 @@
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
+#include "testing/fakes/fake_lease_store.hpp"
 #include "wire/json.hpp"
 #include "wire/kube_objects.hpp"
 
@@ -315,6 +316,36 @@ TEST_F(Routes, WhileStarting) {
     synced_ = true;
     EXPECT_EQ(ask("GET", "/readyz").status, 200);
     EXPECT_EQ(ask("GET", "/readyz").body, "ok\n");
+}
+
+// Goal: a controller that does not lead answers filter and inspect, sends a bind on to the leader,
+// and says so where there is none; it shows on /metrics who leads.
+TEST_F(Routes, SendsBindsToTheLeader) {
+    add_recorded_nodes();
+    FakeLeaseStore store;
+    Election leader(store, clock_, {.identity = "a", .url = "https://192.0.2.1:12345"},
+                    [&](int term) { leader.begin_term(term); });
+    Election other(store, clock_, {.identity = "b", .url = "https://192.0.2.2:12345"}, [](int) {});
+    SchedulerRoutes routes(scheduler_, keeper_, metrics_, synced_, &other);
+    const auto ask_other = [&](std::string path, std::string body) {
+        return routes.answer({body.empty() ? "GET" : "POST", path, body});
+    };
+    const std::string bind = R"({"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n1"})";
+    leader.step();
+    other.step();
+    const RouteAnswer sent_on = ask_other("/gpushare-scheduler/bind", bind);
+    EXPECT_EQ(sent_on.status, 307);
+    EXPECT_EQ(sent_on.location, "https://192.0.2.1:12345/gpushare-scheduler/bind");
+    EXPECT_EQ(ask_other("/gpushare-scheduler/inspect", "").status, 200);
+    EXPECT_NE(ask_other("/gpushare-scheduler/filter", filter_body("4", R"("n1")"))
+                  .body.find(R"("NodeNames":["n1"])"),
+              std::string::npos);
+    EXPECT_NE(ask_other("/metrics", "").body.find("tessera_leading 0"), std::string::npos);
+    EXPECT_NE(ask("GET", "/metrics").body.find("tessera_leading 1"), std::string::npos);
+    leader.give_back();
+    other.step();  // elected; its term has not begun
+    EXPECT_EQ(ask_other("/gpushare-scheduler/bind", bind).status, 200);
+    EXPECT_TRUE(kube_.bindings().empty());
 }
 
 // Goal: errors of prioritize are statuses: kube-scheduler ignores its failures, the log does not.

@@ -74,7 +74,15 @@ Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
     return parse_pod_request(pod.containers);
 }
 
+Result<> Scheduler::check_fence() const {
+    if (!options_.may_write || options_.may_write(KubeApi::kBindTakes)) return {};
+    return fail(Code::unavailable,
+                "this tessera-controller is not the leader, or about to lose its Lease; the pod is "
+                "tried again");
+}
+
 Result<> Scheduler::bind(const BindArgs& args) {
+    TRY_VOID(check_fence());
     TRY(const PodRequest request, request_of(args));
     if (request.empty()) return kube_.bind(args.uid, args.pod, args.node, {});
     const auto reservation = keeper_.ask([&](ClusterState& state) {
@@ -92,6 +100,13 @@ Result<> Scheduler::bind(const BindArgs& args) {
 Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reservation) {
     const auto annotations = binding_annotations(reservation.allocation, reservation.node,
                                                  clock_.unix_ns(), options_.seal);
+    // Nothing that may take long lies between this and the write.
+    const auto allowed = check_fence();
+    if (!allowed) {
+        keeper_.post(
+            [attempt = reservation.attempt](ClusterState& state) { state.refuse(attempt); });
+        return allowed;
+    }
     const auto written = kube_.bind(args.uid, args.pod, args.node, annotations);
     if (!written) return settle(args, reservation, written.error());
     keeper_.post([attempt = reservation.attempt](ClusterState& state) { state.confirm(attempt); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct SchedulerOptions {
     const Policy& policy;
     std::size_t best_nodes = 0;            // node_choice.hpp
     const AllocationSeal* seal = nullptr;  // null: allocations are not signed
+    // Whether a write that is over within that time may begin now (election.hpp); null: always.
+    std::function<bool(std::chrono::nanoseconds)> may_write = {};
 };
 
 class Scheduler {
@@ -30,13 +33,15 @@ class Scheduler {
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
     // Parallel to args.names (node_choice.hpp).
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
-    // Reserves, writes the one Binding, settles a lost answer. Safe to repeat.
+    // Reserves, writes the one Binding, settles a lost answer. Safe to repeat. unavailable when
+    // this controller may not write now.
     Result<> bind(const BindArgs& args);
     // Reads the pods whose Binding no watch event has shown for a while; frees what was never
     // bound. Called every few seconds by one thread.
     void settle_unconfirmed();
 
   private:
+    [[nodiscard]] Result<> check_fence() const;
     Result<PodRequest> request_of(const BindArgs& args);
     Result<> write_binding(const BindArgs& args, const Reservation& reservation);
     Result<> settle(const BindArgs& args, const Reservation& reservation, const Error& cause);

@@ -121,6 +121,30 @@ TEST_F(Bind, RefusedBeforeAnyWrite) {
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
+// Goal: who may not write does not, and holds nothing for it, whether the Lease was lost before the
+// bind or in its midst; the time that is asked for is what a Binding takes.
+TEST_F(Bind, FencedOff) {
+    int allowed = 0;
+    Scheduler fenced(
+        kube_, keeper_, clock_,
+        {.policy = binpack_policy(), .may_write = [&](std::chrono::nanoseconds within) {
+             EXPECT_EQ(within, KubeApi::kBindTakes);
+             return allowed-- > 0;
+         }});
+    const PodFacts pod = add_pod("p", build::aliyun(8));
+    for (const int times : {0, 1}) {
+        allowed = times;
+        const auto refused = fenced.bind({pod.name, pod.uid, NodeName("n1")});
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, Code::unavailable);
+        EXPECT_TRUE(kube_.bindings().empty());
+        EXPECT_EQ(held(), (Held{0, 0}));
+    }
+    allowed = 2;
+    EXPECT_TRUE(fenced.bind({pod.name, pod.uid, NodeName("n1")}));
+    EXPECT_EQ(held(), (Held{8, 0}));
+}
+
 // Goal: kube-scheduler may ask again after a success: it is told so, and nothing is written or
 // counted twice (D-14).
 TEST_F(Bind, RetryIsIdempotent) {

@@ -1,0 +1,44 @@
+#include "adapters/kube/kube_call.hpp"
+
+#include <fmt/format.h>
+
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+Code code_of(int status) {
+    switch (status) {
+        case 400:
+        case 422:
+            return Code::invalid_argument;
+        case 401:
+        case 403:
+            return Code::permission_denied;
+        case 404:
+            return Code::not_found;
+        case 409:
+            return Code::conflict;
+        case 410:
+            return Code::expired;
+        default:
+            return Code::unavailable;
+    }
+}
+
+}  // namespace
+
+Error kube_error(const HttpResponse& response, std::string_view path) {
+    std::string text = fmt::format("API server answers {} to {}: {}", response.status,
+                                   path.substr(0, path.find('?')), status_message(response.body));
+    return {code_of(response.status), std::move(text)};
+}
+
+Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
+                              std::chrono::milliseconds deadline, const std::stop_token& stop) {
+    TRY(HttpResponse response, http.send(request, deadline, stop));
+    if (response.status >= 200 && response.status < 300) return std::move(response.body);
+    return fail(kube_error(response, request.path));
+}
+
+}  // namespace tessera

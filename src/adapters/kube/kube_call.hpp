@@ -1,0 +1,19 @@
+// One request to the API server.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+
+#include "adapters/http/http.hpp"
+
+namespace tessera {
+
+// The body of a 2xx answer. Any other is an error with the server's own message: conflict,
+// not_found, permission_denied, expired or unavailable by its status.
+Result<std::string> kube_call(HttpClient& http, const HttpRequest& request,
+                              std::chrono::milliseconds deadline, const std::stop_token& stop = {});
+// The error of such an answer to a request for `path`.
+Error kube_error(const HttpResponse& response, std::string_view path);
+
+}  // namespace tessera

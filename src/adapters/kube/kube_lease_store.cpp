@@ -1,0 +1,42 @@
+#include "adapters/kube/kube_lease_store.hpp"
+
+#include <utility>
+
+#include "adapters/kube/kube_call.hpp"
+#include "wire/lease_json.hpp"
+
+namespace tessera {
+namespace {
+
+// Less than the pause between a leader's renewals.
+constexpr std::chrono::milliseconds kDeadline{1'500};
+
+}  // namespace
+
+KubeLeaseStore::KubeLeaseStore(HttpEndpoint endpoint, std::string space, std::string name)
+    : http_(std::move(endpoint)),
+      space_(std::move(space)),
+      name_(std::move(name)),
+      folder_("/apis/coordination.k8s.io/v1/namespaces/" + space_ + "/leases") {}
+
+Result<std::optional<Lease>> KubeLeaseStore::read() {
+    const auto body = kube_call(http_, {.method = "GET", .path = folder_ + "/" + name_}, kDeadline);
+    if (!body && body.error().code == Code::not_found) return std::optional<Lease>();
+    if (!body) return fail(body.error());
+    TRY(const auto document, JsonDocument::parse(*body));
+    return read_lease(document.root());
+}
+
+Result<Lease> KubeLeaseStore::write(const Lease& lease) {
+    const bool is_new = lease.version.empty();
+    TRY(const auto body, kube_call(http_,
+                                   {.method = is_new ? "POST" : "PUT",
+                                    .path = is_new ? folder_ : folder_ + "/" + name_,
+                                    .body = write_lease(name_, space_, lease),
+                                    .content_type = "application/json"},
+                                   kDeadline));
+    TRY(const auto document, JsonDocument::parse(body));
+    return read_lease(document.root());
+}
+
+}  // namespace tessera

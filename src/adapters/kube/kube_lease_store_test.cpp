@@ -1,0 +1,47 @@
+#include "adapters/kube/kube_lease_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "adapters/kube/scripted_server_test.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/s/leases";
+
+// Goal: no Lease is made by POST, one that is there is replaced by PUT with its version, and what
+// the server stores is what counts.
+TEST(KubeLeaseStore, MakesAndReplaces) {
+    ScriptedServer server;
+    const std::string path = std::string(kLeases) + "/n";
+    server.answer("GET " + path, 404, R"({"message":"not found"})");
+    server.answer(std::string("POST ") + kLeases, 201,
+                  R"({"metadata":{"resourceVersion":"5"},"spec":{"holderIdentity":"a"}})");
+    server.answer("PUT " + path, 200,
+                  R"({"metadata":{"resourceVersion":"6"},"spec":{"holderIdentity":"a"}})");
+    KubeLeaseStore store(server.endpoint(), "s", "n");
+    const auto none = store.read();
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
+    const auto made = store.write({.holder = "a", .version = ""});
+    ASSERT_TRUE(made) << made.error().text;
+    EXPECT_EQ(made->version, "5");
+    const auto renewed = store.write(*made);
+    ASSERT_TRUE(renewed);
+    EXPECT_EQ(renewed->version, "6");
+    EXPECT_NE(server.requests().back().body.find(R"("resourceVersion":"5")"), std::string::npos);
+}
+
+// Goal: who was slower is told so; a server that has no say in it is no reason to take over.
+TEST(KubeLeaseStore, Refusals) {
+    ScriptedServer server;
+    const std::string path = std::string(kLeases) + "/n";
+    server.answer("PUT " + path, 409, R"({"message":"changed"})");
+    server.answer("GET " + path, 503, R"({"message":"away"})");
+    KubeLeaseStore store(server.endpoint(), "s", "n");
+    EXPECT_EQ(store.write({.version = "4"}).error().code, Code::conflict);
+    EXPECT_EQ(store.read().error().code, Code::unavailable);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,148 @@
+#include "app/scheduler/election.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// Whatever the stored object says: somebody may have edited it.
+constexpr std::chrono::seconds kLongestDuration{60};
+
+}  // namespace
+
+Election::Election(LeaseStore& store, Clock& clock, ElectionOptions options,
+                   std::function<void(int term)> elected)
+    : store_(store), clock_(clock), options_(std::move(options)), elected_(std::move(elected)) {}
+
+void Election::run(const std::stop_token& stop) {
+    while (!stop.stop_requested())
+        clock_.sleep_for(step(), stop);
+    give_back();
+}
+
+std::chrono::milliseconds Election::step() {
+    return mine_ ? renew() : look();
+}
+
+// The Lease is good from before the renewal was sent: who saw it arrive counts from later on.
+std::chrono::milliseconds Election::renew() {
+    Lease next = *mine_;
+    next.renewed_ns = clock_.unix_ns();
+    const auto begin = clock_.steady();
+    auto written = store_.write(next);
+    if (written) {
+        mine_ = *std::move(written);
+        const std::scoped_lock lock(mutex_);
+        good_until_ = begin + options_.duration;
+        return options_.renew;
+    }
+    log_event(Event::lease_trouble, {{"reason", written.error().text}});
+    if (!is_good()) lose();
+    if (written.error().code != Code::conflict) return options_.retry;
+    // Another's, or our own whose answer was lost: looking tells.
+    mine_.reset();
+    return std::chrono::milliseconds(0);
+}
+
+std::chrono::milliseconds Election::look() {
+    const auto found = store_.read();
+    if (!found) {
+        log_event(Event::lease_trouble, {{"reason", found.error().text}});
+        return options_.retry;
+    }
+    const Lease lease = found->value_or(Lease{});
+    const bool ours = lease.holder == options_.identity;
+    if (ours && is_good()) {
+        mine_ = lease;
+        return options_.retry;
+    }
+    lose();
+    const auto now = clock_.steady();
+    if (lease.version != seen_version_ || seen_since_ == std::chrono::nanoseconds{}) {
+        seen_version_ = lease.version;
+        seen_since_ = now;
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        leader_url_ = lease.holder.empty() || ours ? "" : lease.url;
+    }
+    const auto lasts =
+        std::clamp(std::chrono::seconds(lease.duration_s), options_.duration, kLongestDuration);
+    const bool is_free = lease.holder.empty() || ours || now - seen_since_ > lasts;
+    if (!is_free) return options_.retry;
+    const auto taken = take(lease);
+    if (!taken && taken.error().code != Code::conflict) {
+        log_event(Event::lease_trouble, {{"reason", taken.error().text}});
+    }
+    return taken ? options_.renew : options_.retry;
+}
+
+Result<> Election::take(const Lease& from) {
+    Lease next = from;
+    next.holder = options_.identity;
+    next.url = options_.url;
+    next.duration_s = options_.duration.count();
+    next.acquired_ns = next.renewed_ns = clock_.unix_ns();
+    next.transitions = from.transitions + (from.holder == options_.identity ? 0 : 1);
+    const auto begin = clock_.steady();
+    TRY(mine_, store_.write(next));
+    int term = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        good_until_ = begin + options_.duration;
+        const bool was_another = from.holder == options_.identity && term_ == 0;
+        writes_from_ = was_another ? begin + options_.write : begin;
+        term = ++term_;
+        term_begun_ = false;
+        leader_url_.clear();
+    }
+    log_event(Event::leading, {{"identity", options_.identity}});
+    elected_(term);
+    return {};
+}
+
+void Election::lose() {
+    mine_.reset();
+    const std::scoped_lock lock(mutex_);
+    if (good_until_ == std::chrono::nanoseconds{}) return;
+    good_until_ = {};
+    term_begun_ = false;
+    log_event(Event::leading_no_more, {{"identity", options_.identity}});
+}
+
+void Election::give_back() {
+    if (!mine_) return;
+    Lease free = *std::move(mine_);
+    lose();
+    free.holder.clear();
+    free.url.clear();
+    const auto written = store_.write(free);
+    if (!written) log_event(Event::lease_trouble, {{"reason", written.error().text}});
+}
+
+bool Election::is_good() const {
+    const auto now = clock_.steady();
+    const std::scoped_lock lock(mutex_);
+    return now < good_until_;
+}
+
+void Election::begin_term(int term) {
+    const std::scoped_lock lock(mutex_);
+    if (term == term_ && good_until_ != std::chrono::nanoseconds{}) term_begun_ = true;
+}
+
+bool Election::may_write(std::chrono::nanoseconds within) const {
+    const auto now = clock_.steady();
+    const std::scoped_lock lock(mutex_);
+    return term_begun_ && now >= writes_from_ && now + within < good_until_;
+}
+
+std::string Election::leader_url() const {
+    const std::scoped_lock lock(mutex_);
+    return leader_url_;
+}
+
+}  // namespace tessera
