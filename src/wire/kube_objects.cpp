@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
@@ -131,6 +132,8 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.uid = PodUid(metadata["uid"].text_or(""));
     facts.name = {metadata["namespace"].text_or("default"), metadata["name"].text_or("")};
     facts.node = NodeName(spec["nodeName"].text_or(""));
+    const auto priority = spec["priority"].integer().value_or(0);
+    facts.priority = static_cast<int>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
     facts.finished = phase == "Succeeded" || phase == "Failed";
     facts.terminating = metadata["deletionTimestamp"].present();
     read_containers(spec["initContainers"], true, facts.containers);

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from e2e import front, gate, health, lifecycle, nri, sharing
+from e2e import front, gate, health, lifecycle, nri, preemption, sharing
 
 
 class NriTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health, front.Front,
-              nri.OnlyNri):
+              nri.OnlyNri, preemption.Preemption):
     """All that holds for both ways to recognise a container, and what only NRI can do."""
 
     identity = "nri"

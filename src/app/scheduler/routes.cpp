@@ -32,7 +32,7 @@ constexpr std::string_view kBind = "/gpushare-scheduler/bind";
 
 bool is_post_verb(std::string_view path) {
     return path == "/gpushare-scheduler/filter" || path == "/gpushare-scheduler/prioritize" ||
-           path == kBind;
+           path == "/gpushare-scheduler/preempt" || path == kBind;
 }
 
 constexpr std::string_view kInspect = "/gpushare-scheduler/inspect";
@@ -77,6 +77,7 @@ RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
         const std::string_view verb = path.substr(kPrefix.size());
         RouteAnswer out = verb == "filter"       ? filter(request.body)
                           : verb == "prioritize" ? prioritize(request.body)
+                          : verb == "preempt"    ? preempt(request.body)
                                                  : bind(request.body);
         metrics_.observe(verb, std::chrono::steady_clock::now() - begin, out.failed);
         return out;
@@ -120,6 +121,18 @@ RouteAnswer SchedulerRoutes::prioritize(std::string& body) {
                 .failed = true};
     }
     return json(write_priorities(*args, scheduler_.prioritize(*args)));
+}
+
+RouteAnswer SchedulerRoutes::preempt(const std::string& body) {
+    const auto args = read_preemption_args(body);
+    if (!synced_ || !args) {
+        const std::string reason = args ? std::string(kStarting) : args.error().text;
+        log_event(Event::request_refused, {{"verb", "preempt"}, {"reason", reason}});
+        return {.status = args ? 503 : 400,
+                .body = R"({"error":)" + json_string(reason) + "}",
+                .failed = true};
+    }
+    return json(write_preemption_result(scheduler_.preempt(*args)));
 }
 
 // kube-scheduler shows the text of a 200 answer to the user and throws that of any other away.

@@ -40,6 +40,7 @@ class SchedulerRoutes {
   private:
     RouteAnswer filter(std::string& body);
     RouteAnswer prioritize(std::string& body);
+    RouteAnswer preempt(const std::string& body);
     RouteAnswer bind(const std::string& body);
     [[nodiscard]] bool leads() const;
     RouteAnswer inspect(std::string_view node) const;

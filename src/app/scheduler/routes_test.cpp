@@ -372,7 +372,6 @@ TEST_F(Routes, PathsAndMethods) {
     EXPECT_EQ(ask("OPTIONS", "/version").status, 404);
     EXPECT_EQ(ask("HEAD", "/version").status, 404);
     EXPECT_EQ(ask("GET", "/version/").body, "") << "gpushare's redirects had HTML";
-    EXPECT_EQ(ask("POST", "/gpushare-scheduler/preempt").status, 404);
     EXPECT_EQ(ask("POST", "/metrics").status, 404);
     EXPECT_EQ(ask("DELETE", "/version").status, 404);
 }

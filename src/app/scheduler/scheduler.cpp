@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "app/scheduler/node_choice.hpp"
+#include "app/scheduler/preemption.hpp"
 #include "base/log.hpp"
 #include "wire/binding_annotations.hpp"
 
@@ -57,6 +58,14 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
     const auto request = parse_pod_request(args.pod.containers);
     if (!request || request->empty()) return std::vector<int>(args.names.size(), 0);
     return score_nodes(*keeper_.view(), args, *request, options_.policy);
+}
+
+std::vector<NodeVictims> Scheduler::preempt(const PreemptionArgs& args) const {
+    const auto request = parse_pod_request(args.pod.containers);
+    // Whoever asks for no GPU is not ours to judge; what makes no sense fits nowhere.
+    if (!request) return {};
+    if (request->empty()) return args.nodes;
+    return choose_victims(*keeper_.view(), args, *request, options_.policy);
 }
 
 Result<PodRequest> Scheduler::request_of(const BindArgs& args) {

@@ -13,6 +13,7 @@
 #include "ports/kube_api.hpp"
 #include "wire/allocation_seal.hpp"
 #include "wire/extender_json.hpp"
+#include "wire/preemption_json.hpp"
 
 namespace tessera {
 
@@ -33,6 +34,8 @@ class Scheduler {
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
     // Parallel to args.names (node_choice.hpp).
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
+    // The pods that must end, by node (preemption.hpp).
+    [[nodiscard]] std::vector<NodeVictims> preempt(const PreemptionArgs& args) const;
     // Reserves, writes the one Binding, settles a lost answer. Safe to repeat. unavailable when
     // this controller may not write now.
     Result<> bind(const BindArgs& args);

@@ -28,7 +28,8 @@ struct LegacyAllocation {
 struct PodFacts {
     PodUid uid;
     PodName name;
-    NodeName node;                          // empty until bound
+    NodeName node;  // empty until bound
+    int priority = 0;
     bool finished = false;                  // Succeeded or Failed: its containers are gone for good
     bool started = false;                   // a GPU container of it has been made: it had its cards
     bool terminating = false;               // has a deletionTimestamp; holds its cards all the same

@@ -58,6 +58,12 @@ bool ClusterState::set_pod(const PodFacts& pod) {
     }
     const auto held = tenants_.find(pod.uid);
     if (held != tenants_.end() && held->second->stage == Stage::seen) {
+        if (held->second->terminating != pod.terminating) {
+            Tenant tenant = *held->second;
+            tenant.terminating = pod.terminating;
+            held->second = std::make_shared<const Tenant>(std::move(tenant));
+            refresh(held->second->allocation.node);
+        }
         if (legacy_pods_.contains(pod.uid)) return legacy_pods_.at(pod.uid).legacy == pod.legacy;
         return pod.allocation && *pod.allocation == held->second->allocation;
     }
@@ -80,6 +86,8 @@ void ClusterState::take_bound(const PodFacts& pod) {
         hold({.uid = pod.uid,
               .name = pod.name,
               .stage = Stage::seen,
+              .priority = pod.priority,
+              .terminating = pod.terminating,
               .allocation = std::move(allocation),
               .holds = std::move(held)});
     };
@@ -324,14 +332,7 @@ NodeView ClusterState::build(const NodeState& node) const {
     }
     for (const PodUid& uid : node.tenants) {
         const TenantPtr& tenant = tenants_.at(uid);
-        for (const Hold& hold : tenant->holds) {
-            Card* card = card_of(out, hold.uuid);
-            if (card == nullptr) continue;
-            // A pod takes a card at most whole, whatever its annotation says: sums stay small.
-            card->held += std::min(hold.memory, card->capacity);
-            card->cores_held = card->cores_held + std::min(hold.cores, Percent{100});
-            card->holders += 1;
-        }
+        count_holds(*tenant, node.inventory.gpus, out.cards, 1);
         out.tenants.push_back(tenant);
     }
     for (const Card& card : out.cards)

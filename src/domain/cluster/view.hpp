@@ -37,6 +37,8 @@ struct Tenant {
     Stage stage = Stage::reserved;
     int attempt = 0;        // the last one's number; 0 when none was ours
     bool in_doubt = false;  // an earlier attempt may still bind the pod
+    int priority = 0;       // spec.priority; of Stage::seen, like the next
+    bool terminating = false;
     Allocation allocation;
     std::vector<Hold> holds;
 
@@ -44,6 +46,10 @@ struct Tenant {
 };
 
 using TenantPtr = std::shared_ptr<const Tenant>;
+
+// Adds what a tenant holds to the cards, or takes it away (`sign` -1). `cards` is parallel to
+// `gpus`; what is on a card that the node does not have counts nowhere.
+void count_holds(const Tenant& tenant, std::span<const Gpu> gpus, std::span<Card> cards, int sign);
 
 struct NodeView {
     NodeInventory inventory;

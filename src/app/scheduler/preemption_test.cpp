@@ -1,0 +1,59 @@
+#include "app/scheduler/preemption.hpp"
+
+#include <gtest/gtest.h>
+
+#include "domain/cluster/state.hpp"
+#include "domain/placement/binpack.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+class ChooseVictims : public ::testing::Test {
+  protected:
+    // A node of one card of 16 GiB, held by one pod.
+    void node_with(const std::string& node, const std::string& pod_name, int gib, int priority,
+                   bool terminating = false) {
+        state_.set_node(build::node(node, 1, gibibytes(16)));
+        PodFacts pod = build::pod(pod_name, build::native(gibibytes(gib)));
+        pod.priority = priority;
+        pod.terminating = terminating;
+        state_.set_pod(build::bound(
+            pod, build::allocation(
+                     pod, node, {{GpuUuid("GPU-" + node + "-0"), 0, gibibytes(gib), {}, false}})));
+    }
+    std::vector<NodeVictims> choose(std::vector<NodeVictims> nodes) {
+        PreemptionArgs args{build::pod("p", build::native(gibibytes(8))), std::move(nodes)};
+        args.pod.priority = 10;
+        return choose_victims(*state_.view(), args, build::request(args.pod.containers),
+                              binpack_policy());
+    }
+
+    ClusterState state_;
+};
+
+// Goal: of each node that kube-scheduler names, the pods that the card needs; those that hold no
+// GPU stay, since they were named for something else; a node where no card comes free, or that is
+// unknown, is left out.
+TEST_F(ChooseVictims, TheCardsNeed) {
+    node_with("a", "low", 16, 1);
+    node_with("b", "high", 16, 11);
+    const auto chosen = choose({{NodeName("a"), {PodUid("uid-cpu-hog")}, 1},
+                                {NodeName("b"), {PodUid("uid-high")}, 0},
+                                {NodeName("unknown"), {PodUid("x")}, 0}});
+    EXPECT_EQ(
+        chosen,
+        (std::vector<NodeVictims>{{NodeName("a"), {PodUid("uid-low"), PodUid("uid-cpu-hog")}, 1}}));
+}
+
+// Goal: nobody is evicted where room is on its way.
+TEST_F(ChooseVictims, RoomIsOnItsWay) {
+    node_with("a", "low", 16, 1);
+    node_with("b", "ending", 16, 11, true);
+    EXPECT_TRUE(choose({{NodeName("a"), {PodUid("uid-low")}, 0},
+                        {NodeName("b"), {PodUid("uid-ending")}, 0}})
+                    .empty());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,120 @@
+#include "domain/placement/victims.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+#include "domain/placement/place.hpp"
+
+namespace tessera {
+namespace {
+
+using Tenants = std::vector<const Tenant*>;
+
+// The node's cards, of which pods are taken away and put back.
+class Trial {
+  public:
+    Trial(const NodeView& node, const PodRequest& request, const Policy& policy)
+        : node_(node), placer_(request, policy), cards_(node.cards), free_(node.free) {}
+
+    void remove(const Tenant& tenant) { count(tenant, -1); }
+    void put_back(const Tenant& tenant) { count(tenant, 1); }
+    [[nodiscard]] bool fits() {
+        Offer offer = node_.offer();
+        offer.cards = cards_;
+        offer.free = free_;
+        return placer_.try_node(offer) != nullptr;
+    }
+
+  private:
+    void count(const Tenant& tenant, int sign) {
+        count_holds(tenant, node_.inventory.gpus, cards_, sign);
+        for (std::size_t i = 0; i < cards_.size(); ++i)
+            free_[i] = cards_[i].free();
+    }
+
+    const NodeView& node_;
+    Placer placer_;
+    std::vector<Card> cards_;
+    std::vector<Bytes> free_;
+};
+
+std::int64_t memory_of(const Tenant& tenant) {
+    return std::accumulate(
+        tenant.holds.begin(), tenant.holds.end(), std::int64_t{0},
+        [](std::int64_t sum, const Hold& hold) { return sum + hold.memory.count; });
+}
+
+// The most important first; among equals the smallest, so that few large ones go and not many
+// small.
+bool spared_before(const Tenant* a, const Tenant* b) {
+    return std::tuple(-a->priority, memory_of(*a), a->name, a->uid) <
+           std::tuple(-b->priority, memory_of(*b), b->name, b->uid);
+}
+
+// What to make as small as possible. `victims` is not empty.
+auto cost_of(const Tenants& victims) {
+    std::int64_t sum = 0;
+    for (const Tenant* victim : victims)
+        sum += victim->priority;
+    return std::tuple(victims.front()->priority, victims.size(), sum);
+}
+
+// Those of `candidates` that cannot be spared; nothing where not even all of them make room.
+std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
+    for (const Tenant* tenant : candidates)
+        trial.remove(*tenant);
+    if (!trial.fits()) return std::nullopt;
+    std::ranges::sort(candidates, spared_before);
+    Tenants victims;
+    for (const Tenant* tenant : candidates) {
+        trial.put_back(*tenant);
+        if (trial.fits()) continue;
+        trial.remove(*tenant);
+        victims.push_back(tenant);
+    }
+    return victims;
+}
+
+}  // namespace
+
+Preemption plan_preemption(const NodeView& node, const PodRequest& request, const Policy& policy,
+                           int priority) {
+    Preemption plan;
+    if (!node.blocked.empty() || node.cards.empty()) return plan;
+    Trial trial(node, request, policy);
+    Tenants lower;
+    for (const TenantPtr& tenant : node.tenants) {
+        if (tenant->terminating) {
+            trial.remove(*tenant);
+        } else if (tenant->stage == Stage::seen && tenant->priority < priority) {
+            lower.push_back(tenant.get());
+        }
+    }
+    if (trial.fits()) {
+        plan.kind = Preemption::Kind::wait;
+        return plan;
+    }
+    const auto consider = [&](Tenants candidates) {
+        auto needed = needed_of(trial, std::move(candidates));
+        if (!needed) return;
+        const bool is_first = plan.kind == Preemption::Kind::never;
+        if (!is_first && cost_of(*needed) >= cost_of(plan.victims)) return;
+        plan = {Preemption::Kind::evict, *std::move(needed)};
+    };
+    for (const Gpu& gpu : node.inventory.gpus) {
+        Tenants here;
+        for (const Tenant* tenant : lower) {
+            const bool is_here = std::ranges::any_of(tenant->holds, [&](const Hold& hold) {
+                return find_gpu(node.inventory.gpus, hold.uuid) == &gpu;
+            });
+            if (is_here) here.push_back(tenant);
+        }
+        consider(std::move(here));
+    }
+    consider(lower);
+    return plan;
+}
+
+}  // namespace tessera

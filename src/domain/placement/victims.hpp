@@ -1,0 +1,33 @@
+// Preemption on one node: which pods of lower priority must end so that a pod really gets its
+// cards. kube-scheduler itself can only count a node's sums.
+#pragma once
+
+#include <vector>
+
+#include "domain/cluster/view.hpp"
+#include "domain/placement/policy.hpp"
+#include "domain/request/gpu_request.hpp"
+
+namespace tessera {
+
+struct Preemption {
+    enum class Kind {
+        evict,  // the pod fits once `victims` are gone
+        wait,   // it fits now, or once pods that are ending already are gone: evict nobody
+        never,  // it does not fit even without every pod of lower priority
+    };
+    Kind kind = Kind::never;
+    // Highest priority first; none of them can be spared. As long as the node's view lives.
+    std::vector<const Tenant*> victims;
+
+    friend bool operator==(const Preemption&, const Preemption&) = default;
+};
+
+// On each card (or, for a pod that needs several, on the node) pods are spared from the most
+// important on, and from the smallest among equals, as kube-scheduler does it. Of the cards: the
+// one whose highest victim has the lowest priority, then the one with the fewest victims, then the
+// lowest sum of priorities. Pods that the API server has not shown bound yet are let be.
+Preemption plan_preemption(const NodeView& node, const PodRequest& request, const Policy& policy,
+                           int priority);
+
+}  // namespace tessera
