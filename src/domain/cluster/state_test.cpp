@@ -216,39 +216,6 @@ TEST_F(State, NamesakesDoNotLeak) {
     EXPECT_EQ(held(), (Held{0, 0}));
 }
 
-// Goal: a pod that has been given its cards and whose allocation was changed or removed while the
-// controller was away keeps the node from being given out twice, until it is gone; one that never
-// started holds nothing, and neither does one that gushare's plugin let start without a card.
-TEST_F(State, RunsWithACardThatNobodyKnows) {
-    state_.set_node(build::legacy_node("old", 1, 16));
-    const auto blocked = [&](const char* node) { return state_.view()->find(node)->blocked; };
-    const std::vector<std::optional<Result<Allocation>>> what_is_left = {
-        std::nullopt,
-        fail(Code::permission_denied, "allocation: tessera.dev/allocation-mac is missing"),
-        build::allocation(build::pod("another", build::aliyun(8)), "n1",
-                          {{GpuUuid("GPU-n1-0"), 0, gibibytes(8), {}, false}}),
-    };
-    for (const auto& allocation : what_is_left) {
-        PodFacts pod = build::pod("p", build::aliyun(8));
-        pod.node = NodeName("n1");
-        pod.allocation = allocation;
-        state_.set_pod(pod);
-        EXPECT_EQ(blocked("n1"), "");
-        EXPECT_EQ(held(), (Held{0, 0}));
-        pod.started = true;
-        state_.set_pod(pod);
-        EXPECT_NE(blocked("n1").find("pod default/p runs with a GPU"), std::string::npos);
-        EXPECT_FALSE(reserve(build::pod("next", build::aliyun(1))));
-        state_.remove_pod(pod.uid);
-        EXPECT_EQ(blocked("n1"), "");
-
-        pod.node = NodeName("old");
-        state_.set_pod(pod);
-        EXPECT_EQ(blocked("old"), "");
-        state_.remove_pod(pod.uid);
-    }
-}
-
 // Goal: a list rules what the API has: seen, pending and unreadable pods that it lacks are gone;
 // reservations stay, for the list may be older than they are.
 TEST_F(State, RelistKeepsReservations) {
