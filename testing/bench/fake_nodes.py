@@ -1,0 +1,46 @@
+"""A control plane whose nodes are kwok's: pods that are bound there run at once, nothing else
+happens. No controller-manager (it would miss the nodes' heartbeats), and no kube-scheduler until
+a row of the bench starts it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from kube import binaries
+from kube.cluster import Cluster
+
+# Without the controller-manager nobody would make service accounts, or take the taint off a node.
+WITHOUT = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
+RUNS = {
+    "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "pod-runs"},
+    "spec": {
+        "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
+        "selector": {"matchExpressions": [
+            {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"},
+            {"key": ".status.phase", "operator": "In", "values": ["Pending"]}]},
+        "next": {"statusTemplate": "phase: Running"}}}
+
+
+def new_cluster() -> Cluster:
+    """Not started yet."""
+    return Cluster([], control_plane=("etcd", "kube-apiserver"),
+                   extra_arguments={"kube-apiserver": [WITHOUT]})
+
+
+def start_kwok(cluster: Cluster) -> None:
+    """kwok ends with the cluster."""
+    config = cluster.directory / "kwok.yaml"
+    config.write_text(json.dumps(RUNS))
+    program = binaries.ensure(table=binaries.KWOK) / "kwok"
+    cluster.start_program("kwok", [
+        str(program), f"--kubeconfig={cluster.kubeconfig}", f"--config={config}",
+        "--manage-all-nodes", "--node-lease-duration-seconds=0", "--v=WARN"])
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory of a process."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
