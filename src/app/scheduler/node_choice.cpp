@@ -26,13 +26,12 @@ constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positions, std::size_t i) {
     constexpr std::size_t kRowsAhead = 16;
     constexpr std::size_t kCardsAhead = 8;
-    const auto row_at = [&](std::size_t at) -> const PlacementRow* {
-        if (at >= positions.size() || positions[at] == NameIndex::kNone) return nullptr;
-        return &view.rows()[positions[at]];
+    const auto is_known = [&](std::size_t at) {
+        return at < positions.size() && positions[at] != NameIndex::kNone;
     };
-    if (const PlacementRow* row = row_at(i + kRowsAhead)) __builtin_prefetch(row);
-    if (const PlacementRow* row = row_at(i + kCardsAhead)) {
-        __builtin_prefetch(view.free_of(*row).data());
+    if (is_known(i + kRowsAhead)) __builtin_prefetch(&view.row(positions[i + kRowsAhead]));
+    if (is_known(i + kCardsAhead)) {
+        __builtin_prefetch(view.free_of(positions[i + kCardsAhead]).data());
     }
 }
 
@@ -43,8 +42,8 @@ std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
     for (std::size_t i = 0; i < positions.size(); ++i) {
         fetch_ahead(view, positions, i);
         if (positions[i] == NameIndex::kNone) continue;
-        const PlacementRow& row = view.rows()[positions[i]];
-        if (const auto price = placer.price(row, view.free_of(row))) {
+        const PlacementRow& row = view.row(positions[i]);
+        if (const auto price = placer.price(row, view.free_of(positions[i]))) {
             prices[i] = {*price, row.spare.count};
         }
     }
@@ -58,7 +57,7 @@ void explain(Placer& placer, const ClusterView& view, std::uint32_t position,
         answer.failed.push_back({i, fmt::format("node \"{}\" not found", args.names[i])});
         return;
     }
-    const PlacementRow& row = view.rows()[position];
+    const PlacementRow& row = view.row(position);
     if (row.open) {
         const Misfit& misfit = placer.explain(row);
         (misfit.never ? answer.unresolvable : answer.failed).push_back({i, misfit.reason});
