@@ -83,10 +83,10 @@ bool watch_binds(HttpClient& http, const BindWatch& watch) {
     const auto deadline = Clock::now() + std::chrono::seconds(watch.seconds);
     const auto wanted = static_cast<std::size_t>(watch.count);
     // A pod that is bound comes into the selection: it is "added".
-    const std::string path =
-        fmt::format("/api/v1/pods?watch=1&labelSelector=bench%3D{}&fieldSelector="
-                    "spec.nodeName%21%3D",
-                    watch.group);
+    const std::string path = fmt::format(
+        "/api/v1/pods?watch=1&labelSelector=bench%3D{}&fieldSelector="
+        "spec.nodeName%21%3D",
+        watch.group);
     Count count;
     const auto more = [&](std::string_view data) {
         count.take(data);

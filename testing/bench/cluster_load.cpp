@@ -1,4 +1,5 @@
-// The load of `./dev bench cluster`: makes nodes and pods in a real API server, and sees them bound.
+// The load of `./dev bench cluster`: makes nodes and pods in a real API server, and sees them
+// bound.
 #include <fmt/format.h>
 
 #include <array>
@@ -55,8 +56,8 @@ bool pods(LoadClient& client, Arguments a) {
 bool remove(LoadClient& client, Arguments a) {
     report(LoadClient::each(number(a[1]), [&](int i) {
         const std::string name = fmt::format("{}-{:05}", a[0], i);
-        client.send({.method = "DELETE",
-                     .path = fmt::format("{}/{}?gracePeriodSeconds=0", kPods, name)});
+        client.send(
+            {.method = "DELETE", .path = fmt::format("{}/{}?gracePeriodSeconds=0", kPods, name)});
     }));
     return true;
 }
@@ -87,8 +88,7 @@ bool list(LoadClient& client, Arguments) {
     const auto begin = std::chrono::steady_clock::now();
     std::size_t bytes = 0;
     {
-        const std::jthread beside(
-            [&] { bytes = client.list(kNodes, [](const std::string&) {}); });
+        const std::jthread beside([&] { bytes = client.list(kNodes, [](const std::string&) {}); });
         client.list("/api/v1/pods", [](const std::string&) {});
     }
     report(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

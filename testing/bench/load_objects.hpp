@@ -1,5 +1,5 @@
-// What `./dev bench cluster` puts into a real API server: nodes with 8 cards as their agents publish
-// them, pods that wait, and pods that run with what the controller would have written for them.
+// What `./dev bench cluster` puts into a real API server: nodes with 8 cards as their agents
+// publish them, pods that wait, and pods that run with what the controller would have written.
 #pragma once
 
 #include <cstdint>
