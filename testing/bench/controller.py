@@ -24,6 +24,7 @@ class Controller:
         self._cluster = cluster
         self.port = cluster.free_port()
         self._command = [str(builds.program(NAME)), f"--kubeconfig={cluster.kubeconfig}",
+                         f"--allocation-key-file={fake_nodes.keys(cluster)}",
                          f"--port={self.port}", "--health-port=0", *options]
 
     def start(self) -> float:

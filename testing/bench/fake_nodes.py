@@ -5,6 +5,7 @@ a row of the bench starts it."""
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 
 from kube import binaries
@@ -26,6 +27,14 @@ def new_cluster() -> Cluster:
     """Not started yet."""
     return Cluster([], control_plane=("etcd", "kube-apiserver"),
                    extra_arguments={"kube-apiserver": [WITHOUT]})
+
+
+def keys(cluster: Cluster) -> Path:
+    """The file with the key that allocations are signed with."""
+    path = cluster.directory / "allocation-keys"
+    if not path.exists():
+        path.write_text(secrets.token_hex(32) + "\n")
+    return path
 
 
 def start_kwok(cluster: Cluster) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench import fake_nodes
 from kube.cluster import Cluster
 from kube.errors import KubeError
 from stack import builds
@@ -31,7 +32,8 @@ class Load:
     """Objects in the API server of `cluster`. Failures are KubeErrors."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._command = [str(builds.program("cluster_load")), str(cluster.kubeconfig)]
+        self._command = [str(builds.program("cluster_load")), str(cluster.kubeconfig),
+                         str(fake_nodes.keys(cluster))]
 
     def ask(self, *words: object) -> Any:
         """Runs one verb of the tool and returns what it reports."""

@@ -100,7 +100,7 @@ std::string placed_pod(const Placed& pod) {
     return pod_object(pod.name, "placed", node_name(pod.node), limits);
 }
 
-std::string running_patch(const Placed& pod, const std::string& uid) {
+std::string running_patch(const Placed& pod, const std::string& uid, const AllocationSeal* seal) {
     const NodeInventory node = inventory(pod.node);
     const Gpu& card = node.gpus.at(static_cast<std::size_t>(pod.card));
     const Allocation allocation{
@@ -112,7 +112,7 @@ std::string running_patch(const Placed& pod, const std::string& uid) {
     w.object([&] {
         w.object("metadata", [&] {
             w.object("annotations", [&] {
-                for (const auto& [key, value] : binding_annotations(allocation, node, 1))
+                for (const auto& [key, value] : binding_annotations(allocation, node, 1, seal))
                     w.member(key, value);
             });
         });

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "wire/allocation_seal.hpp"
+
 namespace tessera::bench {
 
 // How a pod of the bench asks for 3 GiB of a card.
@@ -38,6 +40,6 @@ struct Placed {
 std::vector<Placed> placed_pods(int nodes, int pods);
 std::string placed_pod(const Placed& pod);
 // A merge patch for its status: it runs, and has the annotations that a Binding of ours brings.
-std::string running_patch(const Placed& pod, const std::string& uid);
+std::string running_patch(const Placed& pod, const std::string& uid, const AllocationSeal* seal);
 
 }  // namespace tessera::bench
