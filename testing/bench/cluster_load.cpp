@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -103,11 +104,13 @@ bool list(Session& session, Arguments) {
     return bytes > 0;
 }
 
-// Whether the bound pods of a group have their allocation, and no card holds more than it has.
+// Whether the bound pods of a group have their allocation, and no card holds more than it has; and
+// how many nodes the group is on.
 bool check(Session& session, Arguments a) {
     constexpr std::int64_t kCard = gibibytes(80).count;
     const std::string prefix = std::string(a[0]) + "-";
     std::map<std::string, std::int64_t> held;
+    std::set<NodeName> nodes;
     int bound = 0;
     int placed = 0;
     session.client.list("/api/v1/pods", [&](const std::string& body) {
@@ -119,6 +122,7 @@ bool check(Session& session, Arguments a) {
             const PodFacts pod = read_pod(item, session.seal);
             const bool asked = pod.name.name.starts_with(prefix) && !pod.node.empty();
             bound += asked ? 1 : 0;
+            if (asked) nodes.insert(pod.node);
             if (!pod.allocation || !*pod.allocation) continue;
             const Allocation& allocation = **pod.allocation;
             if (allocation.node != pod.node || allocation.pod != pod.uid) continue;
@@ -128,8 +132,8 @@ bool check(Session& session, Arguments a) {
         }
     });
     const auto over = std::ranges::count_if(held, [](const auto& c) { return c.second > kCard; });
-    fmt::print("{{\"bound\":{},\"placed\":{},\"overcommitted\":{},\"cards\":{}}}\n", bound, placed,
-               over, held.size());
+    fmt::print("{{\"bound\":{},\"placed\":{},\"overcommitted\":{},\"nodes\":{}}}\n", bound, placed,
+               over, nodes.size());
     return true;
 }
 

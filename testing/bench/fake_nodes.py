@@ -7,20 +7,27 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
+from typing import Any
 
 from kube import binaries
 from kube.cluster import Cluster
 
 # Without the controller-manager nobody would make service accounts, or take the taint off a node.
 WITHOUT = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
-RUNS = {
-    "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "pod-runs"},
-    "spec": {
-        "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
-        "selector": {"matchExpressions": [
-            {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"},
-            {"key": ".status.phase", "operator": "In", "values": ["Pending"]}]},
-        "next": {"statusTemplate": "phase: Running"}}}
+
+
+def _stage(name: str, kind: str, selector: dict[str, Any], status: str) -> dict[str, Any]:
+    return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name},
+            "spec": {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector,
+                     "next": {"statusTemplate": status}}}
+
+
+STAGES = (
+    _stage("pod-runs", "Pod", {"matchExpressions": [
+        {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"},
+        {"key": ".status.phase", "operator": "In", "values": ["Pending"]}]}, "phase: Running"),
+    # kwok takes care of no node's pods without a stage for nodes; ours are made Ready
+    _stage("node-stays", "Node", {"matchLabels": {"bench": "no-such-node"}}, "{}"))
 
 
 def new_cluster() -> Cluster:
@@ -40,7 +47,7 @@ def keys(cluster: Cluster) -> Path:
 def start_kwok(cluster: Cluster) -> None:
     """kwok ends with the cluster."""
     config = cluster.directory / "kwok.yaml"
-    config.write_text(json.dumps(RUNS))
+    config.write_text("\n---\n".join(map(json.dumps, STAGES)))
     program = binaries.ensure(table=binaries.KWOK) / "kwok"
     cluster.start_program("kwok", [
         str(program), f"--kubeconfig={cluster.kubeconfig}", f"--config={config}",

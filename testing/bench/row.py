@@ -40,19 +40,30 @@ class Variant:
 
 @dataclass
 class Row:
-    """What was measured. cpu: milliseconds per pod by program; refused: binds that our controller
-    refused; attempts: kube-scheduler's, by result."""
+    """What was measured. cpu: milliseconds per pod by program; cycle: milliseconds that
+    kube-scheduler takes to choose a node, the calls to our controller included: it does one pod at
+    a time. nodes: that the pods were bound to. refused: binds that our controller refused;
+    attempts: kube-scheduler's, by result. verbs: mean and number of each request to our
+    controller."""
 
     bound: Bound
     cpu: dict[str, float] = field(default_factory=dict)
+    cycle: float = 0.0
+    nodes: int = 0
     refused: int = 0
     attempts: dict[str, int] = field(default_factory=dict)
     verbs: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         cpu = " ".join(f"{name} {ms:.2f}" for name, ms in sorted(self.cpu.items()) if ms >= 0.01)
-        return (f"{self.bound.rate:.0f} pods/s; CPU ms/pod: {cpu}; attempts {self.attempts}; "
-                f"refused binds {self.refused}; parts {self.bound.parts}; {self.verbs}")
+        return (f"{self.bound.rate:.0f} pods/s; cycle {self.cycle:.2f} ms; CPU ms/pod: {cpu}; "
+                f"on {self.nodes} nodes; attempts {self.attempts}; refused binds {self.refused}; "
+                f"parts {self.bound.parts}; {self.verbs}")
+
+    @property
+    def cpu_sum(self) -> float:
+        """CPU milliseconds per pod of all programs together."""
+        return sum(self.cpu.values())
 
 
 def say(text: str) -> None:
@@ -92,21 +103,20 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
         raise KubeError(f"{variant.title}: {bound.pods} of {pods} pods bound in {seconds} s")
     row.cpu = {name: (after - before.get(name, 0.0)) * 1000 / pods
                for name, after in _cpu_seconds(cluster).items()}
-    row.attempts = _attempts(cluster)
+    scheduler = cluster.scheduler_api().text("GET", "/metrics")
+    row.attempts = _attempts(scheduler)
+    row.cycle = _mean_ms(scheduler, "scheduler_scheduling_algorithm_duration_seconds")
     cluster.kill("kube-scheduler")
     if variant.asks == "ours":
-        _finish_ours(load, controller, group, pods, row)
+        row.refused = controller.refused_binds()
+        row.verbs = _verbs(controller.metrics())
+        controller.stop()
+    seen = load.ask("check", group)
+    if seen["overcommitted"] or seen["placed"] != (pods if variant.asks == "ours" else 0):
+        raise KubeError(f"wrong: {seen}, of {pods} pods")
+    row.nodes = seen["nodes"]
     say(f"{variant.title}: {row}")
     return row
-
-
-def _finish_ours(load: Load, controller: Controller, group: str, pods: int, row: Row) -> None:
-    row.refused = controller.refused_binds()
-    row.verbs = _verbs(controller.metrics())
-    controller.stop()
-    seen = load.ask("check", group)
-    if seen["placed"] != pods or seen["overcommitted"]:
-        raise KubeError(f"wrong: {seen}, of {pods} pods")
 
 
 def _cpu_seconds(cluster: Cluster) -> dict[str, float]:
@@ -119,13 +129,19 @@ def _cpu_seconds(cluster: Cluster) -> dict[str, float]:
     return out
 
 
-def _attempts(cluster: Cluster) -> dict[str, int]:
-    text = cluster.scheduler_api().text("GET", "/metrics")
+def _attempts(metrics: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for result, number in re.findall(
-            r'^scheduler_schedule_attempts_total\{.*?result="(\w+)".*?\} (\S+)$', text, re.M):
+            r'^scheduler_schedule_attempts_total\{.*?result="(\w+)".*?\} (\S+)$', metrics, re.M):
         found[result] = found.get(result, 0) + int(float(number))
     return found
+
+
+def _mean_ms(metrics: str, name: str) -> float:
+    """Of a histogram without labels."""
+    seen = {part: float(number) for part, number in
+            re.findall(rf"^{name}_(sum|count) (\S+)$", metrics, re.M)}
+    return seen["sum"] / seen["count"] * 1000 if seen.get("count") else 0.0
 
 
 def _verbs(metrics: str) -> dict[str, str]:
