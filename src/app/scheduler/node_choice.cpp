@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 #include <span>
 
 #include "domain/placement/place.hpp"
@@ -86,22 +85,15 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
     return answer;
 }
 
-// The positions of the `best` lowest prices, ascending by position; the first among equals.
-std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t best) {
-    // Nearly all prices are looked at once, against the dearest of those kept so far.
-    std::priority_queue<std::pair<Price, std::size_t>> kept;
-    for (std::size_t i = 0; i < prices.size(); ++i) {
-        if (prices[i] == kNoFit) continue;
-        if (kept.size() == best) {
-            if (prices[i] >= kept.top().first) continue;
-            kept.pop();
-        }
-        kept.emplace(prices[i], i);
-    }
+// The positions of the lowest price, the first `most` of them.
+std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t most) {
     std::vector<std::size_t> out;
-    for (; !kept.empty(); kept.pop())
-        out.push_back(kept.top().second);
-    std::ranges::sort(out);
+    if (prices.empty()) return out;
+    const Price lowest = std::ranges::min(prices);
+    if (lowest == kNoFit) return out;
+    for (std::size_t i = 0; i < prices.size() && out.size() < most; ++i) {
+        if (prices[i] == lowest) out.push_back(i);
+    }
     return out;
 }
 
