@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::int64_t kCardGib = 80;
 
-Gpu card_of(int node, int index) {
-    Gpu gpu;
-    gpu.uuid = GpuUuid(fmt::format("GPU-{:08x}-0000-4000-8000-{:012x}", node, index));
-    gpu.index = gpu.minor = index;
-    gpu.model = "NVIDIA A100-SXM4-80GB";
-    gpu.memory = gibibytes(kCardGib);
-    return gpu;
-}
-
 // Images, managed fields and the like: what makes a real Node object large. Nobody reads it.
 std::string ballast() {
     std::string out = "[";
@@ -67,6 +58,15 @@ std::string running_pod(int number, const std::string& node, const Gpu& gpu, std
 }
 
 }  // namespace
+
+Gpu card_of(int node, int index) {
+    Gpu gpu;
+    gpu.uuid = GpuUuid(fmt::format("GPU-{:08x}-0000-4000-8000-{:012x}", node, index));
+    gpu.index = gpu.minor = index;
+    gpu.model = "NVIDIA A100-SXM4-80GB";
+    gpu.memory = gibibytes(kCardGib);
+    return gpu;
+}
 
 ClusterText make_cluster(const ClusterShape& shape) {
     ClusterText text;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "domain/cluster/node.hpp"
+
 namespace tessera::bench {
 
 struct ClusterShape {
@@ -22,6 +24,9 @@ struct ClusterText {
 };
 
 ClusterText make_cluster(const ClusterShape& shape);
+
+// The card `index` of node number `node`: 80 GiB.
+Gpu card_of(int node, int index);
 
 // An unbound pod that asks for `gib` of one card.
 std::string pending_pod(const std::string& name, const std::string& uid, int gib);

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,35 +62,39 @@ TABLE = (
 )
 
 
+# what a benchmark needs beside the cluster; built when it asks
+KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
+
+
 def cache_root() -> Path:
     """Where this package keeps what is worth keeping between runs."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(os.environ.get("TESSERA_CACHE") or f"{home}/tessera") / "kube"
 
 
-def cache_key() -> str:
+def cache_key(table: Sequence[Module] = TABLE) -> str:
     """The hash that names the directory of the present pins and flags."""
     digest = hashlib.sha256()
-    for module in TABLE:
+    for module in table:
         digest.update(repr(module).encode())
         for file in ("go.mod", "go.sum"):
             digest.update((MODULES / module.folder / file).read_bytes())
     return digest.hexdigest()[:16]
 
 
-def directory() -> Path:
+def directory(table: Sequence[Module] = TABLE) -> Path:
     """Where the programs are, or will be."""
-    return cache_root() / cache_key()
+    return cache_root() / cache_key(table)
 
 
-def built() -> bool:
+def built(table: Sequence[Module] = TABLE) -> bool:
     """Whether all of them are there."""
-    return directory().is_dir()
+    return directory(table).is_dir()
 
 
-def ensure(trim_go_cache: bool = False) -> Path:
+def ensure(trim_go_cache: bool = False, table: Sequence[Module] = TABLE) -> Path:
     """Builds what is missing, with progress on stderr, and returns the directory."""
-    final = directory()
+    final = directory(table)
     if final.is_dir():
         return final
     go = find_go()
@@ -102,7 +107,7 @@ def ensure(trim_go_cache: bool = False) -> Path:
             return final
         partial.mkdir(exist_ok=True)
         _check_disk(partial)
-        for module in TABLE:
+        for module in table:
             _build(go, module, partial)
         partial.rename(final)
     if trim_go_cache and shutil.disk_usage(final).free < LOW_DISK_BYTES:

@@ -9,11 +9,12 @@ from kube import binaries
 
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
-        for module in binaries.TABLE:
+        for module in (*binaries.TABLE, *binaries.KWOK):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
 
     def test_key_is_stable(self) -> None:
         self.assertEqual(binaries.cache_key(), binaries.cache_key())
+        self.assertNotEqual(binaries.cache_key(), binaries.cache_key(binaries.KWOK))
 
     def test_program_names(self) -> None:
         names = [name for module in binaries.TABLE for name in module.programs()]

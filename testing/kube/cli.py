@@ -126,7 +126,9 @@ def logs(options: argparse.Namespace) -> None:
 
 def build(options: argparse.Namespace) -> None:
     """kube build"""
-    print(binaries.ensure(trim_go_cache=options.trim_go_cache))
+    print(binaries.ensure(options.trim_go_cache))
+    if options.kwok:
+        print(binaries.ensure(options.trim_go_cache, binaries.KWOK))
 
 
 def run_doctor(_: argparse.Namespace) -> None:
@@ -199,6 +201,8 @@ def parser() -> argparse.ArgumentParser:
     sub = command("build", build, "build the programs into the cache (8 min cold, 2 cores)")
     sub.add_argument("--trim-go-cache", action="store_true",
                      help="afterwards `go clean -cache`, if less than 15 GB of disk are free")
+    sub.add_argument("--kwok", action="store_true",
+                     help="also kwok, which `./dev bench cluster` plays nodes with")
     command("doctor", run_doctor, "say whether this machine can run a cluster, and what to fix")
     return top
 

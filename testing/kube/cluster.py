@@ -21,6 +21,7 @@ from types import TracebackType
 
 from kube import binaries, doctor
 from kube.control import Init
+from kube.control_plane import COMPONENTS
 from kube.handle import ClusterHandle
 from kube.launch import Launch, Options
 from kube.node import NodeSpec
@@ -35,18 +36,22 @@ class Cluster(ClusterHandle):
     stands for the scheduler's kubeconfig; may be set until `start`.
     name: of the run, made up if None. audit: the API server writes logs/audit.log.
     extra_arguments: component -> arguments added to its command line.
+    control_plane: what of it `start` starts, at least etcd and kube-apiserver; the rest waits for
+    `start_component`, and without all of it "pods can be made" is the caller's to see to.
     """
 
     def __init__(self, nodes: Sequence[NodeSpec] = (NodeSpec("node-a"),), *,
                  images: Sequence[str | Path] = (), scheduler_config: str | Path | None = None,
                  name: str | None = None, audit: bool = False,
-                 extra_arguments: Mapping[str, Sequence[str]] | None = None) -> None:
+                 extra_arguments: Mapping[str, Sequence[str]] | None = None,
+                 control_plane: Sequence[str] = COMPONENTS) -> None:
         self.nodes = list(nodes)
         self.images = [Path(image) for image in images]
         self.scheduler_config = scheduler_config
         self._wanted_name = name
         self._audit = audit
         self._extra = extra_arguments or {}
+        self._control_plane = control_plane
         self._registry = Registry()
         self._claimed: Run | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -125,14 +130,16 @@ class Cluster(ClusterHandle):
         control_plane = self._init()
         with ThreadPoolExecutor(1) as pool:
             containerds = pool.submit(launch.start_containerds)
-            for name in ("etcd", "kube-apiserver"):
+            for name in COMPONENTS[:2]:
                 control_plane.start(name)
             self._wait_api()
-            for name in ("kube-controller-manager", "kube-scheduler"):
-                control_plane.start(name)
+            for name in COMPONENTS[2:]:
+                if name in self._control_plane:
+                    control_plane.start(name)
             containerds.result()
         launch.start_kubelets()
-        self.wait_ready()
+        if set(COMPONENTS) <= set(self._control_plane):
+            self.wait_ready()
 
     def _wait_api(self) -> None:
         api = self.api()

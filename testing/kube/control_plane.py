@@ -16,6 +16,7 @@ from kube.pki import Identity, Pki
 
 SERVICE_NETWORK = "10.96.0.0/16"  # no kube-proxy: it is only a number in the API
 FIRST_SERVICE_IP = "10.96.0.1"
+# in the order in which they start
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 KUBECONFIG_PLACEHOLDER = "KUBECONFIG_PATH"
 

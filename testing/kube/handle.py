@@ -6,6 +6,7 @@ other. Every method may be called from any thread. Failures are KubeErrors that 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -77,6 +78,10 @@ class ClusterHandle:
         """A client as cluster-admin, for polling."""
         return self._client(self.api_port)
 
+    def scheduler_api(self) -> Api:
+        """As `api`, of kube-scheduler: its health and metrics."""
+        return self._client(int(self._state()["scheduler_port"]))
+
     def wait_for(self, what: str, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
         """Polls until the condition is true, and returns its value; else a KubeError with `what`.
 
@@ -96,7 +101,7 @@ class ClusterHandle:
 
     def wait_ready(self, timeout: float = READY_SECONDS) -> None:
         """Returns when all nodes are Ready, and pods can be made and scheduled."""
-        api, scheduler = self.api(), self._client(int(self._state()["scheduler_port"]))
+        api, scheduler = self.api(), self.scheduler_api()
         names = set(self._state()["nodes"])
 
         def ready() -> bool:
@@ -142,12 +147,25 @@ class ClusterHandle:
         """All that a program wrote, over its restarts."""
         return self._init(node).log(name)
 
-    def use_scheduler_config(self, text: str) -> None:
-        """Restarts kube-scheduler with another configuration."""
+    def write_scheduler_config(self, text: str) -> None:
+        """Another configuration for kube-scheduler, from its next start on."""
         path = str(self.directory / "kube-scheduler.kubeconfig")
         (self.directory / "scheduler-config.yaml").write_text(
             text.replace(KUBECONFIG_PLACEHOLDER, path))
+
+    def use_scheduler_config(self, text: str) -> None:
+        """Restarts kube-scheduler with another configuration."""
+        self.write_scheduler_config(text)
         self.restart("kube-scheduler")
+
+    def pids(self) -> dict[str, int]:
+        """Every program of the control plane and of the caller that runs, by the name that the
+        kernel shows (at most 15 characters) -> its pid as the machine sees it."""
+        found = {}
+        for pid in Cgroups.of_machine().processes(self._cgroup("daemons")):
+            with contextlib.suppress(OSError):  # ended since we listed it
+                found[Path(f"/proc/{pid}/comm").read_text().strip()] = pid
+        return found
 
     # ---- nodes
 

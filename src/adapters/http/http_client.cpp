@@ -269,7 +269,7 @@ class HttpClient::Impl {
         if (idle_.size() < kMaxIdle) idle_.push_back(std::move(connection));
     }
 
-    static constexpr std::size_t kMaxIdle = 32;
+    static constexpr std::size_t kMaxIdle = 128;
 
     const HttpEndpoint endpoint_;
     const Result<SslContext> context_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 #include <span>
 
 #include "domain/placement/place.hpp"
@@ -26,13 +25,12 @@ constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positions, std::size_t i) {
     constexpr std::size_t kRowsAhead = 16;
     constexpr std::size_t kCardsAhead = 8;
-    const auto row_at = [&](std::size_t at) -> const PlacementRow* {
-        if (at >= positions.size() || positions[at] == NameIndex::kNone) return nullptr;
-        return &view.rows()[positions[at]];
+    const auto is_known = [&](std::size_t at) {
+        return at < positions.size() && positions[at] != NameIndex::kNone;
     };
-    if (const PlacementRow* row = row_at(i + kRowsAhead)) __builtin_prefetch(row);
-    if (const PlacementRow* row = row_at(i + kCardsAhead)) {
-        __builtin_prefetch(view.free_of(*row).data());
+    if (is_known(i + kRowsAhead)) __builtin_prefetch(&view.row(positions[i + kRowsAhead]));
+    if (is_known(i + kCardsAhead)) {
+        __builtin_prefetch(view.free_of(positions[i + kCardsAhead]).data());
     }
 }
 
@@ -43,8 +41,8 @@ std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
     for (std::size_t i = 0; i < positions.size(); ++i) {
         fetch_ahead(view, positions, i);
         if (positions[i] == NameIndex::kNone) continue;
-        const PlacementRow& row = view.rows()[positions[i]];
-        if (const auto price = placer.price(row, view.free_of(row))) {
+        const PlacementRow& row = view.row(positions[i]);
+        if (const auto price = placer.price(row, view.free_of(positions[i]))) {
             prices[i] = {*price, row.spare.count};
         }
     }
@@ -58,7 +56,7 @@ void explain(Placer& placer, const ClusterView& view, std::uint32_t position,
         answer.failed.push_back({i, fmt::format("node \"{}\" not found", args.names[i])});
         return;
     }
-    const PlacementRow& row = view.rows()[position];
+    const PlacementRow& row = view.row(position);
     if (row.open) {
         const Misfit& misfit = placer.explain(row);
         (misfit.never ? answer.unresolvable : answer.failed).push_back({i, misfit.reason});
@@ -87,22 +85,15 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
     return answer;
 }
 
-// The positions of the `best` lowest prices, ascending by position; the first among equals.
-std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t best) {
-    // Nearly all prices are looked at once, against the dearest of those kept so far.
-    std::priority_queue<std::pair<Price, std::size_t>> kept;
-    for (std::size_t i = 0; i < prices.size(); ++i) {
-        if (prices[i] == kNoFit) continue;
-        if (kept.size() == best) {
-            if (prices[i] >= kept.top().first) continue;
-            kept.pop();
-        }
-        kept.emplace(prices[i], i);
-    }
+// The positions of the lowest price, the first `most` of them.
+std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t most) {
     std::vector<std::size_t> out;
-    for (; !kept.empty(); kept.pop())
-        out.push_back(kept.top().second);
-    std::ranges::sort(out);
+    if (prices.empty()) return out;
+    const Price lowest = std::ranges::min(prices);
+    if (lowest == kNoFit) return out;
+    for (std::size_t i = 0; i < prices.size() && out.size() < most; ++i) {
+        if (prices[i] == lowest) out.push_back(i);
+    }
     return out;
 }
 

@@ -11,10 +11,11 @@
 
 namespace tessera {
 
-// At most `best` of the fitting nodes, the cheapest by the policy and the first named among equals,
-// so that kube-scheduler has few to score; all of them where `best` is 0 or the pod has preferences
-// of its own, which only kube-scheduler can weigh (docs/decisions/0007-few-best-nodes.md). A pod
-// whose Binding is not settled fits on its own node alone.
+// The cheapest of the fitting nodes by the policy, and the first `best` named among equals: mostly
+// one, so that kube-scheduler has nothing to score and does not ask us to; all that fit where
+// `best` is 0 or the pod has preferences of its own, which only kube-scheduler can weigh
+// (docs/decisions/0007-few-best-nodes.md). A pod whose Binding is not settled fits on its own node
+// alone.
 FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
                           const PodRequest& request, const Policy& policy, std::size_t best);
 

@@ -16,6 +16,11 @@ Card* card_of(NodeView& node, const GpuUuid& uuid) {
     return gpu == nullptr ? nullptr : &node.cards[static_cast<std::size_t>(gpu - gpus.data())];
 }
 
+// Of a node's tenants. The names are the tenant's own: the result lives as long as it does.
+auto order_of(const TenantPtr& tenant) {
+    return std::tie(tenant->name, tenant->uid);
+}
+
 }  // namespace
 
 void ClusterState::set_node(NodeInventory inventory) {
@@ -25,13 +30,14 @@ void ClusterState::set_node(NodeInventory inventory) {
     if (at->second.known && at->second.inventory == inventory) return;
     at->second.inventory = std::move(inventory);
     at->second.known = true;
-    for (const PodUid& uid : at->second.tenants) {
-        const auto legacy = legacy_pods_.find(uid);
+    for (TenantPtr& shown : at->second.tenants) {
+        const auto legacy = legacy_pods_.find(shown->uid);
         if (legacy == legacy_pods_.end()) continue;
-        Tenant tenant = *tenants_.at(uid);
+        Tenant tenant = *shown;
         tenant.allocation = from_legacy(legacy->second, at->second);
         tenant.holds = holds(tenant.allocation.containers);
-        tenants_[uid] = std::make_shared<const Tenant>(std::move(tenant));
+        shown = std::make_shared<const Tenant>(std::move(tenant));
+        tenants_[shown->uid] = shown;
     }
     refresh(name);
 }
@@ -61,8 +67,7 @@ bool ClusterState::set_pod(const PodFacts& pod) {
         if (held->second->terminating != pod.terminating) {
             Tenant tenant = *held->second;
             tenant.terminating = pod.terminating;
-            held->second = std::make_shared<const Tenant>(std::move(tenant));
-            refresh(held->second->allocation.node);
+            hold(std::move(tenant));
         }
         if (legacy_pods_.contains(pod.uid)) return legacy_pods_.at(pod.uid).legacy == pod.legacy;
         return pod.allocation && *pod.allocation == held->second->allocation;
@@ -254,13 +259,17 @@ void ClusterState::hold(Tenant tenant) {
     const auto held = tenants_.find(tenant.uid);
     if (held != tenants_.end()) {
         if (*held->second == tenant) return;
-        if (held->second->allocation.node != node) drop(tenant.uid);
+        if (held->second->allocation.node != node) {
+            drop(tenant.uid);
+        } else {
+            std::erase(nodes_[node].tenants, held->second);
+        }
     }
     pending_.erase(tenant.uid);
-    nodes_[node].tenants.insert(tenant.uid);
-    const PodUid uid = tenant.uid;
     const auto held_now = std::make_shared<const Tenant>(std::move(tenant));
-    tenants_[uid] = held_now;
+    std::vector<TenantPtr>& tenants = nodes_[node].tenants;
+    tenants.insert(std::ranges::upper_bound(tenants, order_of(held_now), {}, order_of), held_now);
+    tenants_[held_now->uid] = held_now;
     set_unseen(held_now);
     refresh(node);
 }
@@ -277,12 +286,13 @@ void ClusterState::set_unseen(const TenantPtr& tenant) {
 void ClusterState::drop(const PodUid& uid) {
     const auto at = tenants_.find(uid);
     if (at == tenants_.end()) return;
-    const NodeName name = at->second->allocation.node;
+    const TenantPtr held = at->second;
+    const NodeName& name = held->allocation.node;
     tenants_.erase(at);
     unseen_changed_ |= unseen_.erase(uid) > 0;
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
-        node->second.tenants.erase(uid);
+        std::erase(node->second.tenants, held);
         forget_if_unused(name);
     }
     refresh(name);
@@ -325,20 +335,18 @@ Allocation ClusterState::from_legacy(const PodFacts& pod, const NodeState& node)
 }
 
 NodeView ClusterState::build(const NodeState& node) const {
-    NodeView out{
-        .inventory = node.inventory, .cards = {}, .free = {}, .tenants = {}, .blocked = {}};
+    NodeView out{.inventory = node.inventory,
+                 .cards = {},
+                 .free = {},
+                 .tenants = node.tenants,
+                 .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {
         out.cards.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy});
     }
-    for (const PodUid& uid : node.tenants) {
-        const TenantPtr& tenant = tenants_.at(uid);
+    for (const TenantPtr& tenant : node.tenants)
         count_holds(*tenant, node.inventory.gpus, out.cards, 1);
-        out.tenants.push_back(tenant);
-    }
     for (const Card& card : out.cards)
         out.free.push_back(card.free());
-    std::ranges::sort(out.tenants, {},
-                      [](const TenantPtr& t) { return std::tie(t->name, t->uid); });
     if (!node.inventory.fault.empty()) {
         out.blocked = node.inventory.fault;
         return out;

@@ -91,7 +91,7 @@ class ClusterState {
     struct NodeState {
         NodeInventory inventory;
         bool known = false;  // false while only pods have named it
-        std::set<PodUid> tenants;
+        std::vector<TenantPtr> tenants;  // those of tenants_, ascending by name, then uid
         std::map<PodUid, Puzzle> puzzles;
     };
 

@@ -370,8 +370,9 @@ RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
         const auto made =
             state.reserve(pod.uid, pod.name, NodeName("n"), request, binpack_policy());
         RC_ASSERT((fit != nullptr) == made.has_value());
-        const PlacementRow& row = view->rows()[view->position("n")];
-        const auto price = placer.price(row, view->free_of(row));
+        const std::uint32_t position = view->position("n");
+        const PlacementRow& row = view->row(position);
+        const auto price = placer.price(row, view->free_of(position));
         RC_ASSERT(price.has_value() == made.has_value());
         if (fit == nullptr) {
             RC_ASSERT(made.error().text == placer.explain(now->offer()).reason);

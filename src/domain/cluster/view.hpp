@@ -2,6 +2,10 @@
 // after every change; readers keep the one they took for as long as a decision lasts.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -64,37 +68,45 @@ struct NodeView {
     }
 };
 
-// What placement reads of every node for every request. The rows of all nodes lie in one piece, and
-// so does what their cards have free: the nodes themselves are all over the memory, and fetching
-// them is most of what a request would cost (extender_bench).
+// What placement reads of every node for every request. The rows of nodes that are next to each
+// other lie in one piece, and so does what their cards have free: the nodes themselves are all over
+// the memory, and fetching them is most of what a request would cost (extender_bench).
 struct PlacementRow {
     const NodeView* node = nullptr;  // at the same position
-    std::uint32_t first_card = 0;    // in ClusterView's list of all cards
+    std::uint32_t first_card = 0;    // in ViewPiece::free
     std::uint32_t cards = 0;
-    int unhealthy = 0;  // cards
-    Bytes largest;      // capacity of a card
+    Bytes largest;  // capacity of a card
     Bytes largest_free;
-    Bytes spare;  // free on all cards: among equal prices the fuller node is better
+    Bytes spare;        // free on all cards: among equal prices the fuller node is better
+    int unhealthy = 0;  // cards
     MemoryUnit unit = MemoryUnit::gib;
     bool open = false;  // has cards and is not blocked
 };
 
-// Tenants that no watch event has shown bound yet: few, and each for milliseconds.
+// Nodes at consecutive positions. Views share the pieces that did not change between them, so that
+// one pod's change costs a copy of its piece and not of the cluster.
+struct ViewPiece {
+    static constexpr std::size_t kNodes = 64;
+
+    std::array<PlacementRow, kNodes> rows;
+    std::array<std::shared_ptr<const NodeView>, kNodes> nodes;
+    std::vector<Bytes> free;  // of all their cards
+};
+
+// Tenants that no watch event has shown bound yet: each for milliseconds, but as many as Bindings
+// are under way.
 using UnseenTenants = std::map<PodUid, TenantPtr>;
 
 class ClusterView {
   public:
     using NodePtr = std::shared_ptr<const NodeView>;
+    using PiecePtr = std::shared_ptr<const ViewPiece>;
 
     ClusterView() = default;
-    // `rows` and the positions in `index` are parallel to `nodes`; `free` is of all their cards.
-    ClusterView(std::vector<NodePtr> nodes, std::vector<PlacementRow> rows, std::vector<Bytes> free,
-                std::shared_ptr<const NameIndex> index, std::shared_ptr<const UnseenTenants> unseen)
-        : nodes_(std::move(nodes)),
-          rows_(std::move(rows)),
-          free_(std::move(free)),
-          index_(std::move(index)),
-          unseen_(std::move(unseen)) {}
+    // The positions in `index` are those in `pieces`; `unseen` ascends by uid.
+    ClusterView(std::vector<PiecePtr> pieces, std::shared_ptr<const NameIndex> index,
+                std::vector<TenantPtr> unseen)
+        : pieces_(std::move(pieces)), index_(std::move(index)), unseen_(std::move(unseen)) {}
 
     // NameIndex::kNone when the node is unknown.
     [[nodiscard]] std::uint32_t position(std::string_view name) const {
@@ -108,32 +120,42 @@ class ClusterView {
     // Null when the node is unknown. The pointer lives as long as this view.
     [[nodiscard]] const NodeView* find(std::string_view name) const {
         const std::uint32_t at = position(name);
-        return at == NameIndex::kNone ? nullptr : nodes_[at].get();
+        return at == NameIndex::kNone ? nullptr : row(at).node;
+    }
+    // Of a known node.
+    [[nodiscard]] const PlacementRow& row(std::size_t position) const {
+        return pieces_[position / ViewPiece::kNodes]->rows[position % ViewPiece::kNodes];
+    }
+    // Its NodeView::free.
+    [[nodiscard]] std::span<const Bytes> free_of(std::size_t position) const {
+        const PlacementRow& of = row(position);
+        const std::span<const Bytes> all = pieces_[position / ViewPiece::kNodes]->free;
+        return all.subspan(of.first_card, of.cards);
     }
 
     // What a pod holds that the API server has not shown bound yet; null when it holds nothing.
     [[nodiscard]] const Tenant* unseen(const PodUid& uid) const {
-        if (!unseen_) return nullptr;
-        const auto at = unseen_->find(uid);
-        return at == unseen_->end() ? nullptr : at->second.get();
+        const auto uid_of = [](const TenantPtr& tenant) -> const PodUid& { return tenant->uid; };
+        const auto at = std::ranges::lower_bound(unseen_, uid, {}, uid_of);
+        return at == unseen_.end() || (*at)->uid != uid ? nullptr : at->get();
     }
 
-    [[nodiscard]] std::size_t unseen_count() const { return unseen_ ? unseen_->size() : 0; }
+    [[nodiscard]] std::size_t unseen_count() const { return unseen_.size(); }
 
-    // Ascending by name.
-    [[nodiscard]] const std::vector<NodePtr>& nodes() const { return nodes_; }
-    [[nodiscard]] const std::vector<PlacementRow>& rows() const { return rows_; }
-    // NodeView::free of the row's node.
-    [[nodiscard]] std::span<const Bytes> free_of(const PlacementRow& row) const {
-        return std::span(free_).subspan(row.first_card, row.cards);
+    // Ascending by name. Made for the caller: for those who look at all of them, now and then.
+    [[nodiscard]] std::vector<NodePtr> nodes() const {
+        std::vector<NodePtr> out;
+        for (const PiecePtr& piece : pieces_) {
+            std::ranges::copy_if(piece->nodes, std::back_inserter(out),
+                                 [](const NodePtr& node) { return node != nullptr; });
+        }
+        return out;
     }
 
   private:
-    std::vector<NodePtr> nodes_;
-    std::vector<PlacementRow> rows_;
-    std::vector<Bytes> free_;
+    std::vector<PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
-    std::shared_ptr<const UnseenTenants> unseen_;
+    std::vector<TenantPtr> unseen_;
 };
 
 }  // namespace tessera

@@ -5,19 +5,48 @@
 #include <utility>
 
 namespace tessera {
+namespace {
+
+// The row's sums; where its cards are stays.
+void weigh(PlacementRow& row, const NodeView& node) {
+    row.node = &node;
+    row.unit = node.inventory.unit;
+    row.open = node.blocked.empty() && !node.cards.empty();
+    row.largest = row.largest_free = row.spare = {};
+    row.unhealthy = 0;
+    for (const Card& card : node.cards) {
+        row.largest = std::max(row.largest, card.capacity);
+        row.largest_free = std::max(row.largest_free, card.free());
+        row.spare += card.free();
+        row.unhealthy += card.healthy ? 0 : 1;
+    }
+}
+
+// Puts a node to place `i`, where the row says where its cards are and how many.
+void put(ViewPiece& piece, std::size_t i, NodeView node) {
+    piece.nodes[i] = std::make_shared<const NodeView>(std::move(node));
+    std::ranges::copy(piece.nodes[i]->free, piece.free.begin() + piece.rows[i].first_card);
+    weigh(piece.rows[i], *piece.nodes[i]);
+}
+
+}  // namespace
 
 void ViewBuilder::set_nodes(std::vector<NodeView> nodes) {
-    nodes_.assign(nodes.size(), nullptr);
-    rows_.clear();
-    free_.clear();
+    pieces_.clear();
     std::vector<std::string> names;
-    for (NodeView& node : nodes) {
-        names.push_back(node.inventory.name.str());
-        const std::size_t cards = node.free.size();
-        rows_.push_back({.first_card = static_cast<std::uint32_t>(free_.size()),
-                         .cards = static_cast<std::uint32_t>(cards)});
-        free_.resize(free_.size() + cards);
-        put(rows_.size() - 1, std::move(node));
+    for (std::size_t first = 0; first < nodes.size(); first += ViewPiece::kNodes) {
+        const auto piece = std::make_shared<ViewPiece>();
+        const std::size_t count = std::min(ViewPiece::kNodes, nodes.size() - first);
+        for (std::size_t i = 0; i < count; ++i) {
+            NodeView& node = nodes[first + i];
+            names.push_back(node.inventory.name.str());
+            const auto cards = static_cast<std::uint32_t>(node.free.size());
+            piece->rows[i].first_card = static_cast<std::uint32_t>(piece->free.size());
+            piece->rows[i].cards = cards;
+            piece->free.resize(piece->free.size() + cards);
+            put(*piece, i, std::move(node));
+        }
+        pieces_.push_back(piece);
     }
     index_ = std::make_shared<const NameIndex>(names);
 }
@@ -25,35 +54,25 @@ void ViewBuilder::set_nodes(std::vector<NodeView> nodes) {
 bool ViewBuilder::replace(NodeView node) {
     if (!index_) return true;
     const std::uint32_t position = index_->find(node.inventory.name.str());
-    return position == NameIndex::kNone || put(position, std::move(node));
-}
-
-bool ViewBuilder::put(std::size_t position, NodeView node) {
-    PlacementRow& row = rows_[position];
-    if (row.cards != node.free.size()) return false;
-    const auto kept = std::make_shared<const NodeView>(std::move(node));
-    row.node = kept.get();
-    row.unit = kept->inventory.unit;
-    row.open = kept->blocked.empty() && !kept->cards.empty();
-    row.largest = row.largest_free = row.spare = {};
-    row.unhealthy = 0;
-    for (const Card& card : kept->cards) {
-        row.largest = std::max(row.largest, card.capacity);
-        row.largest_free = std::max(row.largest_free, card.free());
-        row.spare += card.free();
-        row.unhealthy += card.healthy ? 0 : 1;
-    }
-    std::ranges::copy(kept->free, free_.begin() + row.first_card);
-    nodes_[position] = kept;
+    if (position == NameIndex::kNone) return true;
+    ClusterView::PiecePtr& shown = pieces_[position / ViewPiece::kNodes];
+    const std::size_t i = position % ViewPiece::kNodes;
+    if (shown->rows[i].cards != node.free.size()) return false;
+    const auto piece = std::make_shared<ViewPiece>(*shown);
+    put(*piece, i, std::move(node));
+    shown = piece;
     return true;
 }
 
 void ViewBuilder::set_unseen(const UnseenTenants& unseen) {
-    unseen_ = std::make_shared<const UnseenTenants>(unseen);
+    unseen_.clear();
+    unseen_.reserve(unseen.size());
+    for (const auto& [uid, tenant] : unseen)
+        unseen_.push_back(tenant);
 }
 
 std::shared_ptr<const ClusterView> ViewBuilder::build() const {
-    return std::make_shared<const ClusterView>(nodes_, rows_, free_, index_, unseen_);
+    return std::make_shared<const ClusterView>(pieces_, index_, unseen_);
 }
 
 }  // namespace tessera

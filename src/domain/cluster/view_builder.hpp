@@ -1,5 +1,5 @@
-// Makes the views that readers get, one after the other: each shares with the last what did not
-// change, so that one node's change costs a copy of the rows and no more.
+// Makes the views that readers get, one after the other: each shares with the last the pieces that
+// did not change.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,9 @@ class ViewBuilder {
     [[nodiscard]] std::shared_ptr<const ClusterView> build() const;
 
   private:
-    bool put(std::size_t position, NodeView node);
-
-    std::vector<ClusterView::NodePtr> nodes_;
-    std::vector<PlacementRow> rows_;  // parallel
-    std::vector<Bytes> free_;         // of all cards
+    std::vector<ClusterView::PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
-    std::shared_ptr<const UnseenTenants> unseen_;
+    std::vector<TenantPtr> unseen_;
 };
 
 }  // namespace tessera

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""`./dev bench cluster [--quick]`: pods per second through a real API server and kube-scheduler.
+
+kwok plays the nodes; etcd does not sync. The same pods without a GPU, with a plain extended
+resource, and with a share of a card, one after the other on control planes made anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench import fake_nodes  # noqa: E402
+from bench.load import Load  # noqa: E402
+from bench.restart import after_restart, startup  # noqa: E402
+from bench.row import Row, Variant, measure, say  # noqa: E402
+from kube.errors import KubeError  # noqa: E402
+
+PLAIN = Variant("plain")
+EXTENDED = Variant("extended")
+EXTENDED_ALL = Variant("extended", every_node=True)
+OURS = Variant("ours")
+OURS_ALL = Variant("ours", every_node=True)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a cluster: nodes, pods that run; pods of a row, and of one that looks at every node."""
+
+    nodes: int
+    running: int
+    pods: int
+    every_node_pods: int
+    goal: float
+
+    def pods_of(self, variant: Variant) -> int:
+        """Of a row of this variant."""
+        return self.every_node_pods if variant.every_node else self.pods
+
+    @property
+    def title(self) -> str:
+        """As the bench prints it."""
+        running = f", {self.running} running" if self.running else ""
+        return f"{self.nodes} nodes x 8 cards{running}, {self.pods} pods: "
+
+
+ROW_SECONDS = 150  # at most
+THOUSAND = Size(1000, 0, 5000, 5000, 1.0)
+FIVE_THOUSAND = Size(5000, 40_000, 2000, 500, 0.9)
+QUICK = (Size(100, 0, 300, 300, 1.0), Size(200, 1000, 300, 300, 0.9))
+# What is compared stands side by side, twice: other work on the machine comes and goes.
+ORDER = (PLAIN, EXTENDED, OURS, EXTENDED_ALL, OURS_ALL, OURS, EXTENDED)
+
+
+def figure(name: str, measured: str, goal: str = "-", holds: bool | None = None) -> bool:
+    """Prints one figure; whether it holds."""
+    verdict = "-" if holds is None else "holds" if holds else "falls short"
+    print(f"{name} | {goal} | {measured} | {verdict}", flush=True)
+    return holds is not False
+
+
+def average(rows: list[Row], value: Callable[[Row], float]) -> float:
+    """Of the rounds of one variant."""
+    return sum(map(value, rows)) / len(rows)
+
+
+def rates(size: Size, rows: dict[Variant, list[Row]]) -> bool:
+    """Prints what was measured at one size; whether the goals are met."""
+    mean = {variant: average(many, lambda row: row.bound.rate) for variant, many in rows.items()}
+    for variant, many in rows.items():
+        figure(size.title + variant.title, f"{mean[variant]:.0f} pods/s")
+        figure(f"{size.title}{variant.title}: kube-scheduler's cycle",
+               f"{average(many, lambda row: row.cycle):.2f} ms")
+        figure(f"{size.title}{variant.title}: CPU of all programs",
+               f"{average(many, lambda row: row.cpu_sum):.1f} ms/pod")
+        figure(f"{size.title}{variant.title}: nodes that the pods are on",
+               f"{average(many, lambda row: row.nodes):.0f}")
+    holds = True
+    for ours, other, goal in ((OURS, EXTENDED, size.goal), (OURS_ALL, EXTENDED, None),
+                              (OURS_ALL, EXTENDED_ALL, size.goal)):
+        if ours in mean and other in mean:
+            ratio = mean[ours] / mean[other]
+            holds &= figure(f"{size.title}{ours.title} / {other.title}", f"{ratio:.2f} x",
+                            f">= {goal} x" if goal else "-", ratio >= goal if goal else None)
+    refused = sum(row.refused for variant in (OURS, OURS_ALL) for row in rows.get(variant, ()))
+    figure(size.title + "ours: refused binds", str(refused))
+    return holds
+
+
+def fresh_rows(size: Size) -> dict[Variant, list[Row]]:
+    """Each row on a control plane of its own."""
+    rows: dict[Variant, list[Row]] = {}
+    for variant in ORDER:
+        with fake_nodes.new_cluster() as cluster:
+            load = Load(cluster)
+            load.ask("nodes", size.nodes)
+            fake_nodes.start_kwok(cluster)
+            row = measure(cluster, load, variant, "bench", size.pods_of(variant), ROW_SECONDS)
+            rows.setdefault(variant, []).append(row)
+    return rows
+
+
+def filled(size: Size) -> bool:
+    """All rows on one cluster that runs pods already, and what else only shows there."""
+    with fake_nodes.new_cluster() as cluster:
+        load = Load(cluster)
+        say(f"{size.nodes} nodes")
+        load.ask("nodes", size.nodes)
+        say(f"{size.running} running pods")
+        load.ask("place", size.nodes, size.running)
+        fake_nodes.start_kwok(cluster)
+        rows: dict[Variant, list[Row]] = {}
+        for number, variant in enumerate(ORDER):
+            group, pods = f"bench-{number}", size.pods_of(variant)
+            row = measure(cluster, load, variant, group, pods, ROW_SECONDS)
+            rows.setdefault(variant, []).append(row)
+            load.ask("remove", group, pods)
+        holds = rates(size, rows)
+        title = f"{size.nodes} nodes x 8 cards, {size.running} pods: "
+        start = startup(cluster, load)
+        figure(title + "list of nodes and pods", f"{start.list_seconds:.2f} s")
+        holds &= figure(title + "start of the controller beyond that",
+                        f"{start.beyond:.2f} s", "<= 5 s", start.beyond <= 5)
+        figure(title + "RSS of the controller", f"{start.rss_mb:.0f} MB")
+        again = after_restart(cluster, load)
+        figure(title + "kill of the API server to its first answer", f"{again.answers:.1f} s")
+        figure(title + "kill of the API server to the first bind, plain", f"{again.plain:.1f} s")
+        figure(title + "kill of the API server to the first correct bind, ours",
+               f"{again.ours:.1f} s")
+    return holds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small clusters: whether it works")
+    options = parser.parse_args()
+    small, large = QUICK if options.quick else (THOUSAND, FIVE_THOUSAND)
+    began = time.monotonic()
+    print("figure | goal | measured | holds", flush=True)
+    holds = rates(small, fresh_rows(small))
+    holds &= filled(large)
+    say(f"took {time.monotonic() - began:.0f} s")
+    return 0 if holds or options.quick else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KubeError as error:
+        sys.exit(f"bench: {error}")

@@ -1,0 +1,68 @@
+"""The real tessera-controller beside a cluster, as a process of this machine."""
+
+from __future__ import annotations
+
+import http.client
+import time
+import urllib.request
+
+from bench import fake_nodes
+from kube.cluster import Cluster
+from kube.errors import KubeError
+from stack import builds
+
+NAME = "tessera-controller"
+COMM = NAME[:15]  # as the kernel shows it
+READY_SECONDS = 120.0
+POLL_SECONDS = 0.01
+
+
+class Controller:
+    """One of a cluster; ends with it. `port`: of the extender."""
+
+    def __init__(self, cluster: Cluster, *options: str) -> None:
+        self._cluster = cluster
+        self.port = cluster.free_port()
+        self._command = [str(builds.program(NAME)), f"--kubeconfig={cluster.kubeconfig}",
+                         f"--allocation-key-file={fake_nodes.keys(cluster)}",
+                         f"--port={self.port}", "--health-port=0", *options]
+
+    def start(self) -> float:
+        """Returns when it has the whole cluster in view: the seconds that took."""
+        begin = time.monotonic()
+        self._cluster.start_program(NAME, self._command)
+        while not self._ready():
+            if time.monotonic() - begin > READY_SECONDS:
+                raise KubeError(f"{NAME} is not ready: {self._cluster.logs(NAME)[-500:]}")
+            time.sleep(POLL_SECONDS)
+        return time.monotonic() - begin
+
+    def stop(self) -> None:
+        """kill -9."""
+        self._cluster.kill(NAME)
+
+    def rss_mb(self) -> float:
+        """Resident memory now."""
+        return fake_nodes.rss_mb(self._cluster.pids()[COMM])
+
+    def refused_binds(self) -> int:
+        """Binds that it answered with an error since its start."""
+        text = self._get("/metrics")
+        errors = [line.rsplit(" ", 1)[1] for line in text.splitlines()
+                  if line.startswith("tessera_extender_errors_total") and 'verb="bind"' in line]
+        return int(float(errors[0])) if errors else 0
+
+    def metrics(self) -> str:
+        """The text of /metrics."""
+        return self._get("/metrics")
+
+    def _ready(self) -> bool:
+        try:
+            return self._get("/readyz") == "ok\n"
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def _get(self, path: str) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            text: str = answer.read().decode()
+            return text

@@ -1,0 +1,62 @@
+"""A control plane whose nodes are kwok's: pods that are bound there run at once, nothing else
+happens. No controller-manager (it would miss the nodes' heartbeats), and no kube-scheduler until
+a row of the bench starts it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from kube import binaries
+from kube.cluster import Cluster
+
+# Without the controller-manager nobody would make service accounts, or take the taint off a node.
+WITHOUT = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
+
+
+def _stage(name: str, kind: str, selector: dict[str, Any], status: str) -> dict[str, Any]:
+    return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name},
+            "spec": {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector,
+                     "next": {"statusTemplate": status}}}
+
+
+STAGES = (
+    _stage("pod-runs", "Pod", {"matchExpressions": [
+        {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"},
+        {"key": ".status.phase", "operator": "In", "values": ["Pending"]}]}, "phase: Running"),
+    # kwok takes care of no node's pods without a stage for nodes; ours are made Ready
+    _stage("node-stays", "Node", {"matchLabels": {"bench": "no-such-node"}}, "{}"))
+
+
+def new_cluster() -> Cluster:
+    """Not started yet."""
+    return Cluster([], control_plane=("etcd", "kube-apiserver"),
+                   extra_arguments={"kube-apiserver": [WITHOUT]})
+
+
+def keys(cluster: Cluster) -> Path:
+    """The file with the key that allocations are signed with."""
+    path = cluster.directory / "allocation-keys"
+    if not path.exists():
+        path.write_text(secrets.token_hex(32) + "\n")
+    return path
+
+
+def start_kwok(cluster: Cluster) -> None:
+    """kwok ends with the cluster."""
+    config = cluster.directory / "kwok.yaml"
+    config.write_text("\n---\n".join(map(json.dumps, STAGES)))
+    program = binaries.ensure(table=binaries.KWOK) / "kwok"
+    cluster.start_program("kwok", [
+        str(program), f"--kubeconfig={cluster.kubeconfig}", f"--config={config}",
+        "--manage-all-nodes", "--node-lease-duration-seconds=0", "--v=WARN"])
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory of a process."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0

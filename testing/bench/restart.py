@@ -1,0 +1,88 @@
+"""What a start and a lost API server cost, on a cluster that is full already."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from bench.controller import Controller
+from bench.load import Load
+from bench.row import Variant, say, scheduler_config
+from kube.cluster import Cluster
+from kube.errors import KubeError
+
+SECONDS = 60
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Start:
+    """list_seconds: a client that only reads the pages; start_seconds: our controller, until it
+    answers; rss_mb: its memory then."""
+
+    list_seconds: float
+    start_seconds: float
+    rss_mb: float
+
+    @property
+    def beyond(self) -> float:
+        """Of the start, what is not the list."""
+        return self.start_seconds - self.list_seconds
+
+
+def startup(cluster: Cluster, load: Load) -> Start:
+    """The fastest of some starts, and of some lists, one after the other."""
+    say("start-up of the controller")
+    controller = Controller(cluster)
+    lists, starts, memory = [], [], 0.0
+    for _ in range(ROUNDS):
+        lists.append(load.ask("list")["seconds"])
+        starts.append(controller.start())
+        memory = max(memory, controller.rss_mb())
+        controller.stop()
+    return Start(min(lists), min(starts), memory)
+
+
+@dataclass(frozen=True)
+class Again:
+    """Seconds from the kill of the API server until it answers, and until a pod is bound that was
+    made as soon as it did."""
+
+    answers: float
+    plain: float
+    ours: float
+
+
+def _bound(load: Load, group: str) -> float:
+    """When the pod of a group is bound."""
+    when: list[float] = []
+    seen = load.watch(group, 1, SECONDS, lambda: None, lambda: when.append(time.monotonic()))
+    if seen.pods < 1:
+        raise KubeError(f"pod of {group} is not bound within {SECONDS} s of the restart")
+    return when[0]
+
+
+def after_restart(cluster: Cluster, load: Load) -> Again:
+    """kill -9 of the API server while our controller and kube-scheduler run."""
+    say("restart of the API server")
+    controller = Controller(cluster)
+    controller.start()
+    cluster.write_scheduler_config(scheduler_config(Variant("ours"), controller.port))
+    cluster.start_component("kube-scheduler")
+    cluster.wait_for("kube-scheduler", lambda: cluster.scheduler_api().ok("/readyz"), SECONDS)
+    load.ask("pods", "before", "ours", 1)
+    _bound(load, "before")
+    began = time.monotonic()
+    cluster.restart("kube-apiserver")
+    load.ask("pods", "plain", "plain", 1)
+    answers = time.monotonic() - began
+    load.ask("pods", "ours", "ours", 1)
+    with ThreadPoolExecutor(2) as pool:
+        plain, ours = pool.map(lambda group: _bound(load, group) - began, ("plain", "ours"))
+    seen = load.ask("check", "ours")
+    if seen["placed"] != 1 or seen["overcommitted"]:
+        raise KubeError(f"wrong after the restart: {seen}")
+    cluster.kill("kube-scheduler")
+    controller.stop()
+    return Again(answers, plain, ours)

@@ -1,0 +1,155 @@
+"""One measurement of the cluster bench: pods that exist, a kube-scheduler that starts, and how fast
+they are bound ("pre" of the research)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.controller import Controller
+from bench.load import Bound, Load
+from kube.cluster import Cluster
+from kube.errors import KubeError
+from stack import deploy
+
+QPS = {"qps": 5000, "burst": 10000}  # the client-side limit is out of the way
+KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """asks: as cluster_load names it. every_node: kube-scheduler looks at all nodes for each pod,
+    not at a sample."""
+
+    asks: str
+    every_node: bool = False
+    options: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """As the bench prints it."""
+        name = {"plain": "plain", "extended": "extended resource", "ours": "ours"}[self.asks]
+        return name + (", every node" if self.every_node else "") + "".join(
+            f", {option}" for option in self.options)
+
+
+@dataclass
+class Row:
+    """What was measured. cpu: milliseconds per pod by program; cycle: milliseconds that
+    kube-scheduler takes to choose a node, the calls to our controller included: it does one pod at
+    a time. nodes: that the pods were bound to. refused: binds that our controller refused;
+    attempts: kube-scheduler's, by result. verbs: mean and number of each request to our
+    controller."""
+
+    bound: Bound
+    cpu: dict[str, float] = field(default_factory=dict)
+    cycle: float = 0.0
+    nodes: int = 0
+    refused: int = 0
+    attempts: dict[str, int] = field(default_factory=dict)
+    verbs: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        cpu = " ".join(f"{name} {ms:.2f}" for name, ms in sorted(self.cpu.items()) if ms >= 0.01)
+        return (f"{self.bound.rate:.0f} pods/s; cycle {self.cycle:.2f} ms; CPU ms/pod: {cpu}; "
+                f"on {self.nodes} nodes; attempts {self.attempts}; refused binds {self.refused}; "
+                f"parts {self.bound.parts}; {self.verbs}")
+
+    @property
+    def cpu_sum(self) -> float:
+        """CPU milliseconds per pod of all programs together."""
+        return sum(self.cpu.values())
+
+
+def say(text: str) -> None:
+    """Progress."""
+    print(f"bench: {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def scheduler_config(variant: Variant, port: int) -> str:
+    """Of the variant; `port` is our controller's."""
+    if variant.asks != "ours":
+        config = {**KIND, "leaderElection": {"leaderElect": False},
+                  "clientConnection": {"kubeconfig": "KUBECONFIG_PATH", **QPS}}
+        if variant.every_node:
+            config["percentageOfNodesToScore"] = 100
+        return json.dumps(config)
+    text = deploy.scheduler_config(port)
+    for key, value in QPS.items():
+        text = re.sub(rf"\b{key}: \d+", f"{key}: {value}", text)
+    every = re.sub(r"\bpercentageOfNodesToScore: \d+", "percentageOfNodesToScore: 100", text)
+    return every if variant.every_node else re.sub(r"\bpercentageOfNodesToScore:.*\n", "", text)
+
+
+def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: int,
+            seconds: int) -> Row:
+    """Makes `pods` pods, starts the variant's scheduler, and waits until they are bound."""
+    say(f"{variant.title}: {pods} pods")
+    load.ask("pods", group, variant.asks, pods)
+    controller = Controller(cluster, *variant.options)
+    if variant.asks == "ours":
+        controller.start()
+    cluster.write_scheduler_config(scheduler_config(variant, controller.port))
+    before: dict[str, float] = {}
+    bound = load.watch(group, pods, seconds, lambda: cluster.start_component("kube-scheduler"),
+                       lambda: before.update(_cpu_seconds(cluster)))
+    row = Row(bound)
+    if bound.pods < pods:
+        raise KubeError(f"{variant.title}: {bound.pods} of {pods} pods bound in {seconds} s")
+    row.cpu = {name: (after - before.get(name, 0.0)) * 1000 / pods
+               for name, after in _cpu_seconds(cluster).items()}
+    scheduler = cluster.scheduler_api().text("GET", "/metrics")
+    row.attempts = _attempts(scheduler)
+    row.cycle = _mean_ms(scheduler, "scheduler_scheduling_algorithm_duration_seconds")
+    cluster.kill("kube-scheduler")
+    if variant.asks == "ours":
+        row.refused = controller.refused_binds()
+        row.verbs = _verbs(controller.metrics())
+        controller.stop()
+    seen = load.ask("check", group)
+    if seen["overcommitted"] or seen["placed"] != (pods if variant.asks == "ours" else 0):
+        raise KubeError(f"wrong: {seen}, of {pods} pods")
+    row.nodes = seen["nodes"]
+    say(f"{variant.title}: {row}")
+    return row
+
+
+def _cpu_seconds(cluster: Cluster) -> dict[str, float]:
+    """User and system time so far of each program of the cluster."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    out = {}
+    for name, pid in cluster.pids().items():
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        out[name] = (int(fields[11]) + int(fields[12])) / ticks
+    return out
+
+
+def _attempts(metrics: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for result, number in re.findall(
+            r'^scheduler_schedule_attempts_total\{.*?result="(\w+)".*?\} (\S+)$', metrics, re.M):
+        found[result] = found.get(result, 0) + int(float(number))
+    return found
+
+
+def _mean_ms(metrics: str, name: str) -> float:
+    """Of a histogram without labels."""
+    seen = {part: float(number) for part, number in
+            re.findall(rf"^{name}_(sum|count) (\S+)$", metrics, re.M)}
+    return seen["sum"] / seen["count"] * 1000 if seen.get("count") else 0.0
+
+
+def _verbs(metrics: str) -> dict[str, str]:
+    """Mean of each verb of the extender."""
+    found = dict[str, dict[str, float]]()
+    for part, verb, number in re.findall(
+            r'^tessera_extender_request_seconds_(sum|count)\{.*?verb="(\w+)".*?\} (\S+)$',
+            metrics, re.M):
+        found.setdefault(verb, {})[part] = float(number)
+    return {verb: f"{seen['sum'] / seen['count'] * 1000:.2f} ms x {seen['count']:.0f}"
+            for verb, seen in found.items() if seen.get("count")}
