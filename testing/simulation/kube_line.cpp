@@ -1,0 +1,248 @@
+#include "testing/simulation/kube_line.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace tessera::simulation {
+namespace {
+
+// KubeClient::kOneObject.
+constexpr Time kDeadline = 4s;
+constexpr Time kLatency = 4ms;
+// Less than the time after which the scheduler holds a lost Binding for settled (scheduler.cpp,
+// kDoubt).
+constexpr Time kLatest = 50s;
+constexpr Time kShortestPause = 100ms;
+constexpr Time kLongestPause = 10s;
+// The server ends each watch after a while; one without news may be found cut before.
+constexpr Time kWatchLength = 290s;
+constexpr Time kWatchLook = 20s;
+constexpr std::size_t kMostPerBatch = 8;
+
+tl::unexpected<Error> no_answer() {
+    return fail(Code::unavailable, "the API server does not answer");
+}
+
+bool shows(const StringMap& shown, const StringMap& wanted) {
+    return std::ranges::all_of(wanted, [&](const auto& entry) {
+        const auto at = shown.find(entry.first);
+        return at != shown.end() && at->second == entry.second;
+    });
+}
+
+// One event of a watch into a batch: the end of an object wins over what came before it.
+void take_node(const Change<NodeObject>& change, NodeChanges& batch) {
+    const NodeName& name = change.object->inventory.name;
+    if (!change.deleted) return batch.present.push_back(change.object->inventory);
+    std::erase_if(batch.present, [&](const NodeInventory& node) { return node.name == name; });
+    batch.removed.push_back(name);
+}
+
+void take_pod(const Change<PodObject>& change, PodChanges& batch) {
+    const PodUid& uid = change.object->facts.uid;
+    if (!change.deleted) return batch.present.push_back(change.object->facts);
+    std::erase_if(batch.present, [&](const PodFacts& pod) { return pod.uid == uid; });
+    batch.removed.push_back(uid);
+}
+
+}  // namespace
+
+KubeLine::KubeLine(Scene& scene, ApiServer& server, std::string owner)
+    : scene_(scene), server_(server), owner_(std::move(owner)) {}
+
+KubeLine::~KubeLine() {
+    for (const auto& late : late_) {
+        if (!late->write || scene_.unpromised.write_of_the_dead) continue;
+        const auto write = std::exchange(late->write, nullptr);
+        if (scene_.rng.chance(500)) write();
+    }
+}
+
+// The list holds only what has not landed yet: a write that lands takes itself out, if the line is
+// still there.
+void KubeLine::write_later(std::function<void()> write) {
+    std::erase_if(late_, [](const auto& late) { return !late->write; });
+    const auto late = std::make_shared<Late>(Late{std::move(write)});
+    late_.push_back(late);
+    const std::weak_ptr<Late> line = late;
+    scene_.loop.after(scene_.rng.between(10ms, kLatest), [late] {
+        if (const auto landing = std::exchange(late->write, nullptr)) landing();
+    });
+}
+
+template <class T>
+Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
+    Loop& loop = scene_.loop;
+    const Time deadline = loop.now() + kDeadline;
+    const auto give_up = [&] {
+        // A line that breaks is noticed at once, one that is silent at the deadline.
+        loop.sleep(scene_.rng.chance(500) ? Time(1ms) : std::max(deadline - loop.now(), Time(0)));
+        return no_answer();
+    };
+    loop.sleep(scene_.rng.delay(kLatency));
+    if (loop.now() < server_.silent_until) return give_up();
+    if (scene_.strikes(Fault::call_slow)) loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    if (scene_.strikes(Fault::call_refused)) {
+        loop.sleep(scene_.rng.delay(kLatency));
+        return fail(Code::unavailable, "API server answers 500");
+    }
+    if (scene_.strikes(Fault::call_lost)) return give_up();
+    if (kind == Kind::write && scene_.strikes(Fault::write_late)) {
+        write_later([serve = std::move(serve)] { (void)serve(); });
+        return give_up();
+    }
+    Result<T> answer = serve();
+    if (scene_.strikes(Fault::answer_lost)) return give_up();
+    loop.sleep(scene_.rng.delay(kLatency));
+    return answer;
+}
+
+Result<> KubeLine::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
+                        const StringMap& annotations) {
+    return exchange<void>(Kind::write, [=, this, &server = server_] {
+        const auto done = server.bind(uid, pod, node, annotations);
+        return done ? Result<>() : Result<>(fail(done.error()));
+    });
+}
+
+Result<PodFacts> KubeLine::get_pod(const PodName& name) {
+    return exchange<PodFacts>(Kind::read, [&]() -> Result<PodFacts> {
+        TRY(const PodPtr pod, server_.pod(name));
+        return pod->facts;
+    });
+}
+
+Result<std::vector<NodeInventory>> KubeLine::list_nodes() {
+    return exchange<std::vector<NodeInventory>>(Kind::read, [&] {
+        std::vector<NodeInventory> out;
+        for (const auto& [name, node] : server_.nodes())
+            out.push_back(node->inventory);
+        return Result<std::vector<NodeInventory>>(std::move(out));
+    });
+}
+
+Result<std::vector<PodFacts>> KubeLine::list_pods(const NodeName& node) {
+    return exchange<std::vector<PodFacts>>(Kind::read, [&] {
+        std::vector<PodFacts> out;
+        for (const auto& [name, pod] : server_.pods()) {
+            if (node.empty() || pod->facts.node == node) out.push_back(pod->facts);
+        }
+        return Result<std::vector<PodFacts>>(std::move(out));
+    });
+}
+
+Result<bool> KubeLine::node_shows(const NodeName& name, const StringMap& annotations,
+                                  const StringMap& amounts) {
+    return exchange<bool>(Kind::read, [&]() -> Result<bool> {
+        const auto at = server_.nodes().find(name);
+        if (at == server_.nodes().end()) return fail(Code::not_found, "node not found");
+        return shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts);
+    });
+}
+
+// The agents' writes carry what a node shows now: late ones would only be written anew.
+Result<> KubeLine::annotate_node(const NodeName& node, const StringMap& annotations) {
+    return exchange<void>(Kind::read, [&] { return server_.annotate_node(node, annotations); });
+}
+
+Result<> KubeLine::set_node_resources(const NodeName& node, const StringMap& amounts) {
+    return exchange<void>(Kind::read, [&] { return server_.set_amounts(node, amounts); });
+}
+
+// Until the server ends it, or it is cut. `position` moves along.
+template <class Object, class Changes, class Take>
+Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& position,
+                         const Take& take, const std::function<void(Changes)>& sink) {
+    Loop& loop = scene_.loop;
+    const Time end = loop.now() + kWatchLength;
+    loop.sleep(scene_.rng.delay(kLatency));
+    while (loop.now() < end) {
+        if (loop.now() < server_.silent_until) return no_answer();
+        if (scene_.strikes(Fault::watch_cut)) return no_answer();
+        if (scene_.strikes(Fault::watch_expired)) {
+            return fail(Code::expired, "too old resource version");
+        }
+        if (position == log.size()) {
+            server_.wake_at_change(loop.me());
+            loop.wait(kWatchLook);
+            loop.sleep(scene_.rng.delay(kLatency));
+            continue;
+        }
+        if (scene_.strikes(Fault::watch_stalled)) {
+            loop.sleep(scene_.rng.between(Time(500ms), Time(20s)));
+        }
+        Changes batch;
+        const std::size_t most = 1 + scene_.rng.below(kMostPerBatch);
+        for (std::size_t i = 0; i < most && position < log.size(); ++i)
+            take(log[position++], batch);
+        sink(std::move(batch));
+        loop.sleep(scene_.rng.delay(kLatency));
+    }
+    return {};
+}
+
+template <class Object, class Changes, class Take>
+void KubeLine::follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
+                      const Take& take, const std::function<void(Changes)>& sink,
+                      const Trouble& trouble, const std::stop_token& stop) {
+    Time pause = kShortestPause;
+    std::optional<std::size_t> position;
+    while (!stop.stop_requested()) {
+        Result<> outcome;
+        if (!position) {
+            std::size_t at = 0;
+            auto listed = exchange<Changes>(Kind::read, [&] {
+                at = log.size();
+                return Result<Changes>(list());
+            });
+            if (listed) {
+                position = at;
+                sink(*std::move(listed));
+            } else {
+                outcome = fail(listed.error());
+            }
+        }
+        if (outcome) outcome = watch<Object, Changes>(log, *position, take, sink);
+        if (outcome) {
+            pause = kShortestPause;
+            scene_.loop.sleep(pause);
+            continue;
+        }
+        trouble(outcome.error());
+        if (outcome.error().code == Code::expired) position.reset();
+        scene_.loop.sleep(scene_.rng.between(pause, pause * 3 / 2));
+        pause = std::min(pause * 2, kLongestPause);
+    }
+}
+
+void KubeLine::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+                            std::stop_token stop) {
+    const std::function<NodeChanges()> list = [this] {
+        NodeChanges all;
+        all.all.emplace();
+        for (const auto& [name, node] : server_.nodes()) {
+            all.present.push_back(node->inventory);
+            all.all->insert(name);
+        }
+        return all;
+    };
+    follow<NodeObject, NodeChanges>(server_.node_log(), list, take_node, sink, trouble, stop);
+}
+
+void KubeLine::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+                           std::stop_token stop) {
+    const std::function<PodChanges()> list = [this] {
+        PodChanges all;
+        all.all.emplace();
+        for (const auto& [name, pod] : server_.pods()) {
+            all.present.push_back(pod->facts);
+            all.all->insert(pod->facts.uid);
+        }
+        return all;
+    };
+    follow<PodObject, PodChanges>(server_.pod_log(), list, take_pod, sink, trouble, stop);
+}
+
+}  // namespace tessera::simulation
