@@ -8,10 +8,11 @@ namespace {
 
 // What strikes on occasion, within a call or an act; the rest comes by itself (maybe_trouble).
 constexpr std::array kOnOccasion = {
-    Fault::call_refused, Fault::call_lost,       Fault::answer_lost,       Fault::write_late,
-    Fault::call_slow,    Fault::watch_cut,       Fault::watch_expired,     Fault::watch_stalled,
-    Fault::request_lost, Fault::request_timeout, Fault::rogue_binding,     Fault::bypass,
-    Fault::force_delete, Fault::namesake,        Fault::copied_annotation, Fault::record_stale,
+    Fault::call_failed,       Fault::call_refused,  Fault::answer_slow,  Fault::call_lost,
+    Fault::answer_lost,       Fault::write_late,    Fault::call_slow,    Fault::watch_cut,
+    Fault::watch_expired,     Fault::watch_stalled, Fault::request_lost, Fault::request_timeout,
+    Fault::rogue_binding,     Fault::bypass,        Fault::force_delete, Fault::namesake,
+    Fault::copied_annotation, Fault::record_stale,
 };
 
 }  // namespace
@@ -33,6 +34,7 @@ void Cluster::draw_rates() {
         scene.rates[static_cast<std::size_t>(fault)] = scene.rng.pick(levels);
     for (const Fault fault : {Fault::force_delete, Fault::namesake, Fault::request_timeout})
         scene.rates[static_cast<std::size_t>(fault)] *= 4;
+    scene.slowness = scene.rng.pick(std::vector<int>{1, 1, 3, 10, 30});
     trouble_rate_ = scene.rng.pick(std::vector<std::uint64_t>{0, 50, 200, 600});
     std::vector<std::function<void()>> all = {
         [this] { kill_controller(); },

@@ -27,7 +27,7 @@ class Informer {
     void open() { open_ = true; }
     void hear(const Change<Object>& change) {
         if (!open_) return;
-        last_ = std::max(last_, scene_.loop.now() + scene_.rng.delay(usual_));
+        last_ = std::max(last_, scene_.loop.now() + scene_.delay(usual_));
         scene_.loop.at(last_, [this, change, epoch = epoch_, then = *epoch_] {
             if (*epoch == then) sink_(change);
         });

@@ -81,12 +81,19 @@ Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
         loop.sleep(scene_.rng.chance(500) ? Time(1ms) : std::max(deadline - loop.now(), Time(0)));
         return no_answer();
     };
-    loop.sleep(scene_.rng.delay(kLatency));
+    loop.sleep(scene_.delay(kLatency));
     if (loop.now() < server_.silent_until) return give_up();
     if (scene_.strikes(Fault::call_slow)) loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
-    if (scene_.strikes(Fault::call_refused)) {
-        loop.sleep(scene_.rng.delay(kLatency));
+    if (scene_.strikes(Fault::call_failed)) {
+        loop.sleep(scene_.delay(kLatency));
         return fail(Code::unavailable, "API server answers 500");
+    }
+    if (scene_.strikes(Fault::call_refused)) {
+        loop.sleep(scene_.delay(kLatency));
+        if (kind == Kind::read || scene_.rng.chance(500)) {
+            return fail(Code::permission_denied, "API server answers 403");
+        }
+        return fail(Code::conflict, "API server answers 409: the object has been modified");
     }
     if (scene_.strikes(Fault::call_lost)) return give_up();
     if (kind == Kind::write && scene_.strikes(Fault::write_late)) {
@@ -95,7 +102,10 @@ Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
     }
     Result<T> answer = serve();
     if (scene_.strikes(Fault::answer_lost)) return give_up();
-    loop.sleep(scene_.rng.delay(kLatency));
+    if (scene_.strikes(Fault::answer_slow)) {
+        loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    }
+    loop.sleep(scene_.delay(kLatency));
     return answer;
 }
 
@@ -157,7 +167,7 @@ Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& po
                          const Take& take, const std::function<void(Changes)>& sink) {
     Loop& loop = scene_.loop;
     const Time end = loop.now() + kWatchLength;
-    loop.sleep(scene_.rng.delay(kLatency));
+    loop.sleep(scene_.delay(kLatency));
     while (loop.now() < end) {
         if (loop.now() < server_.silent_until) return no_answer();
         if (scene_.strikes(Fault::watch_cut)) return no_answer();
@@ -167,7 +177,7 @@ Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& po
         if (position == log.size()) {
             server_.wake_at_change(loop.me());
             loop.wait(kWatchLook);
-            loop.sleep(scene_.rng.delay(kLatency));
+            loop.sleep(scene_.delay(kLatency));
             continue;
         }
         if (scene_.strikes(Fault::watch_stalled)) {
@@ -178,7 +188,7 @@ Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& po
         for (std::size_t i = 0; i < most && position < log.size(); ++i)
             take(log[position++], batch);
         sink(std::move(batch));
-        loop.sleep(scene_.rng.delay(kLatency));
+        loop.sleep(scene_.delay(kLatency));
     }
     return {};
 }

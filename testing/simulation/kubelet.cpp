@@ -105,7 +105,7 @@ void Kubelet::know(const PodPtr& pod) {
     if (is_new && pod->facts.finished) at->second.done = true;
     if (at->second.done && pod->facts.terminating) {
         process_->spawn([this, facts = pod->facts] {
-            scene_.loop.sleep(scene_.rng.delay(20ms));
+            scene_.loop.sleep(scene_.delay(20ms));
             server_.remove_pod(facts.name, facts.uid);
         });
     }
@@ -144,7 +144,7 @@ void Kubelet::work(const PodUid& uid) {
     // notice.
     if (!done) scene_.loop.sleep(scene_.rng.between(Time(0), Time(5s)));
     machine_.end_containers(uid);
-    scene_.loop.sleep(scene_.rng.delay(20ms));
+    scene_.loop.sleep(scene_.delay(20ms));
     finish(known);
     machine_.forget(uid);
     known.done = true;
@@ -184,7 +184,8 @@ bool Kubelet::run_to_end(Known& known) {
         }
         const auto [end, is_first] = machine_.ends.try_emplace(uid, Time::max());
         if (all && end->second == Time::max()) {
-            end->second = scene_.loop.now() + scene_.rng.between(Time(3s), Time(90s));
+            end->second = scene_.loop.now() +
+                          scene_.rng.between(Time(500ms), Time(scene_.rng.chance(800) ? 20s : 90s));
         }
         if (all && scene_.loop.now() >= end->second) return true;
         const Time left = end->second - scene_.loop.now();
@@ -226,9 +227,9 @@ void Kubelet::admit(const PodObject& pod) {
 }
 
 bool Kubelet::start_container(const PodObject& pod, const ContainerSpec& spec) {
-    scene_.loop.sleep(scene_.rng.delay(5ms));
+    scene_.loop.sleep(scene_.delay(5ms));
     if (!pre_start(pod, spec)) return false;
-    scene_.loop.sleep(scene_.rng.delay(20ms));
+    scene_.loop.sleep(scene_.delay(20ms));
     return create(pod, spec);
 }
 

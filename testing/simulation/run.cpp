@@ -65,7 +65,8 @@ class Run {
                 .pods = cluster_.users->created(),
                 .bound = cluster_.truth.bound(),
                 .started = cluster_.truth.started(),
-                .ghosts = cluster_.truth.ghosts_met(),
+                .ghosts_met = cluster_.truth.ghosts_met(),
+                .ghosts_started = cluster_.truth.ghosts_started(),
                 .faults = scene_.journal.faults(),
                 .violation = scene_.journal.violation(),
                 .log = scene_.journal.log()};

@@ -22,7 +22,9 @@ struct Outcome {
     std::uint64_t pods = 0;     // created
     std::uint64_t bound = 0;    // with cards
     std::uint64_t started = 0;  // containers
-    std::uint64_t ghosts = 0;   // starts on a card that a ghost still had (truth.hpp)
+    // truth.hpp: starts on a card that a ghost still had, and starts of ghosts.
+    std::uint64_t ghosts_met = 0;
+    std::uint64_t ghosts_started = 0;
     FaultCounts faults{};
     std::string violation;  // the first; empty when every promise held
     std::string log;        // where it was kept

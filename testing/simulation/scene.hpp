@@ -29,6 +29,9 @@ struct Scene {
     // Per thousand occasions; 0 once the faults have stopped.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
     bool troubled = true;  // faults may strike
+    int slowness = 1;  // of all networks; the slower, the more happens between question and answer
+
+    Time delay(Time usual) { return rng.delay(usual * slowness); }
 
     // Draws whether the fault strikes on this occasion, and counts it when it does.
     bool strikes(Fault fault) {

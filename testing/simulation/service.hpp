@@ -26,7 +26,7 @@ class Service {
     auto ask(Time timeout, Function work)
         -> std::optional<decltype(work(std::declval<Scheduler&>()))> {
         Loop& loop = scene_.loop;
-        loop.sleep(scene_.rng.delay(kLatency));
+        loop.sleep(scene_.delay(kLatency));
         const bool lost = scene_.strikes(Fault::request_lost);
         if (controllers.empty() || (lost && scene_.rng.chance(500))) return std::nullopt;
         Controller* controller = scene_.rng.pick(pointers());
@@ -36,7 +36,7 @@ class Service {
         }
         auto answer = call(loop, controller->process(), timeout,
                            [controller, work] { return work(controller->scheduler()); });
-        loop.sleep(scene_.rng.delay(kLatency));
+        loop.sleep(scene_.delay(kLatency));
         if (lost) return std::nullopt;
         return answer;
     }

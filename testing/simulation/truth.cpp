@@ -59,15 +59,29 @@ void Truth::check_start(const Machine& machine, const Container& container, bool
     for (const GpuShare& part : share->gpus)
         wanted[part.uuid] = part.memory;
     if (wanted != container.cards) return wrong("has other cards than its pod was given");
+    check_room(machine, container, wrong);
+}
+
+void Truth::check_room(const Machine& machine, const Container& container,
+                       const std::function<void(const std::string&)>& wrong) {
+    const auto is_ghost = [this](const Container& other) {
+        return server_.pod(other.pod_name, other.pod) == nullptr;
+    };
+    if (is_ghost(container)) {
+        ++ghosts_started_;
+        return;
+    }
     for (const auto& [uuid, memory] : container.cards) {
         Bytes sum = memory;
         bool ghost = false;
         for (const auto& [id, other] : machine.containers) {
             const auto part = other.cards.find(uuid);
             if (part == other.cards.end()) continue;
-            const bool known = server_.pod(other.pod_name, other.pod) != nullptr;
-            ghost |= !known;
-            if (known) sum += part->second;
+            if (is_ghost(other)) {
+                ghost = true;
+            } else {
+                sum += part->second;
+            }
         }
         if (ghost) ++ghosts_met_;
         if (sum > capacity_[uuid]) wrong(fmt::format("takes card {} over its end", uuid.str()));

@@ -8,7 +8,7 @@
 namespace tessera::simulation {
 namespace {
 
-constexpr std::uint64_t kNames = 12;
+constexpr std::uint64_t kNames = 40;
 
 }  // namespace
 
@@ -18,11 +18,11 @@ Users::Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int c
       nodes_(std::move(nodes)),
       cards_(cards),
       gib_(each.count / kGiB),
-      pods_at_once_(scene.rng.between(6, 24)),
+      pods_at_once_(scene.rng.between(4, 32)),
       process_(scene.loop, "users") {}
 
 void Users::start() {
-    const Time pace = scene_.rng.between(Time(300ms), Time(6s));
+    const Time pace = scene_.rng.pick(std::vector<Time>{50ms, 200ms, 500ms, 1s, 4s});
     process_.spawn([this, pace] {
         while (scene_.troubled) {
             act();
