@@ -19,7 +19,7 @@ Agent::Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identit
              {.node = machine.name,
               .lists = {},
               .publishing = {.identity = std::string(identity_name(identity))}}),
-      gate_({cards_, kube_, machine, *this, machine}, machine.name, identity),
+      gate_({cards_, kube_, machine, *this, machine, nullptr}, machine.name, identity),
       process_(scene.loop, "agent-" + machine.name.str()) {}
 
 Agent::~Agent() {

@@ -153,6 +153,17 @@ void ApiServer::finish_pod(const PodName& name, const PodUid& uid) {
     change(std::make_shared<const PodObject>(std::move(ended)), false);
 }
 
+Result<Lease> ApiServer::write_lease(Lease lease) {
+    if (lease.version != (lease_ ? lease_->version : "")) {
+        return fail(Code::conflict, "the object has been modified");
+    }
+    const bool is_new = !lease_ || lease_->holder != lease.holder;
+    lease.version = std::to_string(++lease_version_);
+    lease_ = std::move(lease);
+    if (is_new) scene_.note("api", [&] { return "lease of " + lease_->holder; });
+    return *lease_;
+}
+
 void ApiServer::create_node(const NodeName& name) {
     if (nodes_.contains(name)) return;
     NodeObject node{.inventory = inventory_of(name, {}), .annotations = {}, .amounts = {}};

@@ -8,9 +8,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "domain/leadership/lease.hpp"
 #include "ports/kube_api.hpp"
 #include "testing/simulation/scene.hpp"
 
@@ -72,6 +74,9 @@ class ApiServer {
     Result<> annotate_node(const NodeName& name, const StringMap& annotations);
     Result<> set_amounts(const NodeName& name, const StringMap& amounts);
 
+    [[nodiscard]] const std::optional<Lease>& lease() const { return lease_; }
+    Result<Lease> write_lease(Lease lease);
+
     // Nobody is answered before this moment.
     Time silent_until{};
 
@@ -83,6 +88,8 @@ class ApiServer {
     Scene& scene_;
     std::map<PodName, PodPtr> pods_;
     std::map<NodeName, NodePtr> nodes_;
+    std::optional<Lease> lease_;
+    int lease_version_ = 0;
     std::vector<Waiter> sleepers_;
     PodLog pod_log_;
     NodeLog node_log_;

@@ -39,6 +39,7 @@ void Cluster::draw_rates() {
     std::vector<std::function<void()>> all = {
         [this] { kill_controller(); },
         [this] { kill_controller(); },
+        [this] { retire_controller(); },
         [this] { kill_scheduler(); },
         [this] { silence_api(); },
         [this] { kill_agent(nodes[scene.rng.below(nodes.size())]); },
@@ -49,7 +50,6 @@ void Cluster::draw_rates() {
         [this] { silence_driver(nodes[scene.rng.below(nodes.size())]); },
         [this] { unlink(nodes[scene.rng.below(nodes.size())]); },
     };
-    if (scene.unpromised.second_controller) all.emplace_back([this] { add_controller(); });
     for (auto& trouble : all) {
         if (scene.rng.chance(600)) troubles_.push_back(std::move(trouble));
     }
@@ -81,7 +81,9 @@ void Cluster::build() {
         node.kubelet->start();
         start_agent(node);
     }
-    service.start();
+    scene.election = rng.chance(700) || scene.unpromised.frozen_leader;
+    service.start(0);
+    if (scene.election) service.start(1);
     scheduler = std::make_unique<KubeScheduler>(scene, server, service);
     scheduler->start();
     users = std::make_unique<Users>(scene, server, names, most_cards, gibibytes(most_gib));
@@ -119,19 +121,33 @@ void Cluster::collect_lost_pods() {
 
 void Cluster::kill_controller() {
     if (service.controllers.empty()) return;
-    scene.struck(Fault::controller_crash, "");
-    service.stop_all();
+    Controller& victim = *scene.rng.pick(service.controllers);
+    scene.struck(Fault::controller_crash, victim.process().name());
+    const int replica = victim.replica();
+    service.kill(victim.life());
     scene.loop.after(scene.rng.between(Time(50ms), Time(scene.rng.chance(700) ? 1s : 20s)),
-                     [this] { service.start(); });
+                     [this, replica] { service.start(replica); });
 }
 
-void Cluster::add_controller() {
-    if (service.controllers.size() != 1) return;
-    scene.struck(Fault::second_controller, "");
-    service.start();
-    const int life = service.controllers.front()->life();
-    scene.loop.after(scene.rng.between(Time(1s), Time(40s)), [this, life] {
-        std::erase_if(service.controllers, [&](const auto& c) { return c->life() == life; });
+// Told to end, as in an update.
+void Cluster::retire_controller() {
+    if (service.controllers.empty()) return;
+    Controller& one = *scene.rng.pick(service.controllers);
+    if (one.retiring()) return;
+    scene.struck(Fault::controller_retired, one.process().name());
+    one.retire();
+    await_retired(one.life(), one.replica());
+}
+
+void Cluster::await_retired(int life, int replica) {
+    scene.loop.after(scene.rng.between(Time(1ms), Time(50ms)), [this, life, replica] {
+        const auto at =
+            std::ranges::find(service.controllers, life, [](const auto& c) { return c->life(); });
+        if (at == service.controllers.end()) return;  // killed meanwhile, and started anew
+        if (!(*at)->retired()) return await_retired(life, replica);
+        service.kill(life);
+        scene.loop.after(scene.rng.between(Time(50ms), Time(5s)),
+                         [this, replica] { service.start(replica); });
     });
 }
 

@@ -43,7 +43,8 @@ class Cluster {
     void collect_lost_pods();
 
     void kill_controller();
-    void add_controller();
+    void retire_controller();
+    void await_retired(int life, int replica);
     void kill_scheduler();
     void silence_api();
     void kill_agent(ClusterNode& node);

@@ -1,5 +1,7 @@
 #include "testing/simulation/controller.hpp"
 
+#include <utility>
+
 #include "domain/placement/binpack.hpp"
 
 namespace tessera::simulation {
@@ -9,18 +11,55 @@ constexpr std::size_t kBestNodes = 2;  // controller.def has 16, of more nodes t
 
 }  // namespace
 
-Controller::Controller(Scene& scene, ApiServer& server, int life)
+Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
     : scene_(scene),
+      replica_(replica),
       life_(life),
+      url_("http://controller-" + std::to_string(replica)),
       kube_(scene, server, "controller"),
       clock_(scene.loop),
       keeper_([this] { posted(); }),
-      scheduler_(kube_, keeper_, binpack_policy(), kBestNodes, clock_),
+      election_(!scene.election
+                    ? nullptr
+                    : std::make_shared<Election>(
+                          kube_, clock_,
+                          ElectionOptions{.identity = std::to_string(replica), .url = url_},
+                          [this](int term) {
+                              feed_.relist_pods([election = std::weak_ptr(election_), term] {
+                                  if (const auto now = election.lock()) now->begin_term(term);
+                              });
+                          })),
+      scheduler_(
+          kube_, keeper_, clock_,
+          {.policy = binpack_policy(),
+           .best_nodes = kBestNodes,
+           .may_write =
+               election_
+                   ? [this](
+                         std::chrono::nanoseconds within) { return election_->may_write(within); }
+                   : std::function<bool(std::chrono::nanoseconds)>()}),
       feed_(kube_, keeper_, scheduler_, metrics_, clock_),
-      process_(scene.loop, "controller-" + std::to_string(life)) {
+      process_(scene.loop, "controller-" + std::to_string(replica)) {
     process_.spawn([this] { feed_.follow_nodes({}); });
     process_.spawn([this] { feed_.follow_pods({}); });
     process_.spawn([this] { feed_.settle({}); });
+    if (election_) process_.spawn([this] { elect(); });
+}
+
+// As programs/leadership.cpp, which ends when the server has answered its last request.
+void Controller::elect() {
+    election_->run(election_ends_.get_token());
+    retired_ = true;
+}
+
+void Controller::retire() {
+    if (std::exchange(retiring_, true)) return;
+    process_.spawn([this] {
+        while (under_way_ > 0)
+            scene_.loop.sleep(5ms);
+        election_ends_.request_stop();
+        if (!election_) retired_ = true;
+    });
 }
 
 Controller::~Controller() {

@@ -1,6 +1,7 @@
 #include "testing/simulation/kube_line.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -8,12 +9,11 @@
 namespace tessera::simulation {
 namespace {
 
-// KubeClient::kOneObject.
+// KubeClient::kOneObject, and what it leaves of KubeApi::kBindTakes to the API server.
 constexpr Time kDeadline = 4s;
+constexpr Time kBindDeadline = 3s;
+constexpr Time kFreeze = 15s;  // more than a Lease
 constexpr Time kLatency = 4ms;
-// Less than the time after which the scheduler holds a lost Binding for settled (scheduler.cpp,
-// kDoubt).
-constexpr Time kLatest = 50s;
 constexpr Time kShortestPause = 100ms;
 constexpr Time kLongestPause = 10s;
 // The server ends each watch after a while; one without news may be found cut before.
@@ -54,36 +54,66 @@ KubeLine::KubeLine(Scene& scene, ApiServer& server, std::string owner)
 
 KubeLine::~KubeLine() {
     for (const auto& late : late_) {
-        if (!late->write || scene_.unpromised.write_of_the_dead) continue;
+        late->orphan = true;
+        if (!late->write || scene_.election || scene_.unpromised.write_without_lease) continue;
         const auto write = std::exchange(late->write, nullptr);
         if (scene_.rng.chance(500)) write();
     }
 }
 
-// The list holds only what has not landed yet: a write that lands takes itself out, if the line is
-// still there.
-void KubeLine::write_later(std::function<void()> write) {
+void KubeLine::write_later(Time latest, std::function<void()> write) {
     std::erase_if(late_, [](const auto& late) { return !late->write; });
-    const auto late = std::make_shared<Late>(Late{std::move(write)});
+    const auto late = std::make_shared<Late>(Late{.write = std::move(write)});
     late_.push_back(late);
-    const std::weak_ptr<Late> line = late;
-    scene_.loop.after(scene_.rng.between(10ms, kLatest), [late] {
-        if (const auto landing = std::exchange(late->write, nullptr)) landing();
+    const Time now = scene_.loop.now();
+    scene_.loop.at(scene_.rng.between(now, std::max(now, latest)), [&scene = scene_, late] {
+        const auto landing = std::exchange(late->write, nullptr);
+        if (!landing) return;
+        if (late->orphan) scene.struck(Fault::write_of_the_dead, "");
+        landing();
     });
 }
+
+// A line that breaks is noticed at once, one that is silent at the deadline.
+tl::unexpected<Error> KubeLine::give_up(Time deadline) {
+    Loop& loop = scene_.loop;
+    loop.sleep(scene_.rng.chance(500) ? Time(1ms) : std::max(deadline - loop.now(), Time(0)));
+    return no_answer();
+}
+
+// False when the caller has to give up.
+bool KubeLine::reaches_the_server(Kind kind, Time deadline) {
+    Loop& loop = scene_.loop;
+    loop.sleep(scene_.delay(kLatency));
+    if (loop.now() < server_.silent_until) return false;
+    if (scene_.strikes(Fault::call_slow)) loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    if (loop.now() >= deadline || scene_.strikes(Fault::call_lost)) return false;
+    if (kind == Kind::bind && scene_.unpromised.frozen_leader &&
+        scene_.strikes(Fault::frozen_leader)) {
+        loop.sleep(kFreeze);
+    }
+    return true;
+}
+
+// A request that was under way when its process was killed, and that may arrive all the same.
+struct Wire {
+    bool open;
+    std::function<void()> land_later;
+    ~Wire() {
+        if (open && std::uncaught_exceptions() > 0) land_later();
+    }
+};
 
 template <class T>
 Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
     Loop& loop = scene_.loop;
-    const Time deadline = loop.now() + kDeadline;
-    const auto give_up = [&] {
-        // A line that breaks is noticed at once, one that is silent at the deadline.
-        loop.sleep(scene_.rng.chance(500) ? Time(1ms) : std::max(deadline - loop.now(), Time(0)));
-        return no_answer();
+    const Time begin = loop.now();
+    const Time deadline = begin + (kind == Kind::bind ? kBindDeadline : kDeadline);
+    const auto land_later = [&] {
+        write_later(begin + KubeApi::kBindTakes, [serve] { (void)serve(); });
     };
-    loop.sleep(scene_.delay(kLatency));
-    if (loop.now() < server_.silent_until) return give_up();
-    if (scene_.strikes(Fault::call_slow)) loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    Wire wire{kind == Kind::bind && scene_.rng.chance(500), land_later};
+    if (!reaches_the_server(kind, deadline)) return give_up(deadline);
     if (scene_.strikes(Fault::call_failed)) {
         loop.sleep(scene_.delay(kLatency));
         return fail(Code::unavailable, "API server answers 500");
@@ -95,23 +125,25 @@ Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
         }
         return fail(Code::conflict, "API server answers 409: the object has been modified");
     }
-    if (scene_.strikes(Fault::call_lost)) return give_up();
-    if (kind == Kind::write && scene_.strikes(Fault::write_late)) {
-        write_later([serve = std::move(serve)] { (void)serve(); });
-        return give_up();
+    if (kind != Kind::read && scene_.strikes(Fault::write_late)) {
+        land_later();
+        wire.open = false;
+        return give_up(deadline);
     }
     Result<T> answer = serve();
-    if (scene_.strikes(Fault::answer_lost)) return give_up();
+    wire.open = false;
+    if (scene_.strikes(Fault::answer_lost)) return give_up(deadline);
     if (scene_.strikes(Fault::answer_slow)) {
         loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
     }
     loop.sleep(scene_.delay(kLatency));
+    if (loop.now() > deadline && kind != Kind::read) return no_answer();
     return answer;
 }
 
 Result<> KubeLine::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                         const StringMap& annotations) {
-    return exchange<void>(Kind::write, [=, this, &server = server_] {
+    return exchange<void>(Kind::bind, [=, &server = server_] {
         const auto done = server.bind(uid, pod, node, annotations);
         return done ? Result<>() : Result<>(fail(done.error()));
     });
@@ -161,14 +193,32 @@ Result<> KubeLine::set_node_resources(const NodeName& node, const StringMap& amo
     return exchange<void>(Kind::read, [&] { return server_.set_amounts(node, amounts); });
 }
 
+Result<std::optional<Lease>> KubeLine::read() {
+    return exchange<std::optional<Lease>>(
+        Kind::read, [this] { return Result<std::optional<Lease>>(server_.lease()); });
+}
+
+Result<Lease> KubeLine::write(const Lease& lease) {
+    return exchange<Lease>(Kind::write,
+                           [lease, &server = server_] { return server.write_lease(lease); });
+}
+
+// False once it is told to stop.
+bool KubeLine::pause(Time duration, const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this, me = scene_.loop.me()] { scene_.loop.wake(me); });
+    scene_.loop.wait(duration);
+    return !stop.stop_requested();
+}
+
 // Until the server ends it, or it is cut. `position` moves along.
 template <class Object, class Changes, class Take>
 Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& position,
-                         const Take& take, const std::function<void(Changes)>& sink) {
+                         const Take& take, const std::function<void(Changes)>& sink,
+                         const std::stop_token& stop) {
     Loop& loop = scene_.loop;
     const Time end = loop.now() + kWatchLength;
     loop.sleep(scene_.delay(kLatency));
-    while (loop.now() < end) {
+    while (loop.now() < end && !stop.stop_requested()) {
         if (loop.now() < server_.silent_until) return no_answer();
         if (scene_.strikes(Fault::watch_cut)) return no_answer();
         if (scene_.strikes(Fault::watch_expired)) {
@@ -176,12 +226,12 @@ Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& po
         }
         if (position == log.size()) {
             server_.wake_at_change(loop.me());
-            loop.wait(kWatchLook);
+            pause(kWatchLook, stop);
             loop.sleep(scene_.delay(kLatency));
             continue;
         }
         if (scene_.strikes(Fault::watch_stalled)) {
-            loop.sleep(scene_.rng.between(Time(500ms), Time(20s)));
+            if (!pause(scene_.rng.between(Time(500ms), Time(20s)), stop)) break;
         }
         Changes batch;
         const std::size_t most = 1 + scene_.rng.below(kMostPerBatch);
@@ -197,7 +247,7 @@ template <class Object, class Changes, class Take>
 void KubeLine::follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
                       const Take& take, const std::function<void(Changes)>& sink,
                       const Trouble& trouble, const std::stop_token& stop) {
-    Time pause = kShortestPause;
+    Time wait = kShortestPause;
     std::optional<std::size_t> position;
     while (!stop.stop_requested()) {
         Result<> outcome;
@@ -214,16 +264,17 @@ void KubeLine::follow(const std::vector<Change<Object>>& log, const std::functio
                 outcome = fail(listed.error());
             }
         }
-        if (outcome) outcome = watch<Object, Changes>(log, *position, take, sink);
+        if (outcome) outcome = watch<Object, Changes>(log, *position, take, sink, stop);
         if (outcome) {
-            pause = kShortestPause;
-            scene_.loop.sleep(pause);
+            wait = kShortestPause;
+            pause(wait, stop);
             continue;
         }
+        if (stop.stop_requested()) return;
         trouble(outcome.error());
         if (outcome.error().code == Code::expired) position.reset();
-        scene_.loop.sleep(scene_.rng.between(pause, pause * 3 / 2));
-        pause = std::min(pause * 2, kLongestPause);
+        pause(scene_.rng.between(wait, wait * 3 / 2), stop);
+        wait = std::min(wait * 2, kLongestPause);
     }
 }
 

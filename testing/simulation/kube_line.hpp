@@ -7,15 +7,16 @@
 #include <memory>
 #include <string>
 
+#include "ports/lease_store.hpp"
 #include "testing/simulation/api_server.hpp"
 
 namespace tessera::simulation {
 
-class KubeLine final : public KubeApi {
+class KubeLine final : public KubeApi, public LeaseStore {
   public:
     KubeLine(Scene& scene, ApiServer& server, std::string owner);
-    // What was on its way from a dead process lands now or never, unless the run lets the dead
-    // write later (Unpromised::write_of_the_dead).
+    // What was on its way from a dead process may land later, where a Lease protects from that;
+    // without one it lands now or never (Unpromised::write_without_lease).
     ~KubeLine() override;
     KubeLine(const KubeLine&) = delete;
     KubeLine& operator=(const KubeLine&) = delete;
@@ -33,24 +34,30 @@ class KubeLine final : public KubeApi {
                             const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
+    Result<std::optional<Lease>> read() override;
+    Result<Lease> write(const Lease& lease) override;
 
   private:
     // A write whose caller waits no longer.
     struct Late {
         std::function<void()> write;  // empty once it has been carried out
+        bool orphan = false;          // its line is gone
     };
-    enum class Kind { read, write };
+    enum class Kind { read, write, bind };
 
     template <class T>
     Result<T> exchange(Kind kind, std::function<Result<T>()> serve);
-    void write_later(std::function<void()> write);
+    void write_later(Time latest, std::function<void()> write);
+    bool pause(Time duration, const std::stop_token& stop);
+    bool reaches_the_server(Kind kind, Time deadline);
+    tl::unexpected<Error> give_up(Time deadline);
     template <class Object, class Changes, class Take>
     void follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
                 const Take& take, const std::function<void(Changes)>& sink, const Trouble& trouble,
                 const std::stop_token& stop);
     template <class Object, class Changes, class Take>
     Result<> watch(const std::vector<Change<Object>>& log, std::size_t& position, const Take& take,
-                   const std::function<void(Changes)>& sink);
+                   const std::function<void(Changes)>& sink, const std::stop_token& stop);
 
     Scene& scene_;
     ApiServer& server_;

@@ -142,16 +142,16 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     for (const auto& [name, there] : nodes_)
         names.push_back(name);
     const auto request = request_of(facts, names);
-    const auto answer =
-        service_.ask(kTimeout, [request](Scheduler& s) { return s.filter(request->args); });
+    const auto answer = service_.ask(Service::For::anyone, kTimeout,
+                                     [request](Scheduler& s) { return s.filter(request->args); });
     if (!answer) return again(facts.uid, false);
     if (answer->fitting.empty()) return again(facts.uid, true);
     std::vector<NodeName> fitting;
     for (const std::size_t at : answer->fitting)
         fitting.push_back(names[at]);
     const auto offer = request_of(facts, fitting);
-    const auto scores =
-        service_.ask(kTimeout, [offer](Scheduler& s) { return s.prioritize(offer->args); });
+    const auto scores = service_.ask(Service::For::anyone, kTimeout,
+                                     [offer](Scheduler& s) { return s.prioritize(offer->args); });
     // kube-scheduler goes on without scores.
     std::size_t best = scene_.rng.below(fitting.size());
     for (std::size_t i = 0; scores && i < fitting.size(); ++i) {
@@ -163,8 +163,8 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
 void KubeScheduler::bind(const PodFacts& pod, const NodeName& node) {
     const BindArgs args{pod.name, pod.uid, node};
     scene_.note("scheduler", [&] { return "binds " + pod.uid.str() + " to " + node.str(); });
-    const auto done =
-        service_.ask(kTimeout, [args](Scheduler& s) { return s.bind(args).has_value(); });
+    const auto done = service_.ask(Service::For::leader, kTimeout,
+                                   [args](Scheduler& s) { return s.bind(args).has_value(); });
     if (!done.value_or(false)) return again(pod.uid, false);
 }
 

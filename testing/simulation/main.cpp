@@ -121,10 +121,10 @@ int main_of(int argc, char** argv) {
     app.add_option("--jobs", flags.jobs, "threads");
     app.add_flag("--expect-violation", flags.expect_violation,
                  "stop at the first broken promise; fail when there is none");
-    app.add_flag("--second-controller", flags.unpromised.second_controller,
-                 "let a stale leader go on beside its successor");
-    app.add_flag("--write-of-the-dead", flags.unpromised.write_of_the_dead,
-                 "let writes land after their writer was killed and replaced");
+    app.add_flag("--frozen-leader", flags.unpromised.frozen_leader,
+                 "let a leader stand still between the check of its Lease and the write");
+    app.add_flag("--write-without-lease", flags.unpromised.write_without_lease,
+                 "without an election: let writes land after their writer was killed and replaced");
     CLI11_PARSE(app, argc, argv);
     std::signal(SIGABRT, say_seed);
     if (flags.seed) return run_one(flags);

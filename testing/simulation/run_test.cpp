@@ -37,7 +37,7 @@ TEST(Run, EveryFaultStrikes) {
     EXPECT_GT(started, 500U);
     for (std::size_t i = 0; i < sum.size(); ++i) {
         const auto fault = static_cast<Fault>(i);
-        const bool is_off = fault == Fault::second_controller || fault == Fault::write_of_the_dead;
+        const bool is_off = fault == Fault::frozen_leader;
         EXPECT_EQ(sum.at(i) == 0, is_off) << kFaultNames.at(i);
     }
 }

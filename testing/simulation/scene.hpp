@@ -14,8 +14,11 @@ using namespace std::chrono_literals;
 // Faults that stand for something that the product does not promise yet (docs/simulation.md). Off
 // unless asked for.
 struct Unpromised {
-    bool second_controller = false;
-    bool write_of_the_dead = false;
+    // A controller that is frozen between the check of its Lease and the write, and goes on when
+    // the Lease is another's.
+    bool frozen_leader = false;
+    // Without an election, a write that lands after its writer was killed and replaced.
+    bool write_without_lease = false;
 };
 
 struct Scene {
@@ -28,7 +31,8 @@ struct Scene {
     const Unpromised unpromised;
     // Per thousand occasions; 0 once the faults have stopped.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
-    bool troubled = true;  // faults may strike
+    bool election = false;  // several controllers, and a Lease that says which may write
+    bool troubled = true;   // faults may strike
     int slowness = 1;  // of all networks; the slower, the more happens between question and answer
 
     Time delay(Time usual) { return rng.delay(usual * slowness); }

@@ -54,6 +54,7 @@ void Watchman::check_waiting() {
     const auto& controllers = cluster_.service.controllers;
     if (controllers.empty()) return;
     const Time now = cluster_.scene.loop.now();
+    // The views of all are the same by now, or soon.
     const auto view = controllers.front()->view();
     std::map<PodUid, Time> since;
     for (const auto& [name, pod] : cluster_.server.pods()) {
@@ -96,8 +97,13 @@ void Watchman::check_node(const NodeView& node, const Machine& machine) {
 }
 
 void Watchman::check_all_free() {
-    if (cluster_.service.controllers.size() != 1) return broken("there is not one controller");
-    Controller& controller = *cluster_.service.controllers.front();
+    const std::size_t replicas = cluster_.scene.election ? 2 : 1;
+    if (cluster_.service.controllers.size() != replicas) broken("a controller is missing");
+    for (const auto& controller : cluster_.service.controllers)
+        check_free(*controller);
+}
+
+void Watchman::check_free(Controller& controller) {
     const std::size_t pending = controller.pending_count();
     const auto view = controller.view();
     if (pending != 0) broken(fmt::format("{} pods are pending that are gone", pending));

@@ -27,6 +27,7 @@ class Watchman {
 
   private:
     void broken(const std::string& text);
+    void check_free(Controller& controller);
     void check_reservations();
     void check_unguarded();
     void check_node(const NodeView& node, const Machine& machine);
