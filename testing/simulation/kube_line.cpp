@@ -47,6 +47,11 @@ void take_pod(const Change<PodObject>& change, PodChanges& batch) {
     batch.removed.push_back(uid);
 }
 
+// The calls on which everything hangs have more than their share of trouble.
+std::uint64_t weight(bool is_rare) {
+    return is_rare ? 4 : 1;
+}
+
 }  // namespace
 
 KubeLine::KubeLine(Scene& scene, ApiServer& server, std::string owner)
@@ -86,7 +91,8 @@ bool KubeLine::reaches_the_server(Kind kind, Time deadline) {
     Loop& loop = scene_.loop;
     loop.sleep(scene_.delay(kLatency));
     if (loop.now() < server_.silent_until) return false;
-    if (scene_.strikes(Fault::call_slow)) loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    if (scene_.strikes(Fault::call_slow, weight(kind == Kind::bind)))
+        loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
     if (loop.now() >= deadline || scene_.strikes(Fault::call_lost)) return false;
     if (kind == Kind::bind && scene_.unpromised.frozen_leader &&
         scene_.strikes(Fault::frozen_leader)) {
@@ -107,6 +113,8 @@ struct Wire {
 template <class T>
 Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
     Loop& loop = scene_.loop;
+    const bool reads = kind == Kind::read || kind == Kind::list;
+    const std::uint64_t times = weight(kind == Kind::bind || kind == Kind::list);
     const Time begin = loop.now();
     const Time deadline = begin + (kind == Kind::bind ? kBindDeadline : kDeadline);
     const auto land_later = [&] {
@@ -114,30 +122,30 @@ Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
     };
     Wire wire{kind == Kind::bind && scene_.rng.chance(500), land_later};
     if (!reaches_the_server(kind, deadline)) return give_up(deadline);
-    if (scene_.strikes(Fault::call_failed)) {
+    if (scene_.strikes(Fault::call_failed, times)) {
         loop.sleep(scene_.delay(kLatency));
         return fail(Code::unavailable, "API server answers 500");
     }
-    if (scene_.strikes(Fault::call_refused)) {
+    if (scene_.strikes(Fault::call_refused, times)) {
         loop.sleep(scene_.delay(kLatency));
-        if (kind == Kind::read || scene_.rng.chance(500)) {
+        if (reads || scene_.rng.chance(500)) {
             return fail(Code::permission_denied, "API server answers 403");
         }
         return fail(Code::conflict, "API server answers 409: the object has been modified");
     }
-    if (kind != Kind::read && scene_.strikes(Fault::write_late)) {
+    if (!reads && scene_.strikes(Fault::write_late, times)) {
         land_later();
         wire.open = false;
         return give_up(deadline);
     }
     Result<T> answer = serve();
     wire.open = false;
-    if (scene_.strikes(Fault::answer_lost)) return give_up(deadline);
-    if (scene_.strikes(Fault::answer_slow)) {
+    if (scene_.strikes(Fault::answer_lost, times)) return give_up(deadline);
+    if (scene_.strikes(Fault::answer_slow, times)) {
         loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
     }
     loop.sleep(scene_.delay(kLatency));
-    if (loop.now() > deadline && kind != Kind::read) return no_answer();
+    if (loop.now() > deadline && !reads) return no_answer();
     return answer;
 }
 
@@ -253,7 +261,7 @@ void KubeLine::follow(const std::vector<Change<Object>>& log, const std::functio
         Result<> outcome;
         if (!position) {
             std::size_t at = 0;
-            auto listed = exchange<Changes>(Kind::read, [&] {
+            auto listed = exchange<Changes>(Kind::list, [&] {
                 at = log.size();
                 return Result<Changes>(list());
             });

@@ -43,7 +43,7 @@ class KubeLine final : public KubeApi, public LeaseStore {
         std::function<void()> write;  // empty once it has been carried out
         bool orphan = false;          // its line is gone
     };
-    enum class Kind { read, write, bind };
+    enum class Kind { read, list, write, bind };
 
     template <class T>
     Result<T> exchange(Kind kind, std::function<Result<T>()> serve);

@@ -38,8 +38,9 @@ struct Scene {
     Time delay(Time usual) { return rng.delay(usual * slowness); }
 
     // Draws whether the fault strikes on this occasion, and counts it when it does.
-    bool strikes(Fault fault) {
-        const std::uint64_t rate = rates[static_cast<std::size_t>(fault)];
+    // `times`: how much likelier than usual.
+    bool strikes(Fault fault, std::uint64_t times = 1) {
+        const std::uint64_t rate = rates[static_cast<std::size_t>(fault)] * times;
         if (!troubled || rate == 0 || !rng.chance(rate)) return false;
         struck(fault, "");
         return true;
