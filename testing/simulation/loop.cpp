@@ -58,7 +58,8 @@ void Process::spawn(std::function<void()> body) {
     auto task = std::make_shared<Task>(*this, [body = std::move(body)] {
         try {
             body();
-        } catch (const Killed&) {  // its process is gone
+        } catch (const Killed&) {
+            return;  // its process is gone
         }
     });
     tasks_.push_back(task);
