@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -21,6 +22,8 @@ constexpr auto kRows = std::to_array<Row>({
 #include "base/events.def"
 #undef EVENT
 });
+
+thread_local LogSink sink_of_thread;
 
 constexpr std::array<std::string_view, 3> kLevels = {"info", "warning", "error"};
 
@@ -70,7 +73,12 @@ std::string log_line(Event event, std::initializer_list<LogField> fields, std::i
     return line;
 }
 
+void set_log_sink(LogSink sink) {
+    sink_of_thread = std::move(sink);
+}
+
 void log_event(Event event, std::initializer_list<LogField> fields) {
+    if (sink_of_thread) return sink_of_thread(event, fields);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::string line =
         log_line(event, fields, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());

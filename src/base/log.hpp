@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -34,6 +35,11 @@ struct LogField {
 };
 
 void log_event(Event event, std::initializer_list<LogField> fields = {});
+
+// Takes what this thread logs in place of stderr, until it is set to nothing. For programs that are
+// several at once (testing/simulation).
+using LogSink = std::function<void(Event, std::initializer_list<LogField>)>;
+void set_log_sink(LogSink sink);
 
 std::string_view event_name(Event event);
 LogLevel event_level(Event event);

@@ -34,6 +34,14 @@ class Cards {
     Result<> load();
     // Publishes, then follows faults and changes until `stop`.
     void run(const std::stop_token& stop);
+
+    // The steps of run(), for a caller that has its own idea of when (testing/simulation). All but
+    // publish_now(), which waits for the API server, are of one thread.
+    void publish();
+    void take_faults(const GpuFault& fault);
+    void update();
+    bool publish_now() { return publisher_.publish_now(); }
+
     // The node object is compared now: kubelet has restarted. Any thread.
     void check_soon() { publisher_.check_soon(); }
 
@@ -42,10 +50,7 @@ class Cards {
   private:
     Result<NodeInventory> read();
     NodeInventory without_driver(const Error& error);
-    void publish();
-    void update();
     void wait_for_fault(const std::stop_token& stop);
-    void take_faults(const GpuFault& fault);
 
     GpuInventory& driver_;
     DevicePluginHost& plugins_;

@@ -39,6 +39,16 @@ bool NodePublisher::publish(const NodeInventory& node) {
     return done.has_value();
 }
 
+bool NodePublisher::publish_now() {
+    std::shared_ptr<const NodeInventory> wanted;
+    {
+        const std::scoped_lock lock(mutex_);
+        due_ = false;
+        wanted = wanted_;
+    }
+    return wanted == nullptr || publish(*wanted);
+}
+
 void NodePublisher::run(const std::stop_token& stop) {
     bool published = true;
     std::unique_lock lock(mutex_);
@@ -46,11 +56,8 @@ void NodePublisher::run(const std::stop_token& stop) {
         const auto period = published ? options_.check_period : options_.retry_period;
         wake_.wait_for(lock, stop, period, [&] { return due_; });
         if (stop.stop_requested()) return;
-        due_ = false;
-        const auto wanted = wanted_;
-        if (wanted == nullptr) continue;
         lock.unlock();
-        published = publish(*wanted);
+        published = publish_now();
         lock.lock();
     }
 }

@@ -34,6 +34,8 @@ class NodePublisher {
     void check_soon();
     // Publishes until `stop`. A call under way is waited for.
     void run(const std::stop_token& stop);
+    // Once, in the caller's thread; false when it has to be tried again. Not beside run().
+    bool publish_now();
 
   private:
     bool publish(const NodeInventory& node);

@@ -24,7 +24,19 @@ void Election::run(const std::stop_token& stop) {
 }
 
 std::chrono::milliseconds Election::step() {
-    return mine_ ? renew() : look();
+    const auto pause = mine_ ? renew() : look();
+    return mine_ && won_ ? announce(pause) : pause;
+}
+
+// Not before the last write of an earlier life of ours has landed: the list that follows must show
+// it.
+std::chrono::milliseconds Election::announce(std::chrono::milliseconds pause) {
+    const auto rest =
+        std::chrono::ceil<std::chrono::milliseconds>(won_->writes_from - clock_.steady());
+    if (rest.count() > 0) return std::min(pause, rest);
+    const int term = std::exchange(won_, std::nullopt)->term;
+    elected_(term);
+    return pause;
 }
 
 // The Lease is good from before the renewal was sent: who saw it arrive counts from later on.
@@ -89,23 +101,21 @@ Result<> Election::take(const Lease& from) {
     next.transitions = from.transitions + (from.holder == options_.identity ? 0 : 1);
     const auto begin = clock_.steady();
     TRY(mine_, store_.write(next));
-    int term = 0;
     {
         const std::scoped_lock lock(mutex_);
         good_until_ = begin + options_.duration;
         const bool was_another = from.holder == options_.identity && term_ == 0;
-        writes_from_ = was_another ? begin + options_.write : begin;
-        term = ++term_;
+        won_ = {.term = ++term_, .writes_from = was_another ? begin + options_.write : begin};
         term_begun_ = false;
         leader_url_.clear();
     }
     log_event(Event::leading, {{"identity", options_.identity}});
-    elected_(term);
     return {};
 }
 
 void Election::lose() {
     mine_.reset();
+    won_.reset();
     const std::scoped_lock lock(mutex_);
     if (good_until_ == std::chrono::nanoseconds{}) return;
     good_until_ = {};
@@ -115,6 +125,15 @@ void Election::lose() {
 
 void Election::give_back() {
     if (!mine_) return;
+    // A write whose answer was lost may still be under way. Whoever comes next lists the pods at
+    // once, and the Lease is good for longer than this (may_write).
+    const auto rest = [this] {
+        const std::scoped_lock lock(mutex_);
+        return last_allowed_ - clock_.steady();
+    }();
+    if (rest > std::chrono::nanoseconds::zero()) {
+        clock_.sleep_for(std::chrono::ceil<std::chrono::milliseconds>(rest));
+    }
     Lease free = *std::move(mine_);
     lose();
     free.holder.clear();
@@ -137,7 +156,9 @@ void Election::begin_term(int term) {
 bool Election::may_write(std::chrono::nanoseconds within) const {
     const auto now = clock_.steady();
     const std::scoped_lock lock(mutex_);
-    return term_begun_ && now >= writes_from_ && now + within < good_until_;
+    const bool may = term_begun_ && now + within < good_until_;
+    if (may) last_allowed_ = std::max(last_allowed_, now + within);
+    return may;
 }
 
 std::string Election::leader_url() const {

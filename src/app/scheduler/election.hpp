@@ -33,13 +33,15 @@ struct ElectionOptions {
 class Election {
   public:
     // All that is referred to outlives the election. `elected` is called by the running thread each
-    // time the Lease was won, with the number of the term; it must not block. The leader writes
-    // nothing before begin_term(): its view must have caught up with its predecessor's writes.
+    // time the Lease was won and no earlier write of another can land any more, with the number of
+    // the term; it must not block. The leader writes nothing before begin_term(): its view must
+    // have caught up with its predecessor's writes.
     Election(LeaseStore& store, Clock& clock, ElectionOptions options,
              std::function<void(int term)> elected);
 
     // Wins, renews and loses until `stop`; then gives the Lease back, so that the next one need not
-    // wait. Everything that writes must have ended by then.
+    // wait; not before the last write that was allowed is over. Everything that writes must have
+    // ended by then.
     void run(const std::stop_token& stop);
     // One round; returns the pause until the next.
     std::chrono::milliseconds step();
@@ -56,6 +58,7 @@ class Election {
     std::chrono::milliseconds renew();
     std::chrono::milliseconds look();
     Result<> take(const Lease& from);
+    std::chrono::milliseconds announce(std::chrono::milliseconds pause);
     void lose();
     [[nodiscard]] bool is_good() const;
 
@@ -65,13 +68,18 @@ class Election {
     const std::function<void(int term)> elected_;
 
     // Of the running thread.
+    struct Won {
+        int term = 0;
+        std::chrono::nanoseconds writes_from{};
+    };
     std::optional<Lease> mine_;
+    std::optional<Won> won_;  // a term that elected_ was not told of yet
     std::string seen_version_;
     std::chrono::nanoseconds seen_since_{};
 
     mutable std::mutex mutex_;
-    std::chrono::nanoseconds good_until_{};  // guarded by mutex_, like the rest
-    std::chrono::nanoseconds writes_from_{};
+    std::chrono::nanoseconds good_until_{};            // guarded by mutex_, like the rest
+    mutable std::chrono::nanoseconds last_allowed_{};  // the latest end of a write
     int term_ = 0;
     bool term_begun_ = false;
     std::string leader_url_;

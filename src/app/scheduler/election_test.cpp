@@ -92,7 +92,7 @@ TEST_F(ElectionTest, StopsBeforeTheLeaseEnds) {
     EXPECT_EQ(a_.election.leader_url(), "http://b");
 }
 
-// Goal: SIGTERM hands over at once.
+// Goal: SIGTERM hands over at once where nothing was written lately.
 TEST_F(ElectionTest, GivesBack) {
     a_.election.step();
     b_.election.step();
@@ -105,6 +105,20 @@ TEST_F(ElectionTest, GivesBack) {
     EXPECT_TRUE(b_.leads());
     b_.election.give_back();
     a_.election.give_back();  // not its own any more
+    EXPECT_EQ(store_.now().holder, "");
+}
+
+// Goal: a write that was allowed may still be under way when its caller has given up: the Lease is
+// given back when that is over, not before.
+TEST_F(ElectionTest, GivesBackAfterItsLastWrite) {
+    a_.election.step();
+    clock_.advance(seconds(1));
+    EXPECT_TRUE(a_.leads());
+    clock_.advance(seconds(1));
+    clock_.on_sleep([&] { EXPECT_EQ(store_.now().holder, "a"); });
+    const auto begin = clock_.steady();
+    a_.election.give_back();
+    EXPECT_EQ(clock_.steady() - begin, kWrite - seconds(1));
     EXPECT_EQ(store_.now().holder, "");
 }
 
@@ -148,7 +162,7 @@ TEST_F(ElectionTest, ANewTermAfterALoss) {
 }
 
 // Goal: a replica that was killed and is back under its name need not wait for its Lease to end,
-// but for the writes that it may have begun.
+// but for the writes that it may have begun: its first list is read when they have landed.
 TEST_F(ElectionTest, BackUnderItsName) {
     a_.election.step();
     Replica again(store_, clock_, "a");
@@ -156,9 +170,11 @@ TEST_F(ElectionTest, BackUnderItsName) {
     again.election.step();
     EXPECT_EQ(store_.now().transitions, 1);
     clock_.advance(milliseconds(4'999));
-    EXPECT_FALSE(again.leads());
-    again.election.step();
+    EXPECT_EQ(again.election.step(), milliseconds(1));
+    EXPECT_EQ(again.elections, 0) << "a list that is read now may lack a write";
     clock_.advance(milliseconds(1));
+    again.election.step();
+    EXPECT_EQ(again.elections, 1);
     EXPECT_TRUE(again.leads());
 }
 

@@ -89,8 +89,11 @@ void Feed::follow_pods(const std::stop_token& stop) {
 }
 
 void Feed::relist_pods(std::function<void()> done) {
+    auto listed = [&keeper = keeper_, done = std::move(done)] {
+        keeper.post([](ClusterState& state) { state.release_unconfirmed(); }, done);
+    };
     const std::scoped_lock lock(rounds_mutex_);
-    asked_.push_back({round_ + 1, std::move(done)});
+    asked_.push_back({round_ + 1, std::move(listed)});
     round_ends_.request_stop();
 }
 

@@ -28,8 +28,9 @@ class Feed {
     void follow_pods(const std::stop_token& stop);
     void settle(const std::stop_token& stop);
 
-    // Lists the pods anew. `done` is called once a list that was begun after this call is in the
-    // view. Any thread; returns at once.
+    // Lists the pods anew, and frees the reservations that the list does not confirm: to be called
+    // when no Binding that was begun before can land any more, and others may have given their
+    // cards away since. `done` is called once that is in the view. Any thread; returns at once.
     void relist_pods(std::function<void()> done);
 
     // True once the first list of nodes and that of pods are in the view.

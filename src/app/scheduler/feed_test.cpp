@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
@@ -82,6 +83,30 @@ TEST_F(FeedTest, ListsAnew) {
         });
         EXPECT_TRUE(until([&](ClusterState&) { return done == i; }));
     }
+}
+
+// Goal: a reservation in doubt of an earlier term ends with the list that begins a new one, because
+// another leader may have given its cards away; one whose Binding is under way does not.
+TEST_F(FeedTest, RelistEndsDoubts) {
+    kube_.put_node(build::node("n1", 1, gibibytes(16)));
+    Feed feed(kube_, keeper_, scheduler_, metrics_, clock_);
+    const FeedThreads threads(feed);
+    ASSERT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
+    keeper_.ask([&](ClusterState& state) {
+        for (const auto& [name, gib] : {std::pair("doubt", 3), std::pair("under-way", 4)}) {
+            const PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
+            const auto made = state.reserve(pod.uid, pod.name, NodeName("n1"),
+                                            build::request(pod.containers), binpack_policy());
+            EXPECT_TRUE(made);
+            if (gib == 3) state.confirm(made->attempt);
+        }
+        return 0;
+    });
+    ASSERT_TRUE(until_held("n1", {gibibytes(7)}));
+    std::atomic<bool> done = false;
+    feed.relist_pods([&] { done = true; });
+    EXPECT_TRUE(until([&](ClusterState&) { return done.load(); }));
+    EXPECT_TRUE(until_held("n1", {gibibytes(4)}));
 }
 
 // Goal: what happens afterwards reaches the view: pods and nodes that come, change and go.

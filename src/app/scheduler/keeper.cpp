@@ -4,7 +4,11 @@ namespace tessera {
 
 Keeper::Keeper() : view_(std::make_shared<ClusterView>()), thread_([this] { run(); }) {}
 
+Keeper::Keeper(std::function<void()> posted)
+    : posted_(std::move(posted)), view_(std::make_shared<ClusterView>()) {}
+
 Keeper::~Keeper() {
+    if (!thread_.joinable()) return;
     {
         const std::scoped_lock lock(mutex_);
         stopping_ = true;
@@ -19,6 +23,7 @@ void Keeper::post(Change change, std::function<void()> published) {
         queue_.push_back({std::move(change), std::move(published)});
     }
     wake_.notify_one();
+    if (posted_) posted_();
 }
 
 std::shared_ptr<const ClusterView> Keeper::view() const {
@@ -35,16 +40,29 @@ void Keeper::run() {
             if (queue_.empty()) return;
             batch.swap(queue_);
         }
-        for (const Entry& entry : batch)
-            entry.change(state_);
-        auto view = state_.view();
-        {
-            const std::scoped_lock lock(view_mutex_);
-            view_ = std::move(view);
-        }
-        for (const Entry& entry : batch) {
-            if (entry.published) entry.published();
-        }
+        apply(batch);
+    }
+}
+
+void Keeper::apply() {
+    std::vector<Entry> batch;
+    {
+        const std::scoped_lock lock(mutex_);
+        batch.swap(queue_);
+    }
+    apply(batch);
+}
+
+void Keeper::apply(const std::vector<Entry>& batch) {
+    for (const Entry& entry : batch)
+        entry.change(state_);
+    auto view = state_.view();
+    {
+        const std::scoped_lock lock(view_mutex_);
+        view_ = std::move(view);
+    }
+    for (const Entry& entry : batch) {
+        if (entry.published) entry.published();
     }
 }
 

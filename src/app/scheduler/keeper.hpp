@@ -19,7 +19,11 @@ class Keeper {
   public:
     using Change = std::function<void(ClusterState&)>;
 
+    // With a thread of its own.
     Keeper();
+    // Without: apply() is called by whoever made the keeper, at any time after `posted` was; ask()
+    // applies by itself. One thread at a time.
+    explicit Keeper(std::function<void()> posted);
     ~Keeper();
     Keeper(const Keeper&) = delete;
     Keeper& operator=(const Keeper&) = delete;
@@ -35,27 +39,35 @@ class Keeper {
         std::promise<Answer> promise;
         auto future = promise.get_future();
         post([&](ClusterState& state) { promise.set_value(function(state)); });
+        if (!thread_.joinable()) apply();
         return future.get();
     }
 
     [[nodiscard]] std::shared_ptr<const ClusterView> view() const;
 
+    // Applies what was posted so far, and publishes. Only where there is no thread that does so.
+    void apply();
+
   private:
+    struct Entry {
+        Change change;
+        std::function<void()> published;
+    };
+
     void run();
+    void apply(const std::vector<Entry>& batch);
+
+    const std::function<void()> posted_;
 
     mutable std::mutex view_mutex_;
     std::shared_ptr<const ClusterView> view_;  // guarded by view_mutex_
 
     std::mutex mutex_;
     std::condition_variable wake_;
-    struct Entry {
-        Change change;
-        std::function<void()> published;
-    };
     std::vector<Entry> queue_;  // guarded by mutex_
     bool stopping_ = false;     // guarded by mutex_
 
-    ClusterState state_;  // of thread_ alone
+    ClusterState state_;  // of the owner alone
     std::thread thread_;  // last: starts when all else is there
 };
 

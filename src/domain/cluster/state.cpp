@@ -241,6 +241,11 @@ void ClusterState::release(const Attempt& attempt) {
     if (on_attempt(attempt) != nullptr) drop(attempt.pod);
 }
 
+void ClusterState::release_unconfirmed() {
+    for (const TenantPtr& tenant : unconfirmed())
+        drop(tenant->uid);
+}
+
 std::vector<TenantPtr> ClusterState::unconfirmed() const {
     std::vector<TenantPtr> out;
     for (const auto& [uid, tenant] : unseen_) {

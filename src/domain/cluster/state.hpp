@@ -71,6 +71,10 @@ class ClusterState {
     // the watch has shown the pod bound.
     void release(const Attempt& attempt);
 
+    // The same for every pod in unconfirmed(): a list that was read after the last moment in which
+    // one of their attempts could have effect is in this state.
+    void release_unconfirmed();
+
     // Pods whose last attempt was confirmed and that no watch event has shown since.
     [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
     [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;

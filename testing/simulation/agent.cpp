@@ -1,0 +1,104 @@
+#include "testing/simulation/agent.hpp"
+
+namespace tessera::simulation {
+namespace {
+
+// CardsOptions, NodePublisherOptions.
+constexpr Time kProbePeriod = 5s;
+constexpr Time kCheckPeriod = 30s;
+constexpr Time kRetryPeriod = 5s;
+
+}  // namespace
+
+Agent::Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identity)
+    : scene_(scene),
+      machine_(machine),
+      identity_(identity),
+      kube_(scene, server, "agent-" + machine.name.str()),
+      cards_(machine, kube_, *this,
+             {.node = machine.name,
+              .lists = {},
+              .publishing = {.identity = std::string(identity_name(identity))}}),
+      gate_({cards_, kube_, machine, *this, machine, nullptr}, machine.name, identity),
+      process_(scene.loop, "agent-" + machine.name.str()) {}
+
+Agent::~Agent() {
+    process_.kill();
+}
+
+bool Agent::start() {
+    if (!cards_.load()) return false;
+    process_.spawn([this] { publish(); });
+    process_.spawn([this] { follow_cards(); });
+    if (identity_ == Identity::nri) process_.spawn([this] { link(); });
+    return true;
+}
+
+void Agent::follow_cards() {
+    cards_.publish();
+    while (true) {
+        prober_ = scene_.loop.me();
+        scene_.loop.wait(kProbePeriod);
+        for (; !machine_.faults.empty(); machine_.faults.pop_front())
+            cards_.take_faults(machine_.faults.front());
+        cards_.update();
+    }
+}
+
+void Agent::look_at_cards() {
+    scene_.loop.wake(prober_);
+}
+
+void Agent::publish() {
+    bool published = true;
+    while (true) {
+        publisher_ = scene_.loop.me();
+        if (!publish_due_) scene_.loop.wait(published ? kCheckPeriod : kRetryPeriod);
+        publish_due_ = false;
+        published = cards_.publish_now();
+    }
+}
+
+void Agent::set_lists(DeviceLists) {
+    publish_due_ = true;
+    scene_.loop.wake(publisher_);
+}
+
+void Agent::refresh_record() {
+    scene_.loop.after(scene_.rng.between(Time(5ms), Time(500ms)),
+                      [&machine = machine_] { machine.written = machine.record; });
+}
+
+void Agent::run(DevicePluginHandler&, const std::function<void()>&, std::stop_token) {}
+
+void Agent::unlink(Time duration) {
+    if (!linked_) return;
+    linked_ = false;
+    gate_.on_link(false, "cut");
+    process_.spawn([this, duration] {
+        scene_.loop.sleep(duration);
+        link();
+    });
+}
+
+// The runtime holds containers back from the moment in which it tells of those that it runs.
+void Agent::link() {
+    scene_.loop.sleep(scene_.rng.between(Time(20ms), Time(2s)));
+    std::vector<RuntimeContainer> running;
+    for (const auto& [id, container] : machine_.containers) {
+        running.push_back({.id = id,
+                           .name = container.name,
+                           .running = true,
+                           .env = container.env,
+                           .pod_uid = container.pod,
+                           .pod = container.pod_name,
+                           .pod_annotations = container.pod_annotations});
+    }
+    for (const Eviction& eviction : gate_.synchronize(running))
+        machine_.containers.erase(eviction.container_id);
+    gate_.on_link(true, "simulated");
+    linked_ = true;
+    linked_since_ = scene_.loop.now();
+}
+
+}  // namespace tessera::simulation

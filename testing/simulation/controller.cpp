@@ -1,0 +1,93 @@
+#include "testing/simulation/controller.hpp"
+
+#include <utility>
+
+#include "domain/placement/binpack.hpp"
+
+namespace tessera::simulation {
+namespace {
+
+constexpr std::size_t kBestNodes = 2;  // controller.def has 16, of more nodes than there are here
+
+}  // namespace
+
+Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
+    : scene_(scene),
+      replica_(replica),
+      life_(life),
+      url_("http://controller-" + std::to_string(replica)),
+      kube_(scene, server, "controller"),
+      clock_(scene.loop),
+      keeper_([this] { posted(); }),
+      election_(!scene.election
+                    ? nullptr
+                    : std::make_shared<Election>(
+                          kube_, clock_,
+                          ElectionOptions{.identity = std::to_string(replica), .url = url_},
+                          [this](int term) {
+                              feed_.relist_pods([election = std::weak_ptr(election_), term] {
+                                  if (const auto now = election.lock()) now->begin_term(term);
+                              });
+                          })),
+      scheduler_(
+          kube_, keeper_, clock_,
+          {.policy = binpack_policy(),
+           .best_nodes = kBestNodes,
+           .may_write =
+               election_
+                   ? [this](
+                         std::chrono::nanoseconds within) { return election_->may_write(within); }
+                   : std::function<bool(std::chrono::nanoseconds)>()}),
+      feed_(kube_, keeper_, scheduler_, metrics_, clock_),
+      process_(scene.loop, "controller-" + std::to_string(replica)) {
+    process_.spawn([this] { feed_.follow_nodes({}); });
+    process_.spawn([this] { feed_.follow_pods({}); });
+    process_.spawn([this] { feed_.settle({}); });
+    if (election_) process_.spawn([this] { elect(); });
+}
+
+// As programs/leadership.cpp, which ends when the server has answered its last request.
+void Controller::elect() {
+    election_->run(election_ends_.get_token());
+    retired_ = true;
+}
+
+void Controller::retire() {
+    if (std::exchange(retiring_, true)) return;
+    process_.spawn([this] {
+        while (under_way_ > 0)
+            scene_.loop.sleep(5ms);
+        election_ends_.request_stop();
+        if (!election_) retired_ = true;
+    });
+}
+
+Controller::~Controller() {
+    process_.kill();
+}
+
+// Stands for the keeper's thread, which takes its turn a little later. The task that posted stops
+// here for a moment, so that others may come between it and its change.
+void Controller::posted() {
+    if (!*turn_due_) {
+        *turn_due_ = true;
+        const std::weak_ptr<bool> alive = turn_due_;
+        scene_.loop.after(scene_.rng.between(Time(1'000), Time(3ms)), [this, alive] {
+            const auto due = alive.lock();
+            if (!due) return;
+            *due = false;
+            keeper_.apply();
+        });
+    }
+    if (scene_.loop.current() != nullptr) scene_.loop.yield();
+}
+
+std::size_t Controller::pending_count() {
+    keeper_.apply();
+    std::size_t count = 0;
+    keeper_.post([&](ClusterState& state) { count = state.pending_count(); });
+    keeper_.apply();
+    return count;
+}
+
+}  // namespace tessera::simulation

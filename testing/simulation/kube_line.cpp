@@ -1,0 +1,317 @@
+#include "testing/simulation/kube_line.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace tessera::simulation {
+namespace {
+
+// KubeClient::kOneObject, and what it leaves of KubeApi::kBindTakes to the API server.
+constexpr Time kDeadline = 4s;
+constexpr Time kBindDeadline = 3s;
+constexpr Time kFreeze = 15s;  // more than a Lease
+constexpr Time kLatency = 4ms;
+constexpr Time kShortestPause = 100ms;
+constexpr Time kLongestPause = 10s;
+// The server ends each watch after a while; one without news may be found cut before.
+constexpr Time kWatchLength = 290s;
+constexpr Time kWatchLook = 20s;
+constexpr std::size_t kMostPerBatch = 8;
+
+tl::unexpected<Error> no_answer() {
+    return fail(Code::unavailable, "the API server does not answer");
+}
+
+bool shows(const StringMap& shown, const StringMap& wanted) {
+    return std::ranges::all_of(wanted, [&](const auto& entry) {
+        const auto at = shown.find(entry.first);
+        return at != shown.end() && at->second == entry.second;
+    });
+}
+
+// One event of a watch into a batch: the end of an object wins over what came before it.
+void take_node(const Change<NodeObject>& change, NodeChanges& batch) {
+    const NodeName& name = change.object->inventory.name;
+    if (!change.deleted) return batch.present.push_back(change.object->inventory);
+    std::erase_if(batch.present, [&](const NodeInventory& node) { return node.name == name; });
+    batch.removed.push_back(name);
+}
+
+void take_pod(const Change<PodObject>& change, PodChanges& batch) {
+    const PodUid& uid = change.object->facts.uid;
+    if (!change.deleted) return batch.present.push_back(change.object->facts);
+    std::erase_if(batch.present, [&](const PodFacts& pod) { return pod.uid == uid; });
+    batch.removed.push_back(uid);
+}
+
+// The calls on which everything hangs have more than their share of trouble.
+std::uint64_t weight(bool is_rare) {
+    return is_rare ? 4 : 1;
+}
+
+}  // namespace
+
+KubeLine::KubeLine(Scene& scene, ApiServer& server, std::string owner)
+    : scene_(scene), server_(server), owner_(std::move(owner)) {}
+
+KubeLine::~KubeLine() {
+    for (const auto& late : late_) {
+        late->orphan = true;
+        if (!late->write || scene_.election || scene_.unpromised.write_without_lease) continue;
+        const auto write = std::exchange(late->write, nullptr);
+        if (scene_.rng.chance(500)) write();
+    }
+}
+
+void KubeLine::write_later(Time latest, std::function<void()> write) {
+    std::erase_if(late_, [](const auto& late) { return !late->write; });
+    const auto late = std::make_shared<Late>(Late{.write = std::move(write)});
+    late_.push_back(late);
+    const Time now = scene_.loop.now();
+    scene_.loop.at(scene_.rng.between(now, std::max(now, latest)), [&scene = scene_, late] {
+        const auto landing = std::exchange(late->write, nullptr);
+        if (!landing) return;
+        if (late->orphan) scene.struck(Fault::write_of_the_dead, "");
+        landing();
+    });
+}
+
+// A line that breaks is noticed at once, one that is silent at the deadline.
+tl::unexpected<Error> KubeLine::give_up(Time deadline) {
+    Loop& loop = scene_.loop;
+    loop.sleep(scene_.rng.chance(500) ? Time(1ms) : std::max(deadline - loop.now(), Time(0)));
+    return no_answer();
+}
+
+// False when the caller has to give up.
+bool KubeLine::reaches_the_server(Kind kind, Time deadline) {
+    Loop& loop = scene_.loop;
+    loop.sleep(scene_.delay(kLatency));
+    if (loop.now() < server_.silent_until) return false;
+    if (scene_.strikes(Fault::call_slow, weight(kind == Kind::bind)))
+        loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    if (loop.now() >= deadline || scene_.strikes(Fault::call_lost)) return false;
+    if (kind == Kind::bind && scene_.unpromised.frozen_leader &&
+        scene_.strikes(Fault::frozen_leader)) {
+        loop.sleep(kFreeze);
+    }
+    return true;
+}
+
+// A request that was under way when its process was killed, and that may arrive all the same.
+struct Wire {
+    bool open;
+    std::function<void()> land_later;
+    ~Wire() {
+        if (open && std::uncaught_exceptions() > 0) land_later();
+    }
+};
+
+template <class T>
+Result<T> KubeLine::exchange(Kind kind, std::function<Result<T>()> serve) {
+    Loop& loop = scene_.loop;
+    const bool reads = kind == Kind::read || kind == Kind::list;
+    const std::uint64_t times = weight(kind == Kind::bind || kind == Kind::list);
+    const Time begin = loop.now();
+    const Time deadline = begin + (kind == Kind::bind ? kBindDeadline : kDeadline);
+    const auto land_later = [&] {
+        write_later(begin + KubeApi::kBindTakes, [serve] { (void)serve(); });
+    };
+    Wire wire{kind == Kind::bind && scene_.rng.chance(500), land_later};
+    if (!reaches_the_server(kind, deadline)) return give_up(deadline);
+    if (scene_.strikes(Fault::call_failed, times)) {
+        loop.sleep(scene_.delay(kLatency));
+        return fail(Code::unavailable, "API server answers 500");
+    }
+    if (scene_.strikes(Fault::call_refused, times)) {
+        loop.sleep(scene_.delay(kLatency));
+        if (reads || scene_.rng.chance(500)) {
+            return fail(Code::permission_denied, "API server answers 403");
+        }
+        return fail(Code::conflict, "API server answers 409: the object has been modified");
+    }
+    if (!reads && scene_.strikes(Fault::write_late, times)) {
+        land_later();
+        wire.open = false;
+        return give_up(deadline);
+    }
+    Result<T> answer = serve();
+    wire.open = false;
+    if (scene_.strikes(Fault::answer_lost, times)) return give_up(deadline);
+    if (scene_.strikes(Fault::answer_slow, times)) {
+        loop.sleep(scene_.rng.between(Time(100ms), Time(3500ms)));
+    }
+    loop.sleep(scene_.delay(kLatency));
+    if (loop.now() > deadline && !reads) return no_answer();
+    return answer;
+}
+
+Result<> KubeLine::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
+                        const StringMap& annotations) {
+    return exchange<void>(Kind::bind, [=, &server = server_] {
+        const auto done = server.bind(uid, pod, node, annotations);
+        return done ? Result<>() : Result<>(fail(done.error()));
+    });
+}
+
+Result<PodFacts> KubeLine::get_pod(const PodName& name) {
+    return exchange<PodFacts>(Kind::read, [&]() -> Result<PodFacts> {
+        TRY(const PodPtr pod, server_.pod(name));
+        return pod->facts;
+    });
+}
+
+Result<std::vector<NodeInventory>> KubeLine::list_nodes() {
+    return exchange<std::vector<NodeInventory>>(Kind::read, [&] {
+        std::vector<NodeInventory> out;
+        for (const auto& [name, node] : server_.nodes())
+            out.push_back(node->inventory);
+        return Result<std::vector<NodeInventory>>(std::move(out));
+    });
+}
+
+Result<std::vector<PodFacts>> KubeLine::list_pods(const NodeName& node) {
+    return exchange<std::vector<PodFacts>>(Kind::read, [&] {
+        std::vector<PodFacts> out;
+        for (const auto& [name, pod] : server_.pods()) {
+            if (node.empty() || pod->facts.node == node) out.push_back(pod->facts);
+        }
+        return Result<std::vector<PodFacts>>(std::move(out));
+    });
+}
+
+Result<bool> KubeLine::node_shows(const NodeName& name, const StringMap& annotations,
+                                  const StringMap& amounts) {
+    return exchange<bool>(Kind::read, [&]() -> Result<bool> {
+        const auto at = server_.nodes().find(name);
+        if (at == server_.nodes().end()) return fail(Code::not_found, "node not found");
+        return shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts);
+    });
+}
+
+// The agents' writes carry what a node shows now: late ones would only be written anew.
+Result<> KubeLine::annotate_node(const NodeName& node, const StringMap& annotations) {
+    return exchange<void>(Kind::read, [&] { return server_.annotate_node(node, annotations); });
+}
+
+Result<> KubeLine::set_node_resources(const NodeName& node, const StringMap& amounts) {
+    return exchange<void>(Kind::read, [&] { return server_.set_amounts(node, amounts); });
+}
+
+Result<std::optional<Lease>> KubeLine::read() {
+    return exchange<std::optional<Lease>>(
+        Kind::read, [this] { return Result<std::optional<Lease>>(server_.lease()); });
+}
+
+Result<Lease> KubeLine::write(const Lease& lease) {
+    return exchange<Lease>(Kind::write,
+                           [lease, &server = server_] { return server.write_lease(lease); });
+}
+
+// False once it is told to stop.
+bool KubeLine::pause(Time duration, const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this, me = scene_.loop.me()] { scene_.loop.wake(me); });
+    scene_.loop.wait(duration);
+    return !stop.stop_requested();
+}
+
+// Until the server ends it, or it is cut. `position` moves along.
+template <class Object, class Changes, class Take>
+Result<> KubeLine::watch(const std::vector<Change<Object>>& log, std::size_t& position,
+                         const Take& take, const std::function<void(Changes)>& sink,
+                         const std::stop_token& stop) {
+    Loop& loop = scene_.loop;
+    const Time end = loop.now() + kWatchLength;
+    loop.sleep(scene_.delay(kLatency));
+    while (loop.now() < end && !stop.stop_requested()) {
+        if (loop.now() < server_.silent_until) return no_answer();
+        if (scene_.strikes(Fault::watch_cut)) return no_answer();
+        if (scene_.strikes(Fault::watch_expired)) {
+            return fail(Code::expired, "too old resource version");
+        }
+        if (position == log.size()) {
+            server_.wake_at_change(loop.me());
+            pause(kWatchLook, stop);
+            loop.sleep(scene_.delay(kLatency));
+            continue;
+        }
+        if (scene_.strikes(Fault::watch_stalled)) {
+            if (!pause(scene_.rng.between(Time(500ms), Time(20s)), stop)) break;
+        }
+        Changes batch;
+        const std::size_t most = 1 + scene_.rng.below(kMostPerBatch);
+        for (std::size_t i = 0; i < most && position < log.size(); ++i)
+            take(log[position++], batch);
+        sink(std::move(batch));
+        loop.sleep(scene_.delay(kLatency));
+    }
+    return {};
+}
+
+template <class Object, class Changes, class Take>
+void KubeLine::follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
+                      const Take& take, const std::function<void(Changes)>& sink,
+                      const Trouble& trouble, const std::stop_token& stop) {
+    Time wait = kShortestPause;
+    std::optional<std::size_t> position;
+    while (!stop.stop_requested()) {
+        Result<> outcome;
+        if (!position) {
+            std::size_t at = 0;
+            auto listed = exchange<Changes>(Kind::list, [&] {
+                at = log.size();
+                return Result<Changes>(list());
+            });
+            if (listed) {
+                position = at;
+                sink(*std::move(listed));
+            } else {
+                outcome = fail(listed.error());
+            }
+        }
+        if (outcome) outcome = watch<Object, Changes>(log, *position, take, sink, stop);
+        if (outcome) {
+            wait = kShortestPause;
+            pause(wait, stop);
+            continue;
+        }
+        if (stop.stop_requested()) return;
+        trouble(outcome.error());
+        if (outcome.error().code == Code::expired) position.reset();
+        pause(scene_.rng.between(wait, wait * 3 / 2), stop);
+        wait = std::min(wait * 2, kLongestPause);
+    }
+}
+
+void KubeLine::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+                            std::stop_token stop) {
+    const std::function<NodeChanges()> list = [this] {
+        NodeChanges all;
+        all.all.emplace();
+        for (const auto& [name, node] : server_.nodes()) {
+            all.present.push_back(node->inventory);
+            all.all->insert(name);
+        }
+        return all;
+    };
+    follow<NodeObject, NodeChanges>(server_.node_log(), list, take_node, sink, trouble, stop);
+}
+
+void KubeLine::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+                           std::stop_token stop) {
+    const std::function<PodChanges()> list = [this] {
+        PodChanges all;
+        all.all.emplace();
+        for (const auto& [name, pod] : server_.pods()) {
+            all.present.push_back(pod->facts);
+            all.all->insert(pod->facts.uid);
+        }
+        return all;
+    };
+    follow<PodObject, PodChanges>(server_.pod_log(), list, take_pod, sink, trouble, stop);
+}
+
+}  // namespace tessera::simulation

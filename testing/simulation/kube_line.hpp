@@ -1,0 +1,68 @@
+// The KubeApi port of one process: its line to the API server, with the delays and faults of a
+// network between. Follows as adapters/kube/kube_client.cpp does: list, watch, resume where the
+// watch was cut, list again after 410. Destroyed after the process was killed.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "ports/lease_store.hpp"
+#include "testing/simulation/api_server.hpp"
+
+namespace tessera::simulation {
+
+class KubeLine final : public KubeApi, public LeaseStore {
+  public:
+    KubeLine(Scene& scene, ApiServer& server, std::string owner);
+    // What was on its way from a dead process may land later, where a Lease protects from that;
+    // without one it lands now or never (Unpromised::write_without_lease).
+    ~KubeLine() override;
+    KubeLine(const KubeLine&) = delete;
+    KubeLine& operator=(const KubeLine&) = delete;
+
+    void follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+                      std::stop_token stop) override;
+    void follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+                     std::stop_token stop) override;
+    Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
+                  const StringMap& annotations) override;
+    Result<PodFacts> get_pod(const PodName& pod) override;
+    Result<std::vector<NodeInventory>> list_nodes() override;
+    Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
+    Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
+                            const StringMap& amounts) override;
+    Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
+    Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
+    Result<std::optional<Lease>> read() override;
+    Result<Lease> write(const Lease& lease) override;
+
+  private:
+    // A write whose caller waits no longer.
+    struct Late {
+        std::function<void()> write;  // empty once it has been carried out
+        bool orphan = false;          // its line is gone
+    };
+    enum class Kind { read, list, write, bind };
+
+    template <class T>
+    Result<T> exchange(Kind kind, std::function<Result<T>()> serve);
+    void write_later(Time latest, std::function<void()> write);
+    bool pause(Time duration, const std::stop_token& stop);
+    bool reaches_the_server(Kind kind, Time deadline);
+    tl::unexpected<Error> give_up(Time deadline);
+    template <class Object, class Changes, class Take>
+    void follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
+                const Take& take, const std::function<void(Changes)>& sink, const Trouble& trouble,
+                const std::stop_token& stop);
+    template <class Object, class Changes, class Take>
+    Result<> watch(const std::vector<Change<Object>>& log, std::size_t& position, const Take& take,
+                   const std::function<void(Changes)>& sink, const std::stop_token& stop);
+
+    Scene& scene_;
+    ApiServer& server_;
+    const std::string owner_;
+    std::list<std::shared_ptr<Late>> late_;
+};
+
+}  // namespace tessera::simulation

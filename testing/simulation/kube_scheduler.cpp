@@ -1,0 +1,171 @@
+#include "testing/simulation/kube_scheduler.hpp"
+
+#include <algorithm>
+#include <deque>
+
+namespace tessera::simulation {
+namespace {
+
+constexpr Time kTimeout = 15s;  // deploy/scheduler/config.yaml, httpTimeout
+constexpr Time kFirstBackoff = 1s;
+constexpr Time kLongestBackoff = 10s;
+constexpr Time kFlush = 300s;  // of pods that fit nowhere
+
+Time backoff(int attempts) {
+    Time out = kFirstBackoff;
+    for (int i = 1; i < attempts && out < kLongestBackoff; ++i)
+        out *= 2;
+    return std::min(out, kLongestBackoff);
+}
+
+// A request with texts of its own: it may outlive who asked.
+struct Request {
+    std::deque<std::string> texts;
+    ExtenderArgs args;
+};
+
+std::shared_ptr<const Request> request_of(const PodFacts& pod, const std::vector<NodeName>& nodes) {
+    auto out = std::make_shared<Request>();
+    out->args.pod = pod;
+    for (const NodeName& node : nodes) {
+        out->args.names.push_back(out->texts.emplace_back(node.str()));
+        out->args.words.push_back(out->texts.emplace_back("\"" + node.str() + "\""));
+    }
+    return out;
+}
+
+}  // namespace
+
+KubeScheduler::KubeScheduler(Scene& scene, ApiServer& server, Service& service)
+    : scene_(scene),
+      server_(server),
+      service_(service),
+      pods_(scene, 8ms, [this](const Change<PodObject>& change) { take(change); }),
+      node_informer_(scene, 8ms, [this](const Change<NodeObject>& change) { take_node(change); }) {
+    server.on_pod([this](const Change<PodObject>& change) { pods_.hear(change); });
+    server.on_node([this](const Change<NodeObject>& change) { node_informer_.hear(change); });
+}
+
+void KubeScheduler::start() {
+    process_ = std::make_unique<Process>(scene_.loop, "scheduler");
+    pods_.open();
+    node_informer_.open();
+    for (const auto& [name, node] : server_.nodes())
+        nodes_[name] = true;
+    for (const auto& [name, pod] : server_.pods())
+        know(pod);
+    process_->spawn([this] { schedule(); });
+}
+
+void KubeScheduler::stop() {
+    pods_.close();
+    node_informer_.close();
+    process_.reset();
+    queue_.clear();
+    nodes_.clear();
+}
+
+void KubeScheduler::know(const PodPtr& pod) {
+    const PodFacts& facts = pod->facts;
+    if (!facts.node.empty() || facts.finished || facts.terminating) {
+        queue_.erase(facts.uid);
+        return;
+    }
+    auto [at, is_new] = queue_.try_emplace(facts.uid);
+    at->second.pod = pod;
+    if (is_new) at->second.due = scene_.loop.now();
+    scene_.loop.wake(idle_);
+}
+
+void KubeScheduler::take(const Change<PodObject>& change) {
+    const PodFacts& facts = change.object->facts;
+    const bool leaves = change.deleted || facts.finished || facts.terminating;
+    if (leaves) queue_.erase(facts.uid);
+    if (leaves && !facts.node.empty()) room_may_be_there();
+    if (!leaves) know(change.object);
+}
+
+void KubeScheduler::take_node(const Change<NodeObject>& change) {
+    if (change.deleted) {
+        nodes_.erase(change.object->inventory.name);
+    } else {
+        nodes_[change.object->inventory.name] = true;
+    }
+    room_may_be_there();
+}
+
+void KubeScheduler::room_may_be_there() {
+    for (auto& [uid, waiting] : queue_) {
+        if (!waiting.fits_nowhere) continue;
+        waiting.fits_nowhere = false;
+        waiting.due = std::min(waiting.due, scene_.loop.now() + backoff(waiting.attempts));
+    }
+    scene_.loop.wake(idle_);
+}
+
+KubeScheduler::Waiting* KubeScheduler::next() {
+    Waiting* first = nullptr;
+    for (auto& [uid, waiting] : queue_) {
+        if (!waiting.binding && (first == nullptr || waiting.due < first->due)) first = &waiting;
+    }
+    return first;
+}
+
+void KubeScheduler::schedule() {
+    while (true) {
+        Waiting* first = next();
+        const Time now = scene_.loop.now();
+        if (first == nullptr || first->due > now) {
+            idle_ = scene_.loop.me();
+            scene_.loop.wait(first == nullptr ? kFlush : first->due - now);
+            continue;
+        }
+        first->binding = true;
+        ++first->attempts;
+        try_pod(PodPtr(first->pod));
+    }
+}
+
+void KubeScheduler::again(const PodUid& uid, bool fits_nowhere) {
+    const auto at = queue_.find(uid);
+    if (at == queue_.end()) return;
+    Waiting& waiting = at->second;
+    waiting.binding = false;
+    waiting.fits_nowhere = fits_nowhere;
+    waiting.due = scene_.loop.now() + (fits_nowhere ? kFlush : backoff(waiting.attempts));
+    scene_.loop.wake(idle_);
+}
+
+void KubeScheduler::try_pod(const PodPtr& pod) {
+    const PodFacts& facts = pod->facts;
+    std::vector<NodeName> names;
+    for (const auto& [name, there] : nodes_)
+        names.push_back(name);
+    const auto request = request_of(facts, names);
+    const auto answer = service_.ask(Service::For::anyone, kTimeout,
+                                     [request](Scheduler& s) { return s.filter(request->args); });
+    if (!answer) return again(facts.uid, false);
+    if (answer->fitting.empty()) return again(facts.uid, true);
+    std::vector<NodeName> fitting;
+    for (const std::size_t at : answer->fitting)
+        fitting.push_back(names[at]);
+    const auto offer = request_of(facts, fitting);
+    const auto scores = service_.ask(Service::For::anyone, kTimeout,
+                                     [offer](Scheduler& s) { return s.prioritize(offer->args); });
+    // kube-scheduler goes on without scores.
+    std::size_t best = scene_.rng.below(fitting.size());
+    for (std::size_t i = 0; scores && i < fitting.size(); ++i) {
+        if ((*scores)[i] > (*scores)[best]) best = i;
+    }
+    process_->spawn([this, facts, node = fitting[best]] { bind(facts, node); });
+}
+
+void KubeScheduler::bind(const PodFacts& pod, const NodeName& node) {
+    const BindArgs args{pod.name, pod.uid, node};
+    scene_.note("scheduler", [&] { return "binds " + pod.uid.str() + " to " + node.str(); });
+    const auto done = service_.ask(Service::For::leader, kTimeout,
+                                   [args](Scheduler& s) { return s.bind(args).has_value(); });
+    if (!done.value_or(false)) return again(pod.uid, false);
+}
+
+}  // namespace tessera::simulation

@@ -1,0 +1,53 @@
+// kube-scheduler with Tessera's extender: one pod at a time through filter and prioritize, its
+// binding beside the next ones; failures wait longer each time, and pods that fit nowhere until
+// something happens in the cluster, or five minutes.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "testing/simulation/informer.hpp"
+#include "testing/simulation/service.hpp"
+
+namespace tessera::simulation {
+
+class KubeScheduler {
+  public:
+    KubeScheduler(Scene& scene, ApiServer& server, Service& service);
+
+    void start();
+    // Forgets what it has asked for; the controller goes on.
+    void stop();
+    [[nodiscard]] bool runs() const { return process_ != nullptr; }
+
+  private:
+    struct Waiting {
+        PodPtr pod;
+        int attempts = 0;
+        Time due{};
+        bool fits_nowhere = false;
+        bool binding = false;
+    };
+
+    void take(const Change<PodObject>& change);
+    void take_node(const Change<NodeObject>& change);
+    void know(const PodPtr& pod);
+    void room_may_be_there();
+    void schedule();
+    Waiting* next();
+    void try_pod(const PodPtr& pod);
+    void bind(const PodFacts& pod, const NodeName& node);
+    void again(const PodUid& uid, bool fits_nowhere);
+
+    Scene& scene_;
+    ApiServer& server_;
+    Service& service_;
+    std::map<PodUid, Waiting> queue_;
+    std::map<NodeName, bool> nodes_;
+    Waiter idle_;
+    Informer<PodObject> pods_;
+    Informer<NodeObject> node_informer_;
+    std::unique_ptr<Process> process_;
+};
+
+}  // namespace tessera::simulation

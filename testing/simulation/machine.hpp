@@ -1,0 +1,70 @@
+// One node's machine: its cards, what its driver says, kubelet's record and the runtime's files on
+// its disk, and the containers that run. It outlives the programs on it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ports/cdi_store.hpp"
+#include "ports/gpu_inventory.hpp"
+#include "ports/kube_api.hpp"
+#include "ports/kubelet.hpp"
+#include "testing/simulation/scene.hpp"
+
+namespace tessera::simulation {
+
+struct PhysicalCard {
+    GpuUuid uuid;
+    Bytes memory;
+    bool lost = false;
+    bool faulty = false;
+};
+
+// A container that the runtime runs.
+struct Container {
+    PodUid pod;
+    PodName pod_name;
+    std::string name;
+    StringMap pod_annotations;
+    std::vector<std::string> env;
+    std::string id;
+    // The cards that it was handed, and how much of each; none when it started without the agent.
+    std::map<GpuUuid, Bytes> cards;
+    Time since{};
+};
+
+class Machine final : public GpuInventory, public DeviceHolders, public CdiStore {
+  public:
+    Machine(Scene& scene, NodeName name, int cards, Bytes each);
+
+    const NodeName name;
+    std::vector<PhysicalCard> cards;
+    Time driver_silent_until{};
+    std::deque<GpuFault> faults;                   // reported and not taken yet
+    std::vector<DeviceHolder> record;              // what kubelet knows
+    std::vector<DeviceHolder> written;             // what its file shows
+    std::map<std::string, ContainerEdits> shares;  // CDI files
+    std::map<std::string, Container> containers;   // by id
+    std::map<PodUid, Time> ends;                   // when a pod's work will be done
+
+    [[nodiscard]] const Container* running(const PodUid& pod, const std::string& container) const;
+    void end_containers(const PodUid& pod);
+    void forget(const PodUid& pod);
+    // Kubelet writes its file, unless that goes wrong.
+    void write_record();
+
+    Result<std::vector<GpuReading>> read() override;
+    // Never called: the agent's loop is the simulation's (agent.cpp).
+    Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
+    Result<std::vector<DeviceHolder>> list() override { return written; }
+    std::optional<std::string> vendor_device(const GpuUuid& uuid, int minor) override;
+    Result<> write_share(const std::string& share, const ContainerEdits& edits) override;
+    void keep_only_shares(const std::set<std::string>& names) override;
+
+  private:
+    Scene& scene_;
+};
+
+}  // namespace tessera::simulation

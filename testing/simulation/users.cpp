@@ -1,0 +1,136 @@
+#include "testing/simulation/users.hpp"
+
+#include <fmt/format.h>
+
+#include "testing/builders/builders.hpp"
+#include "wire/keys.hpp"
+
+namespace tessera::simulation {
+namespace {
+
+constexpr std::uint64_t kNames = 40;
+
+}  // namespace
+
+Users::Users(Scene& scene, ApiServer& server, std::vector<NodeName> nodes, int cards, Bytes each)
+    : scene_(scene),
+      server_(server),
+      nodes_(std::move(nodes)),
+      cards_(cards),
+      gib_(each.count / kGiB),
+      pods_at_once_(scene.rng.between(4, 32)),
+      process_(scene.loop, "users") {}
+
+void Users::start() {
+    const Time pace = scene_.rng.pick(std::vector<Time>{50ms, 200ms, 500ms, 1s, 4s});
+    process_.spawn([this, pace] {
+        while (scene_.troubled) {
+            act();
+            scene_.loop.sleep(scene_.rng.delay(pace));
+        }
+    });
+}
+
+void Users::act() {
+    const std::uint64_t dice = scene_.rng.below(100);
+    if (dice < 62 && static_cast<std::int64_t>(server_.pods().size()) < pods_at_once_) {
+        create(draw_name());
+    } else if (dice < 85) {
+        delete_one();
+    } else if (scene_.strikes(Fault::rogue_binding)) {
+        bind_past_everyone();
+    }
+}
+
+PodName Users::draw_name() {
+    return {"default", fmt::format("p{}", scene_.rng.below(kNames))};
+}
+
+std::vector<ContainerSpec> Users::draw_containers() {
+    Rng& rng = scene_.rng;
+    std::vector<ContainerSpec> out;
+    const std::int64_t units = rng.chance(700) ? rng.between(1, std::max<std::int64_t>(gib_ / 2, 1))
+                                               : rng.between(1, gib_);
+    switch (rng.below(6)) {
+        case 0:
+            out = build::whole(static_cast<int>(rng.between(1, cards_)));
+            break;
+        case 1:
+            out = build::native(gibibytes(units), static_cast<int>(rng.between(1, cards_)));
+            break;
+        case 2:
+        case 3:
+            out = build::native(gibibytes(units));
+            break;
+        default:
+            out = build::aliyun(units);
+    }
+    if (rng.chance(150)) {
+        const std::string resource = out[0].limits[0].first;
+        out.insert(out.begin(),
+                   build::container("prepare", {{resource, "1"}}, ContainerKind::init));
+    }
+    return out;
+}
+
+void Users::create(const PodName& name) {
+    if (server_.pods().contains(name)) return;
+    PodObject pod;
+    pod.facts.name = name;
+    pod.facts.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
+    pod.facts.containers = draw_containers();
+    if (scene_.strikes(Fault::copied_annotation)) {
+        if (const PodPtr original = draw(true)) {
+            pod.annotations = original->annotations;
+            pod.facts.allocation = original->facts.allocation;
+        }
+    }
+    if (scene_.strikes(Fault::bypass)) pod.facts.node = scene_.rng.pick(nodes_);
+    server_.create_pod(pod);
+}
+
+// Null when there is none.
+PodPtr Users::draw(bool bound) {
+    std::vector<PodPtr> pods;
+    for (const auto& [name, pod] : server_.pods()) {
+        if (!pod->facts.node.empty() == bound) pods.push_back(pod);
+    }
+    return pods.empty() ? nullptr : scene_.rng.pick(pods);
+}
+
+void Users::delete_one() {
+    const PodPtr pod = draw(scene_.rng.chance(800));
+    if (!pod) return;
+    if (scene_.strikes(Fault::force_delete)) return delete_by_force(pod->facts);
+    server_.delete_pod(pod->facts.name);
+}
+
+void Users::delete_by_force(const PodFacts& pod) {
+    const PodName name = pod.name;
+    server_.remove_pod(name, PodUid(pod.uid));
+    if (!scene_.strikes(Fault::namesake)) return;
+    process_.spawn([this, name] {
+        scene_.loop.sleep(scene_.rng.delay(10ms));
+        create(name);
+    });
+}
+
+void Users::bind_past_everyone() {
+    const PodPtr pod = draw(false);
+    if (!pod) return;
+    (void)server_.bind(pod->facts.uid, pod->facts.name, scene_.rng.pick(nodes_), {});
+}
+
+void Users::clean_up() {
+    std::vector<PodFacts> ended;
+    for (const auto& [name, pod] : server_.pods()) {
+        const PodFacts& facts = pod->facts;
+        const bool astray = !facts.node.empty() && own_allocation(facts) == nullptr;
+        if (facts.finished) ended.push_back(facts);
+        if (astray && !facts.finished) server_.delete_pod(PodName(facts.name));
+    }
+    for (const PodFacts& facts : ended)
+        server_.remove_pod(facts.name, facts.uid);
+}
+
+}  // namespace tessera::simulation
