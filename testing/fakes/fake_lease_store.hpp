@@ -28,6 +28,11 @@ class FakeLeaseStore final : public LeaseStore {
         const std::scoped_lock lock(mutex_);
         store(std::move(lease));
     }
+    // As `kubectl delete lease` does.
+    void remove() {
+        const std::scoped_lock lock(mutex_);
+        lease_.reset();
+    }
     // Called within each write once it has taken effect, before its answer. Set before the first.
     void on_written(std::function<void()> hook) { on_written_ = std::move(hook); }
     [[nodiscard]] Lease now() const {

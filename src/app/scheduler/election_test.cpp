@@ -221,5 +221,22 @@ TEST_F(ElectionTest, NeverTwo) {
     EXPECT_EQ(a_.leads() + b_.leads() + c.leads(), 1);
 }
 
+// Goal: docs/decisions/0009: the first list of a replica that is back under its name has what died
+// on the wire: it is asked for (`elected`) once that has landed, not before.
+TEST_F(ElectionTest, BackUnderItsNameListsAfterTheLastWrite) {
+    a_.election.step();
+    Replica again(store_, clock_, "a");
+    again.election.step();
+    EXPECT_EQ(again.elections, 0) << "the list would be read while a Binding is on the wire";
+}
+
+// Goal: somebody deletes the Lease while its holder still writes by it.
+TEST_F(ElectionTest, DeletedLease) {
+    a_.election.step();
+    store_.remove();
+    b_.election.step();
+    EXPECT_FALSE(a_.leads() && b_.leads());
+}
+
 }  // namespace
 }  // namespace tessera

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "domain/cluster/state.hpp"
 #include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
@@ -53,6 +55,43 @@ TEST_F(ChooseVictims, RoomIsOnItsWay) {
     EXPECT_TRUE(choose({{NodeName("a"), {PodUid("uid-low")}, 0},
                         {NodeName("b"), {PodUid("uid-ending")}, 0}})
                     .empty());
+}
+
+// Goal: where the cards have room as it is, kube-scheduler named its victims for something else
+// (processors, ports); they are not ours to spare.
+TEST_F(ChooseVictims, TheCardsAreNotWhatIsMissing) {
+    node_with("a", "low", 4, 1);
+    const std::vector<NodeVictims> asked = {{NodeName("a"), {PodUid("uid-cpu-hog")}, 0}};
+    EXPECT_EQ(choose(asked), asked);
+    const std::vector<NodeVictims> tenant = {{NodeName("a"), {PodUid("uid-low")}, 0}};
+    EXPECT_EQ(choose(tenant), tenant);
+}
+
+// Goal: one node whose cards have room, and that lacks processors, keeps nobody from a place
+// elsewhere.
+TEST_F(ChooseVictims, RoomThatCannotBeUsed) {
+    node_with("a", "low", 16, 1);
+    node_with("b", "other", 4, 1);
+    EXPECT_FALSE(choose({{NodeName("a"), {PodUid("uid-low")}, 0},
+                         {NodeName("b"), {PodUid("uid-cpu-hog")}, 0}})
+                     .empty());
+}
+
+// Goal: the victims that the node's processors need are not exchanged for those of the card alone:
+// then the card's would end in vain. (Here kube-scheduler names a pod that holds a share on the
+// other card, though the node's sum of shares does not ask for it.)
+TEST_F(ChooseVictims, NamedForSomethingElse) {
+    state_.set_node(build::node("a", 2, gibibytes(16)));
+    for (const int card : {0, 1}) {
+        PodFacts pod = build::pod(card == 0 ? "small" : "cpu", build::native(gibibytes(9)));
+        pod.priority = card;
+        state_.set_pod(build::bound(
+            pod, build::allocation(pod, "a", {{GpuUuid("GPU-a-" + std::to_string(card)), card,
+                                               gibibytes(9), {}, false}})));
+    }
+    const auto chosen = choose({{NodeName("a"), {PodUid("uid-cpu")}, 0}});
+    ASSERT_EQ(chosen.size(), 1U);
+    EXPECT_NE(std::ranges::find(chosen[0].pods, PodUid("uid-cpu")), chosen[0].pods.end());
 }
 
 }  // namespace

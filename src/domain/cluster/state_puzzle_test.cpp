@@ -46,5 +46,38 @@ TEST(StatePuzzle, RunsWithACardThatNobodyKnows) {
     }
 }
 
+// Goal: gpushare's annotations, which any owner may write, are no way around the puzzle: a pod that
+// an agent let start had an allocation of ours.
+TEST(StatePuzzle, GpusharesAnnotationsAreNoWayOut) {
+    ClusterState state;
+    state.set_node(build::node("n1", 2, gibibytes(16)));
+    PodFacts pod = build::legacy_bound(build::pod("p", build::aliyun(8)), "n1", 1, 1);
+    pod.started = true;  // on card 0, with 8 GiB; its owner removed tessera.dev/allocation
+    state.set_pod(pod);
+    EXPECT_NE(state.view()->find("n1")->blocked, "");
+}
+
+// Goal: where gpushare's plugin serves the node, it obeys gpushare's annotations whatever stands in
+// ours (not signed: placed before there was a key): what it gave out counts.
+TEST(StatePuzzle, GpusharesPluginGaveACard) {
+    ClusterState state;
+    state.set_node(build::legacy_node("old", 1, 16));
+    PodFacts pod = build::legacy_bound(build::pod("p", build::aliyun(16)), "old", 0, 16);
+    pod.allocation = fail(Code::permission_denied, "allocation-mac is missing");
+    pod.started = true;
+    state.set_pod(pod);
+    EXPECT_FALSE(state.reserve(PodUid("next"), {"d", "next"}, NodeName("old"),
+                               build::request(build::aliyun(16)), binpack_policy()));
+}
+
+// Goal: where our agent serves the node, a pod that never started holds no card by annotations that
+// its owner wrote (spec.nodeName and gpushare's annotations: the agent refuses it).
+TEST(StatePuzzle, GpusharesAnnotationsTakeNoCard) {
+    ClusterState state;
+    state.set_node(build::node("n1", 1, gibibytes(16)));
+    state.set_pod(build::legacy_bound(build::pod("p", build::aliyun(1)), "n1", 0, 16));
+    EXPECT_EQ(state.view()->find("n1")->cards[0].held, Bytes{});
+}
+
 }  // namespace
 }  // namespace tessera
