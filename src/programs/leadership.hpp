@@ -20,6 +20,9 @@ struct LeaseName {
 };
 // Empty text, or NAMESPACE/NAME; the error names the row `lease`.
 Result<LeaseName> read_lease_name(const std::string& text);
+// Where this replica answers: `advertise`, or else what it listens on. The error names the row.
+Result<std::string> read_own_url(const std::string& advertise, const std::string& listen,
+                                 std::int64_t port);
 
 class Leadership {
   public:
@@ -27,6 +30,9 @@ class Leadership {
     // where it answers.
     Leadership(const HttpEndpoint& api, Clock& clock, const LeaseName& lease,
                const std::string& identity, const std::string& url);
+
+    Leadership(const Leadership&) = delete;
+    Leadership& operator=(const Leadership&) = delete;
 
     // Null when there is no election.
     [[nodiscard]] const Election* election() const { return election_.get(); }

@@ -24,10 +24,16 @@ namespace {
 #define CONFIG_TABLE "programs/controller.def"
 #include "programs/common/typed_config.inc"
 
+Result<std::string> url_of(const Config& config) {
+    if (config.lease.empty()) return std::string();
+    return read_own_url(config.advertise, config.listen, config.port);
+}
+
 Result<> check(const ConfigValues& values) {
     const Config config = typed(values);
     TRY_VOID(find_policy(config.policy));
     TRY_VOID(read_lease_name(config.lease));
+    TRY_VOID(url_of(config));
     return check_seal(config.allocation_key_file);
 }
 
@@ -78,9 +84,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     KubeClient kube(connection.endpoint, sealed);
     Keeper keeper;
     SystemClock clock;
-    const std::string url = config.advertise.empty()
-                                ? fmt::format("http://{}:{}", config.listen, config.port)
-                                : config.advertise;
+    TRY(const std::string url, url_of(config));
     Leadership leadership(connection.endpoint, clock, lease, config.identity, url);
     Scheduler scheduler(kube, keeper, clock,
                         {.policy = *policy,

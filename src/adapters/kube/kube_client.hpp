@@ -14,10 +14,9 @@ namespace tessera {
 
 class KubeClient final : public KubeApi {
   public:
-    // For a call about one object; a Binding's is the API server's too, which carries out none that
-    // is later. A bind makes up to three, one after another (the pod where it is
-    // unknown, the Binding, the pod again where its answer was lost), and kube-scheduler's patience
-    // (deploy/scheduler/config.yaml) is for all of them.
+    // At most, for a call about one object. A bind makes up to three, one after another (the pod
+    // where it is unknown, the Binding, the pod again where its answer was lost), and
+    // kube-scheduler's patience (deploy/scheduler/config.yaml) is for all of them.
     static constexpr std::chrono::milliseconds kOneObject{4'000};
 
     // With a seal, which outlives the client, only allocations that it signed are believed.

@@ -53,6 +53,7 @@ std::chrono::milliseconds Election::renew() {
     }
     log_event(Event::lease_trouble, {{"reason", written.error().text}});
     if (!is_good()) lose();
+    if (written.error().code == Code::not_found) lose();
     if (written.error().code != Code::conflict) return options_.retry;
     // Another's, or our own whose answer was lost: looking tells.
     mine_.reset();
@@ -83,7 +84,9 @@ std::chrono::milliseconds Election::look() {
     }
     const auto lasts =
         std::clamp(std::chrono::seconds(lease.duration_s), options_.duration, kLongestDuration);
-    const bool is_free = lease.holder.empty() || ours || now - seen_since_ > lasts;
+    // One that is not there may have been deleted a moment ago, and be good for who held it.
+    const bool is_given_back = lease.holder.empty() && !lease.version.empty();
+    const bool is_free = is_given_back || ours || now - seen_since_ > lasts;
     if (!is_free) return options_.retry;
     const auto taken = take(lease);
     if (!taken && taken.error().code != Code::conflict) {

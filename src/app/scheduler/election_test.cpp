@@ -35,6 +35,8 @@ struct Replica {
 
 class ElectionTest : public ::testing::Test {
   protected:
+    // As it is installed: nobody's.
+    ElectionTest() { store_.edit({}); }
     FakeLeaseStore store_;
     FakeClock clock_;
     Replica a_{store_, clock_, "a"};

@@ -92,9 +92,13 @@ void Feed::relist_pods(std::function<void()> done) {
     auto listed = [&keeper = keeper_, done = std::move(done)] {
         keeper.post([](ClusterState& state) { state.release_unconfirmed(); }, done);
     };
-    const std::scoped_lock lock(rounds_mutex_);
-    asked_.push_back({round_ + 1, std::move(listed)});
-    round_ends_.request_stop();
+    std::stop_source round;
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        asked_.push_back({round_ + 1, std::move(listed)});
+        round = round_ends_;
+    }
+    round.request_stop();
 }
 
 // What is to be called when the list of this round is in the view.

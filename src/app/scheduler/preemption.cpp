@@ -5,6 +5,48 @@
 #include "domain/placement/victims.hpp"
 
 namespace tessera {
+namespace {
+
+using Kind = Preemption::Kind;
+
+bool holds_here(const NodeView& node, const PodUid& uid) {
+    return std::ranges::find(node.tenants, uid, &Tenant::uid) != node.tenants.end();
+}
+
+// Whether kube-scheduler saw too little aliyun.com/gpu-mem on the node.
+bool lacks_sum(const NodeView& node, const PodRequest& request) {
+    if (request.front().gpu.dialect != DialectId::aliyun) return false;
+    Bytes free;
+    for (const Bytes card : node.free)
+        free += card;
+    Bytes asked;
+    for (const ContainerRequest& container : request) {
+        for (int i = 0; i < container.gpu.gpus; ++i)
+            asked += bytes_of(container.gpu.memory, node.inventory.unit, {});
+    }
+    return free < asked;
+}
+
+// Nothing where the node is no place for the pod.
+std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& asked,
+                                      const PodRequest& request, const Policy& policy,
+                                      int priority) {
+    const Preemption alone = plan_preemption(node, request, policy, priority);
+    if (alone.kind == Kind::fits) return asked;
+    if (alone.kind != Kind::evict) return std::nullopt;
+    const Preemption added = plan_preemption(node, request, policy, priority, asked.pods);
+    if (added.kind != Kind::evict) return asked;
+    const bool exchange = lacks_sum(node, request);
+    NodeVictims out{asked.node, {}, asked.pdb_violations};
+    for (const Tenant* tenant : exchange ? alone.victims : added.victims)
+        out.pods.push_back(tenant->uid);
+    for (const PodUid& uid : asked.pods) {
+        if (!exchange || !holds_here(node, uid)) out.pods.push_back(uid);
+    }
+    return out;
+}
+
+}  // namespace
 
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
                                         const PodRequest& request, const Policy& policy) {
@@ -12,18 +54,8 @@ std::vector<NodeVictims> choose_victims(const ClusterView& view, const Preemptio
     for (const NodeVictims& asked : args.nodes) {
         const NodeView* node = view.find(asked.node.str());
         if (node == nullptr) continue;
-        const Preemption plan = plan_preemption(*node, request, policy, args.pod.priority);
-        if (plan.kind == Preemption::Kind::wait) return {};
-        if (plan.kind == Preemption::Kind::never) continue;
-        NodeVictims victims{asked.node, {}, asked.pdb_violations};
-        for (const Tenant* tenant : plan.victims)
-            victims.pods.push_back(tenant->uid);
-        for (const PodUid& uid : asked.pods) {
-            if (std::ranges::find(node->tenants, uid, &Tenant::uid) == node->tenants.end()) {
-                victims.pods.push_back(uid);
-            }
-        }
-        out.push_back(std::move(victims));
+        auto victims = victims_on(*node, asked, request, policy, args.pod.priority);
+        if (victims && !victims->pods.empty()) out.push_back(*std::move(victims));
     }
     return out;
 }

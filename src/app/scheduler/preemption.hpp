@@ -9,10 +9,11 @@
 
 namespace tessera {
 
-// kube-scheduler names nodes where its own count of things says that these victims suffice. Of each
-// node we keep the victims that hold no GPU, and put those that the cards need in place of the
-// others; a node where no card comes free is left out. Nobody is to end at all when the pod fits
-// somewhere once pods that are ending already are gone.
+// kube-scheduler names nodes where by its own count these victims suffice. They stay as they are
+// where they free a card, or none is missing. Else those that the cards need are added; they take
+// the place of the others that hold shares where these were named for the node's sum of
+// aliyun.com/gpu-mem, which is all of the cards that kube-scheduler counts. Left out are nodes
+// where no card comes free, or where one does soon by itself.
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
                                         const PodRequest& request, const Policy& policy);
 

@@ -323,6 +323,7 @@ TEST_F(Routes, WhileStarting) {
 TEST_F(Routes, SendsBindsToTheLeader) {
     add_recorded_nodes();
     FakeLeaseStore store;
+    store.edit({});
     Election leader(store, clock_, {.identity = "a", .url = "https://192.0.2.1:12345"},
                     [&](int term) { leader.begin_term(term); });
     Election other(store, clock_, {.identity = "b", .url = "https://192.0.2.2:12345"}, [](int) {});

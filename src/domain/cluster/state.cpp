@@ -30,16 +30,21 @@ void ClusterState::set_node(NodeInventory inventory) {
     if (at->second.known && at->second.inventory == inventory) return;
     at->second.inventory = std::move(inventory);
     at->second.known = true;
-    for (TenantPtr& shown : at->second.tenants) {
-        const auto legacy = legacy_pods_.find(shown->uid);
-        if (legacy == legacy_pods_.end()) continue;
-        Tenant tenant = *shown;
-        tenant.allocation = from_legacy(legacy->second, at->second);
-        tenant.holds = holds(tenant.allocation.containers);
-        shown = std::make_shared<const Tenant>(std::move(tenant));
-        tenants_[shown->uid] = shown;
-    }
+    judge_again(at->second);
     refresh(name);
+}
+
+// What these pods hold depends on the node's cards, and on who serves them.
+void ClusterState::judge_again(const NodeState& node) {
+    std::vector<PodFacts> pods;
+    for (const TenantPtr& tenant : node.tenants) {
+        const auto legacy = legacy_pods_.find(tenant->uid);
+        if (legacy != legacy_pods_.end()) pods.push_back(legacy->second);
+    }
+    for (const auto& [uid, puzzle] : node.puzzles)
+        pods.push_back(puzzle.pod);
+    for (const PodFacts& pod : pods)
+        take_bound(pod);
 }
 
 void ClusterState::remove_node(const NodeName& name) {
@@ -69,7 +74,10 @@ bool ClusterState::set_pod(const PodFacts& pod) {
             tenant.terminating = pod.terminating;
             hold(std::move(tenant));
         }
-        if (legacy_pods_.contains(pod.uid)) return legacy_pods_.at(pod.uid).legacy == pod.legacy;
+        if (const auto legacy = legacy_pods_.find(pod.uid); legacy != legacy_pods_.end()) {
+            legacy->second.started |= pod.started;
+            return legacy->second.legacy == pod.legacy;
+        }
         return pod.allocation && *pod.allocation == held->second->allocation;
     }
     if (!pod.node.empty()) {
@@ -101,25 +109,33 @@ void ClusterState::take_bound(const PodFacts& pod) {
         hold_seen(*own);
     } else if (pod.allocation && !*pod.allocation &&
                pod.allocation->error().code == Code::unsupported) {
-        block(pod, {fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
+        block({pod, fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
                                 pod.allocation->error().text)});
-    } else if (!pod.allocation && pod.legacy) {
+    } else if (pod.legacy && is_gpushares(pod)) {
         hold_seen(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else if (pod.started) {
         const bool broken = pod.allocation && !*pod.allocation;
-        block(pod,
-              {.why = fmt::format("pod {} runs with a GPU and nobody knows which: its annotation "
+        block({.pod = pod,
+               .why = fmt::format("pod {} runs with a GPU and nobody knows which: its annotation "
                                   "tessera.dev/allocation was changed or removed ({}); delete the "
                                   "pod",
                                   pod.name.str(),
                                   broken ? pod.allocation->error().text : "it is not its own"),
-               .by_agent_only = true});
+               .only_with_agent = true});
     } else {
         // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
         // start it.
         drop(pod.uid);
     }
+}
+
+// Where gpushare's plugin serves the node, it goes by its own annotations, whatever stands in ours.
+// After a takeover they count for those that it has started: ours starts nothing by them.
+bool ClusterState::is_gpushares(const PodFacts& pod) {
+    const NodeState& node = nodes_[pod.node];
+    const bool by_plugin = !node.known || node.inventory.source == InventorySource::legacy;
+    return by_plugin || (!pod.allocation && pod.started);
 }
 
 void ClusterState::remove_pod(const PodUid& uid) {
@@ -303,7 +319,8 @@ void ClusterState::drop(const PodUid& uid) {
     refresh(name);
 }
 
-void ClusterState::block(const PodFacts& pod, Puzzle puzzle) {
+void ClusterState::block(Puzzle puzzle) {
+    const PodFacts pod = puzzle.pod;
     drop(pod.uid);
     nodes_[pod.node].puzzles.insert_or_assign(pod.uid, std::move(puzzle));
     blocked_by_[pod.uid] = pod.node;
@@ -357,7 +374,7 @@ NodeView ClusterState::build(const NodeState& node) const {
         return out;
     }
     for (const auto& [pod, puzzle] : node.puzzles) {
-        if (puzzle.by_agent_only && node.inventory.source == InventorySource::legacy) continue;
+        if (puzzle.only_with_agent && node.inventory.source == InventorySource::legacy) continue;
         out.blocked = puzzle.why;
         break;
     }

@@ -86,26 +86,29 @@ class ClusterState {
   private:
     // A pod that holds cards of its node, and nobody can tell which.
     struct Puzzle {
+        PodFacts pod;
         std::string why;
         // It asks for GPUs, runs, and has no allocation of its own: somebody removed or changed it
         // while we were not there to see. Where gpushare's plugin serves the node, it was let start
         // without a card.
-        bool by_agent_only = false;
+        bool only_with_agent = false;
     };
     struct NodeState {
         NodeInventory inventory;
-        bool known = false;  // false while only pods have named it
+        bool known = false;              // false while only pods have named it
         std::vector<TenantPtr> tenants;  // those of tenants_, ascending by name, then uid
         std::map<PodUid, Puzzle> puzzles;
     };
 
     void take_bound(const PodFacts& pod);
+    bool is_gpushares(const PodFacts& pod);
+    void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodUid& uid, const PodName& name, const NodeName& node);
     void hold(Tenant tenant);
     [[nodiscard]] const Tenant* on_attempt(const Attempt& attempt) const;
     void set_unseen(const TenantPtr& tenant);
     void drop(const PodUid& uid);
-    void block(const PodFacts& pod, Puzzle puzzle);
+    void block(Puzzle puzzle);
     void unblock(const PodUid& uid);
     // A node that left and that no pod names any more.
     void forget_if_unused(const NodeName& name);

@@ -11,7 +11,7 @@ namespace {
 
 // Goal: a pod that has been given its cards and whose allocation was changed or removed while the
 // controller was away keeps the node from being given out twice, until it is gone; one that never
-// started holds nothing, and neither does one that gushare's plugin let start without a card.
+// started holds nothing, and neither does one that gpushare's plugin let start without a card.
 TEST(StatePuzzle, RunsWithACardThatNobodyKnows) {
     ClusterState state;
     state.set_node(build::node("n1", 2, gibibytes(16)));
@@ -46,17 +46,6 @@ TEST(StatePuzzle, RunsWithACardThatNobodyKnows) {
     }
 }
 
-// Goal: gpushare's annotations, which any owner may write, are no way around the puzzle: a pod that
-// an agent let start had an allocation of ours.
-TEST(StatePuzzle, GpusharesAnnotationsAreNoWayOut) {
-    ClusterState state;
-    state.set_node(build::node("n1", 2, gibibytes(16)));
-    PodFacts pod = build::legacy_bound(build::pod("p", build::aliyun(8)), "n1", 1, 1);
-    pod.started = true;  // on card 0, with 8 GiB; its owner removed tessera.dev/allocation
-    state.set_pod(pod);
-    EXPECT_NE(state.view()->find("n1")->blocked, "");
-}
-
 // Goal: where gpushare's plugin serves the node, it obeys gpushare's annotations whatever stands in
 // ours (not signed: placed before there was a key): what it gave out counts.
 TEST(StatePuzzle, GpusharesPluginGaveACard) {
@@ -77,6 +66,25 @@ TEST(StatePuzzle, GpusharesAnnotationsTakeNoCard) {
     state.set_node(build::node("n1", 1, gibibytes(16)));
     state.set_pod(build::legacy_bound(build::pod("p", build::aliyun(1)), "n1", 0, 16));
     EXPECT_EQ(state.view()->find("n1")->cards[0].held, Bytes{});
+}
+
+// Goal: whoever serves the node may be known later than its pods, and change: what gpushare's
+// plugin started keeps its card after a takeover, also one that started after it was first seen.
+TEST(StatePuzzle, PodsBeforeTheirNodeAndATakeover) {
+    ClusterState state;
+    const auto held = [&] { return state.view()->find("n1")->cards[0].held; };
+    PodFacts pod = build::legacy_bound(build::pod("p", build::aliyun(8)), "n1", 0, 8);
+    state.set_pod(pod);
+    state.set_node(build::legacy_node("n1", 1, 16));
+    EXPECT_EQ(held(), gibibytes(8));
+    pod.started = true;
+    state.set_pod(pod);
+    state.set_node(build::node("n1", 1, gibibytes(16)));
+    EXPECT_EQ(held(), gibibytes(8));
+
+    state.set_pod(build::legacy_bound(build::pod("late", build::aliyun(4)), "n2", 0, 4));
+    state.set_node(build::node("n2", 1, gibibytes(16)));
+    EXPECT_EQ(state.view()->find("n2")->cards[0].held, Bytes{}) << "nobody has started it";
 }
 
 }  // namespace

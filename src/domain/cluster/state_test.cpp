@@ -402,11 +402,12 @@ TEST_F(State, BoundBySomeoneElse) {
     EXPECT_EQ(state_.pending_count(), 0U);
 }
 
-// Goal: pods that gpushare placed keep their card when Tessera takes the node over: by index, and
+// Goal: pods that gpushare started keep their card when Tessera takes the node over: by index, and
 // on the agent's UUIDs once they are known.
 TEST_F(State, LegacyPodsAreMappedByIndex) {
     state_.set_node(build::legacy_node("old", 2, 16));
-    const PodFacts pod = build::legacy_bound(build::pod("p", build::aliyun(6)), "old", 1, 6);
+    PodFacts pod = build::legacy_bound(build::pod("p", build::aliyun(6)), "old", 1, 6);
+    pod.started = true;
     state_.set_pod(pod);
     EXPECT_EQ(held("old"), (Held{0, 6}));
     EXPECT_EQ(stage(pod), Stage::seen);

@@ -80,20 +80,25 @@ std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
 }  // namespace
 
 Preemption plan_preemption(const NodeView& node, const PodRequest& request, const Policy& policy,
-                           int priority) {
+                           int priority, std::span<const PodUid> ending) {
     Preemption plan;
     if (!node.blocked.empty() || node.cards.empty()) return plan;
     Trial trial(node, request, policy);
+    if (trial.fits()) {
+        plan.kind = Preemption::Kind::fits;
+        return plan;
+    }
     Tenants lower;
     for (const TenantPtr& tenant : node.tenants) {
-        if (tenant->terminating) {
+        const bool ends = std::ranges::find(ending, tenant->uid) != ending.end();
+        if (tenant->terminating || ends) {
             trial.remove(*tenant);
         } else if (tenant->stage == Stage::seen && tenant->priority < priority) {
             lower.push_back(tenant.get());
         }
     }
     if (trial.fits()) {
-        plan.kind = Preemption::Kind::wait;
+        plan.kind = Preemption::Kind::soon;
         return plan;
     }
     const auto consider = [&](Tenants candidates) {

@@ -2,6 +2,7 @@
 // cards. kube-scheduler itself can only count a node's sums.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "domain/cluster/view.hpp"
@@ -13,7 +14,8 @@ namespace tessera {
 struct Preemption {
     enum class Kind {
         evict,  // the pod fits once `victims` are gone
-        wait,   // it fits now, or once pods that are ending already are gone: evict nobody
+        fits,   // it fits as it is
+        soon,   // it fits once pods that are ending already are gone
         never,  // it does not fit even without every pod of lower priority
     };
     Kind kind = Kind::never;
@@ -26,8 +28,9 @@ struct Preemption {
 // On each card (or, for a pod that needs several, on the node) pods are spared from the most
 // important on, and from the smallest among equals, as kube-scheduler does it. Of the cards: the
 // one whose highest victim has the lowest priority, then the one with the fewest victims, then the
-// lowest sum of priorities. Pods that the API server has not shown bound yet are let be.
+// lowest sum of priorities. Pods that the API server has not shown bound yet are let be. `ending`:
+// pods that are to end anyhow.
 Preemption plan_preemption(const NodeView& node, const PodRequest& request, const Policy& policy,
-                           int priority);
+                           int priority, std::span<const PodUid> ending = {});
 
 }  // namespace tessera

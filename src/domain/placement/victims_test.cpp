@@ -57,7 +57,8 @@ Names names(const Preemption& plan) {
 }
 
 constexpr auto kEvict = Preemption::Kind::evict;
-constexpr auto kWait = Preemption::Kind::wait;
+constexpr auto kFits = Preemption::Kind::fits;
+constexpr auto kSoon = Preemption::Kind::soon;
 constexpr auto kNever = Preemption::Kind::never;
 
 // Goal: room on one card, not in sum; the least important go, and few large ones before many small.
@@ -70,8 +71,8 @@ TEST(PlanPreemption, OneShare) {
         Names victims;
     };
     const std::vector<Case> cases = {
-        {"free already", {{0, 8, 0}}, kWait, {}},
-        {"free soon", {{0, 16, 0, true}, {1, 16, 0}}, kWait, {}},
+        {"free already", {{0, 8, 0}}, kFits, {}},
+        {"free soon", {{0, 16, 0, true}, {1, 16, 0}, {2, 16, 0}}, kSoon, {}},
         {"nobody lower", {{0, 16, 10}, {1, 16, 11}}, kNever, {}},
         {"the lower one", {{0, 16, 5}, {1, 16, 4}}, kEvict, {"1"}},
         {"the large one", {{0, 4, 5}, {0, 4, 5}, {0, 8, 5}, {1, 16, 10}}, kEvict, {"2"}},
@@ -79,7 +80,7 @@ TEST(PlanPreemption, OneShare) {
          {{0, 4, 1}, {0, 12, 9}, {1, 4, 1}, {1, 4, 2}, {1, 8, 10}},
          kEvict,
          {"3", "2"}},
-        {"what is free counts", {{0, 12, 10}, {0, 4, 1}, {1, 8, 10}, {1, 4, 9}}, kWait, {}},
+        {"what is free counts", {{0, 12, 10}, {0, 4, 1}, {1, 8, 10}, {1, 4, 9}}, kFits, {}},
         {"fewer of the same priority",
          {{0, 16, 10}, {1, 4, 3}, {1, 4, 3}, {1, 8, 10}, {2, 8, 3}, {2, 8, 10}},
          kEvict,
@@ -89,7 +90,7 @@ TEST(PlanPreemption, OneShare) {
         const Node node(3, [&] {
             std::vector<Here> pods = c.pods;
             const bool third = std::ranges::any_of(pods, [](const Here& h) { return h.card == 2; });
-            if (!third && c.kind != kWait) pods.push_back({2, 16, 100});
+            if (!third && c.kind != kFits) pods.push_back({2, 16, 100});
             return pods;
         }());
         const Preemption plan = node.plan(build::native(gibibytes(8)), 10);
@@ -143,12 +144,13 @@ RC_GTEST_PROP(PlanPreemptionProperty, NobodyInVain, ()) {
         for (std::size_t i = 0; i < pods.size(); ++i) {
             if (!pods[i].terminating && !is_gone(i)) rest.push_back(pods[i]);
         }
-        return Node(cards, rest).plan(asked, priority).kind == kWait;
+        return Node(cards, rest).plan(asked, priority).kind == kFits;
     };
     const Node node(cards, pods);
     const Preemption plan = node.plan(asked, priority);
     const auto is_lower = [&](std::size_t i) { return pods[i].priority < priority; };
-    RC_ASSERT((plan.kind == kWait) == fits_without([](std::size_t) { return false; }));
+    RC_ASSERT((plan.kind == kFits || plan.kind == kSoon) ==
+              fits_without([](std::size_t) { return false; }));
     RC_ASSERT((plan.kind == kNever) == !fits_without(is_lower));
     if (plan.kind != kEvict) return;
     std::vector<std::size_t> victims;
