@@ -60,7 +60,8 @@ KubeLine::KubeLine(Scene& scene, ApiServer& server, std::string owner)
 KubeLine::~KubeLine() {
     for (const auto& late : late_) {
         late->orphan = true;
-        if (!late->write || scene_.election || scene_.unpromised.write_without_lease) continue;
+        if (scene_.over || !late->write || scene_.election || scene_.unpromised.write_without_lease)
+            continue;
         const auto write = std::exchange(late->write, nullptr);
         if (scene_.rng.chance(500)) write();
     }

@@ -39,6 +39,10 @@ class Run {
           cluster_(scene_),
           watchman_(cluster_) {}
 
+    ~Run() { scene_.over = true; }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
     void go() {
         until(scene_.rng.between(Time(60s), Time(300s)), [] { return false; });
         scene_.troubled = false;

@@ -32,6 +32,7 @@ struct Scene {
     // Per thousand occasions; 0 once the faults have stopped.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
     bool election = false;  // several controllers, and a Lease that says which may write
+    bool over = false;      // the run has ended, and its parts are being taken down
     bool troubled = true;   // faults may strike
     int slowness = 1;  // of all networks; the slower, the more happens between question and answer
 

@@ -18,13 +18,13 @@ void Watchman::look() {
 
 void Watchman::check_reservations() {
     const Time now = cluster_.scene.loop.now();
-    std::map<std::pair<int, PodUid>, Time> since;
+    std::map<ReservedBy, Time> since;
     for (const auto& controller : cluster_.service.controllers) {
         const auto view = controller->view();
         for (const auto& node : view->nodes()) {
             for (const TenantPtr& tenant : node->tenants) {
                 if (tenant->stage == tessera::Stage::seen) continue;
-                const std::pair key(controller->life(), tenant->uid);
+                const ReservedBy key{controller->life(), tenant->uid, tenant->attempt};
                 const auto before = reserved_since_.find(key);
                 const Time first = before == reserved_since_.end() ? now : before->second;
                 since.emplace(key, first);

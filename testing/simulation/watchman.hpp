@@ -1,5 +1,6 @@
 // The promises that have to do with time, looked at every simulated second, and at the end:
-//  3. A reservation that the watch has not shown bound is settled within kReservation.
+//  3. A reservation that the watch has not shown bound is settled within kReservation
+//     of the last attempt.
 //  4. When all pods are gone, the controller shows all cards free and knows of no pod.
 //  5. Once the faults have stopped, a pod that fits is bound within kWait, and all pods run and end
 //     within kDrain.
@@ -7,7 +8,7 @@
 #pragma once
 
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "testing/simulation/cluster.hpp"
 
@@ -33,7 +34,10 @@ class Watchman {
     void check_node(const NodeView& node, const Machine& machine);
 
     Cluster& cluster_;
-    std::map<std::pair<int, PodUid>, Time> reserved_since_;
+    // A controller's life, a pod, and the attempt: kube-scheduler may make a new one for ever.
+    using ReservedBy = std::tuple<int, PodUid, int>;
+
+    std::map<ReservedBy, Time> reserved_since_;
     std::map<PodUid, Time> fits_since_;
 };
 
