@@ -43,7 +43,7 @@ TEST(Inspect, Text) {
 }
 
 // Goal: who holds memory is listed, with what he holds: a pod that is told to end, a pod on each of
-// its cards, and a pod that gpushare placed by its annotation, whatever its limits say.
+// its cards, and a pod that gpushare started by its annotation, whatever its limits say.
 TEST(Inspect, ListsWhoHolds) {
     ClusterState state;
     state.set_node(build::node("n1", 2, gibibytes(16)));
@@ -54,7 +54,9 @@ TEST(Inspect, ListsWhoHolds) {
         build::allocation(ending, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(2), {}, false}}));
     ending.terminating = true;
     state.set_pod(ending);
-    state.set_pod(build::legacy_bound(build::pod("old", build::aliyun(4)), "n1", 1, 6));
+    PodFacts old = build::legacy_bound(build::pod("old", build::aliyun(4)), "n1", 1, 6);
+    old.started = true;
+    state.set_pod(old);
     EXPECT_EQ(inspect(state), R"({"nodes":[{"name":"n1","totalGPU":32,"usedGPU":14,"devs":[)"
                               R"({"id":0,"totalGPU":16,"usedGPU":5,"pods":[)"
                               R"({"name":"both","namespace":"default","usedGPU":3},)"

@@ -37,7 +37,7 @@ PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
             put(std::ranges::find(node.gpus, hold.uuid, &Gpu::uuid), hold.memory);
             usage.cores = std::max(usage.cores, hold.cores);
         }
-    } else if (!pod.allocation && pod.legacy) {
+    } else if (is_gpushares(pod, node.source)) {
         for (const LegacyAllocation::Share& share : pod.legacy->shares) {
             put(std::ranges::find(node.gpus, share.index, &Gpu::index),
                 Bytes{share.units * bytes_per_unit(node.unit).count});

@@ -37,6 +37,7 @@ TEST(Usage, OfPods) {
     unplaced.node = NodeName("n1");
     PodFacts elsewhere = placed("elsewhere", 7, 1, 0);
     PodFacts legacy = build::legacy_bound(build::pod("legacy", build::aliyun(6)), "n1", 1, 6);
+    legacy.started = true;
     PodFacts other_node = placed("other", 0, 9, 0);
     other_node.node = NodeName("n9");
     const auto nodes = usage_of(

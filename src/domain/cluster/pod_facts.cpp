@@ -13,4 +13,9 @@ const Allocation* own_allocation(const PodFacts& pod) {
     return allocation.pod == pod.uid && allocation.node == pod.node ? &allocation : nullptr;
 }
 
+bool is_gpushares(const PodFacts& pod, InventorySource served_by) {
+    if (!pod.legacy || own_allocation(pod) != nullptr) return false;
+    return served_by == InventorySource::legacy || (!pod.allocation && pod.started);
+}
+
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "domain/allocation/allocation.hpp"
+#include "domain/cluster/node.hpp"
 #include "domain/request/dialect.hpp"
 
 namespace tessera {
@@ -45,5 +46,10 @@ bool asks_for_gpus(const PodFacts& pod);
 // The annotation, where it was made for this very pod on the node that it is on: a copied manifest
 // brings its original's along. Null otherwise.
 const Allocation* own_allocation(const PodFacts& pod);
+
+// Whether the pod holds what gpushare's annotations say. Where gpushare's plugin serves the node, it
+// goes by them, whatever stands in ours; after a takeover they count for the pods that it has
+// started, since ours starts nothing by them.
+bool is_gpushares(const PodFacts& pod, InventorySource served_by);
 
 }  // namespace tessera

@@ -16,6 +16,11 @@ Card* card_of(NodeView& node, const GpuUuid& uuid) {
     return gpu == nullptr ? nullptr : &node.cards[static_cast<std::size_t>(gpu - gpus.data())];
 }
 
+// Who is not known yet may be gpushare's plugin: then its pods hold their cards.
+InventorySource served_by(const NodeInventory& inventory, bool known) {
+    return known ? inventory.source : InventorySource::legacy;
+}
+
 // Of a node's tenants. The names are the tenant's own: the result lives as long as it does.
 auto order_of(const TenantPtr& tenant) {
     return std::tie(tenant->name, tenant->uid);
@@ -111,7 +116,7 @@ void ClusterState::take_bound(const PodFacts& pod) {
                pod.allocation->error().code == Code::unsupported) {
         block({pod, fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
                                 pod.allocation->error().text)});
-    } else if (pod.legacy && is_gpushares(pod)) {
+    } else if (is_gpushares(pod, served_by(nodes_[pod.node].inventory, nodes_[pod.node].known))) {
         hold_seen(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
     } else if (pod.started) {
@@ -128,14 +133,6 @@ void ClusterState::take_bound(const PodFacts& pod) {
         // start it.
         drop(pod.uid);
     }
-}
-
-// Where gpushare's plugin serves the node, it goes by its own annotations, whatever stands in ours.
-// After a takeover they count for those that it has started: ours starts nothing by them.
-bool ClusterState::is_gpushares(const PodFacts& pod) {
-    const NodeState& node = nodes_[pod.node];
-    const bool by_plugin = !node.known || node.inventory.source == InventorySource::legacy;
-    return by_plugin || (!pod.allocation && pod.started);
 }
 
 void ClusterState::remove_pod(const PodUid& uid) {

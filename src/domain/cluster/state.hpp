@@ -101,7 +101,6 @@ class ClusterState {
     };
 
     void take_bound(const PodFacts& pod);
-    bool is_gpushares(const PodFacts& pod);
     void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodUid& uid, const PodName& name, const NodeName& node);
     void hold(Tenant tenant);
