@@ -185,7 +185,7 @@ class StackCase(unittest.TestCase):
     def assert_never_above(self) -> None:
         """At no moment so far was a card given or used beyond its memory."""
         self.assertEqual(self.watch.problems, [])
-        self.assertGreater(self.watch.samples, 0)
+        self.cluster.wait_for("the cards were looked at", lambda: self.watch.samples > 0, SECONDS)
 
 
 def _explained(test: Callable[[Any], None]) -> Callable[[Any], None]:

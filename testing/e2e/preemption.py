@@ -29,7 +29,8 @@ class Preemption(StackCase):
         made, = self.running(pods.simple("high", pods.aliyun(6), node="node-a",
                                          priorityClassName="high"))
         self.assert_shares(made)
-        left = {pod["metadata"]["name"] for pod in self.pods()}
+        left = {pod["metadata"]["name"] for pod in self.pods()
+                if "deletionTimestamp" not in pod["metadata"]}
         evicted = [name for name in low if name not in left]
         self.assertEqual(len(evicted), 2, evicted)
         self.assertEqual({cards[name] for name in evicted}, set(truth.uuids(made)))
