@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from e2e import pods, truth
 from e2e.case import SECONDS, StackCase
 from e2e.truth import Json
-from kube.errors import KubeError
 from stack import deploy
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{deploy.NAMESPACE}/leases/tessera-controller"
@@ -106,19 +105,21 @@ class FailoverTest(StackCase):
         return self.leader().rsplit("-", 2)[0]
 
     def hand_over_to(self, deployment: str) -> None:
-        """Ends controllers until one of this deployment leads."""
-        for _ in range(5):
-            if self.deployment_that_leads() == deployment:
-                return
-            other = FIRST if deployment == SECOND else SECOND
-            self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "restart",
-                                 f"deployment/{other}")
-            self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status",
-                                 f"deployment/{other}", "--timeout=60s", timeout=70)
-            with contextlib.suppress(KubeError):
-                self.cluster.wait_for(f"{deployment} leads", lambda: (
-                    self.deployment_that_leads() == deployment), 15)
-        self.fail(f"{deployment} never led; the Lease is {self.leader()}'s")
+        """Ends the other's controller, and starts it again once this one leads."""
+        if self.deployment_that_leads() == deployment:
+            return
+        other = FIRST if deployment == SECOND else SECOND
+        self.scale(other, 0)
+        self.cluster.wait_for(f"{deployment} leads", lambda: (
+            self.deployment_that_leads() == deployment), SECONDS)
+        self.scale(other, 1)
+        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status", f"deployment/{other}",
+                             "--timeout=60s", timeout=70)
+
+    def scale(self, deployment: str, replicas: int) -> None:
+        """Says how many of its pods there shall be."""
+        self.api.json("PATCH", f"{DEPLOYMENTS}/{deployment}", {"spec": {"replicas": replicas}},
+                      "application/merge-patch+json")
 
     def controller(self, deployment: str) -> Json:
         """Its pod."""

@@ -47,6 +47,7 @@ std::chrono::milliseconds Election::renew() {
     auto written = store_.write(next);
     if (written) {
         mine_ = *std::move(written);
+        mine_->acquired_ns = next.acquired_ns;
         const std::scoped_lock lock(mutex_);
         good_until_ = begin + options_.duration;
         return options_.renew;
@@ -104,6 +105,7 @@ Result<> Election::take(const Lease& from) {
     next.transitions = from.transitions + (from.holder == options_.identity ? 0 : 1);
     const auto begin = clock_.steady();
     TRY(mine_, store_.write(next));
+    mine_->acquired_ns = next.acquired_ns;
     {
         const std::scoped_lock lock(mutex_);
         good_until_ = begin + options_.duration;

@@ -47,8 +47,8 @@ bool asks_for_gpus(const PodFacts& pod);
 // brings its original's along. Null otherwise.
 const Allocation* own_allocation(const PodFacts& pod);
 
-// Whether the pod holds what gpushare's annotations say. Where gpushare's plugin serves the node, it
-// goes by them, whatever stands in ours; after a takeover they count for the pods that it has
+// Whether the pod holds what gpushare's annotations say. Where gpushare's plugin serves the node,
+// it goes by them, whatever stands in ours; after a takeover they count for the pods that it has
 // started, since ours starts nothing by them.
 bool is_gpushares(const PodFacts& pod, InventorySource served_by);
 
