@@ -22,7 +22,7 @@ Result<LeaseName> read_lease_name(const std::string& text) {
     if (text.empty()) return LeaseName{};
     const std::size_t slash = text.find('/');
     if (slash != std::string::npos) {
-        const LeaseName lease{text.substr(0, slash), text.substr(slash + 1)};
+        LeaseName lease{text.substr(0, slash), text.substr(slash + 1)};
         const bool is_good = !lease.space.empty() && !lease.name.empty() &&
                              lease.name.find('/') == std::string::npos;
         if (is_good) return lease;

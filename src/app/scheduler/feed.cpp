@@ -92,12 +92,11 @@ void Feed::relist_pods(std::function<void()> done) {
     auto listed = [&keeper = keeper_, done = std::move(done)] {
         keeper.post([](ClusterState& state) { state.release_unconfirmed(); }, done);
     };
-    std::stop_source round;
-    {
+    const std::stop_source round = [&] {
         const std::scoped_lock lock(rounds_mutex_);
         asked_.push_back({round_ + 1, std::move(listed)});
-        round = round_ends_;
-    }
+        return round_ends_;
+    }();
     round.request_stop();
 }
 

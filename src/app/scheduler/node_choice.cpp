@@ -85,11 +85,15 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
     return answer;
 }
 
+// kNoFit where the pod fits nowhere.
+Price lowest_of(const std::vector<Price>& prices) {
+    return prices.empty() ? kNoFit : std::ranges::min(prices);
+}
+
 // The positions of the lowest price, the first `most` of them.
 std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t most) {
     std::vector<std::size_t> out;
-    if (prices.empty()) return out;
-    const Price lowest = std::ranges::min(prices);
+    const Price lowest = lowest_of(prices);
     if (lowest == kNoFit) return out;
     for (std::size_t i = 0; i < prices.size() && out.size() < most; ++i) {
         if (prices[i] == lowest) out.push_back(i);
@@ -128,8 +132,7 @@ std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args,
     }
     Placer placer(request, policy);
     const std::vector<Price> prices = prices_of(placer, view, view.positions(args.names));
-    if (prices.empty()) return scores;
-    const Price cheapest = std::ranges::min(prices);
+    const Price cheapest = lowest_of(prices);
     if (cheapest == kNoFit) return scores;
     std::int64_t dearest = cheapest.first;
     for (const Price& price : prices) {

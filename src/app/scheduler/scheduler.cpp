@@ -110,7 +110,7 @@ Result<> Scheduler::write_binding(const BindArgs& args, const Reservation& reser
     const auto annotations = binding_annotations(reservation.allocation, reservation.node,
                                                  clock_.unix_ns(), options_.seal);
     // Nothing that may take long lies between this and the write.
-    const auto allowed = check_fence();
+    auto allowed = check_fence();
     if (!allowed) {
         keeper_.post(
             [attempt = reservation.attempt](ClusterState& state) { state.refuse(attempt); });
