@@ -122,15 +122,13 @@ class Attack(StackCase):
         self.api.json("PATCH", path, {"spec": {"template": {"spec": {"containers": [
             {"name": "agent", "args": change(container["args"])}]}}}},
             "application/strategic-merge-patch+json")
-        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status", "daemonset/tessera-agent",
-                             "--timeout=60s", timeout=70)
+        deploy.wait_rolled_out(self.cluster, "daemonset/tessera-agent")
 
     def restart_controller(self) -> None:
         """Another process, which knows only what the API server says."""
         self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "restart",
                              "deployment/tessera-controller")
-        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status",
-                             "deployment/tessera-controller", "--timeout=60s", timeout=70)
+        deploy.wait_rolled_out(self.cluster, "deployment/tessera-controller")
 
     def agent_token(self, node: str) -> str:
         """The token that kubelet gives this node's agent."""

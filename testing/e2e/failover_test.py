@@ -34,8 +34,7 @@ class FailoverTest(StackCase):
         first = cls.api.json("GET", f"{DEPLOYMENTS}/{FIRST}")
         cls.second_port = cls.cluster.free_port()
         cls.api.json("POST", DEPLOYMENTS, _second(first, cls.second_port, cls.cluster.free_port()))
-        cls.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status", f"deployment/{SECOND}",
-                            "--timeout=60s", timeout=70)
+        deploy.wait_rolled_out(cls.cluster, f"deployment/{SECOND}")
 
     def setUp(self) -> None:
         self.hand_over_to(SECOND)
@@ -113,8 +112,7 @@ class FailoverTest(StackCase):
         self.cluster.wait_for(f"{deployment} leads", lambda: (
             self.deployment_that_leads() == deployment), SECONDS)
         self.scale(other, 1)
-        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "status", f"deployment/{other}",
-                             "--timeout=60s", timeout=70)
+        deploy.wait_rolled_out(self.cluster, f"deployment/{other}")
 
     def scale(self, deployment: str, replicas: int) -> None:
         """Says how many of its pods there shall be."""

@@ -57,8 +57,12 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
                      and int(n["status"]["allocatable"].get("tessera.dev/gpu", "0")) > 0]
         return len(published) == nodes
     cluster.wait_for("every agent has published its GPUs", ready, 60)
-    cluster.kubectl("-n", NAMESPACE, "rollout", "status", "deployment/tessera-controller",
-                    "--timeout=60s", timeout=70)
+    wait_rolled_out(cluster, "deployment/tessera-controller")
+
+
+def wait_rolled_out(cluster: ClusterHandle, what: str) -> None:
+    """Until all pods of a workload of ours (KIND/NAME) are those of its newest template."""
+    cluster.kubectl("-n", NAMESPACE, "rollout", "status", what, "--timeout=60s", timeout=70)
 
 
 def _with_api(cluster: ClusterHandle) -> list[dict[str, Any]]:
