@@ -108,14 +108,14 @@ class StackCase(unittest.TestCase):
             f"pods {names} are gone",
             lambda: not {p["metadata"]["name"] for p in self.pods()} & set(names), SECONDS)
 
-    def delete_all(self) -> None:
+    def delete_all(self, seconds: float = SECONDS) -> None:
         """Ends all pods; returns when they are gone and the controller has all memory back."""
         self.api.json("DELETE", f"{REPLICA_SETS}?propagationPolicy=Background")
 
         def empty() -> bool:
             self.api.json("DELETE", PODS)  # again: a ReplicaSet may just have made another
             return not self.pods() and not self.api.json("GET", REPLICA_SETS)["items"]
-        self.cluster.wait_for("all pods are gone", empty, SECONDS)
+        self.cluster.wait_for("all pods are gone", empty, seconds)
         self.cluster.wait_for("all memory is back", lambda: not any(self.held().values()), SECONDS)
 
     # ---- what is so

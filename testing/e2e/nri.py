@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from e2e import pods, twice
 from e2e.case import SECONDS, StackCase
+from e2e.killer import kill_process
 from e2e.truth import Json
 
 
@@ -25,8 +26,7 @@ class OnlyNri(StackCase):
             pods.pod("kept-plain", pods.container("main", script="echo; exec sleep 1000"),
                      node="node-a"))
         lists = self._lists_received()
-        pid = self.cluster.nsenter("node-a", "pgrep", "-x", "tessera-agent").strip()
-        self.cluster.nsenter("node-a", "kill", "-9", pid)
+        self.assertTrue(kill_process(self.cluster, "node-a", "tessera-agent"))
         # A pod that is bound while the plugin is away is refused by kubelet for good.
         self.cluster.wait_for("kubelet has the new agent's lists",
                               lambda: self._lists_received() >= lists + 2, SECONDS)

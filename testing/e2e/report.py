@@ -6,7 +6,7 @@ import http.client
 import json
 
 from e2e import truth
-from kube.api import Api
+from kube.api import Api, ApiError
 from kube.errors import KubeError
 from kube.handle import ClusterHandle
 from stack.deploy import NAMESPACE
@@ -15,22 +15,22 @@ TAIL_LINES = 25
 
 
 def http_get(port: int, path: str) -> str:
-    """The body of a 200 answer of the controller; a KubeError otherwise."""
+    """The body of a 200 answer of the controller; an ApiError otherwise."""
     status, body = http_call(port, "GET", path)
     if status != 200:
-        raise KubeError(f"GET {path}: {status} {body}")
+        raise ApiError(status, f"GET {path}: {status} {body}")
     return body
 
 
 def http_call(port: int, method: str, path: str, body: bytes = b"") -> tuple[int, str]:
-    """Status and body of the controller's answer; a KubeError when there is none."""
+    """Status and body of the controller's answer; an ApiError when there is none."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         connection.request(method, path, body or None, {"Content-Type": "application/json"})
         response = connection.getresponse()
         return response.status, response.read().decode()
     except (OSError, http.client.HTTPException) as error:
-        raise KubeError(f"{method} {path}: no answer from the controller: {error}") from error
+        raise ApiError(0, f"{method} {path}: no answer from the controller: {error}") from error
     finally:
         connection.close()
 

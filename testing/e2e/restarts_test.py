@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from e2e import pods, truth
 from e2e.case import StackCase
+from e2e.killer import kill_process
 from e2e.truth import GIB, Json
 from stack import deploy
 
@@ -112,7 +113,5 @@ class RestartsTest(StackCase):
             list(pool.map(do, self.stack.nodes))
 
     def kill_in(self, node: str, comm: str) -> None:
-        """kill -9 of the one process of the node with this name (its first 15 characters)."""
-        pids = self.cluster.nsenter(node, "pgrep", "-x", comm).split()
-        self.assertEqual(len(pids), 1, f"{comm} on {node}: {pids}")
-        self.cluster.nsenter(node, "kill", "-9", pids[0])
+        """kill -9 of a program that runs on the node."""
+        self.assertTrue(kill_process(self.cluster, node, comm), f"no {comm} on {node}")

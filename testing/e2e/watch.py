@@ -12,6 +12,14 @@ from stack.stack import Stack
 PERIOD_SECONDS = 0.1
 
 
+def driver_use(stack: Stack) -> dict[str, tuple[int, int]]:
+    """UUID -> (used bytes, memory) of each card of each node, as the drivers say."""
+    found = {}
+    for node in stack.nodes.values():
+        found |= truth.driver_use(gpusimctl("show", str(node.driver_root(stack.cluster.directory))))
+    return found
+
+
 class Watch:
     """From `start` to `stop`; `problems` says what was seen, and `samples` how often it looked."""
 
@@ -19,17 +27,13 @@ class Watch:
         self._stack = stack
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
-        self._roots = [str(node.driver_root(stack.cluster.directory))
-                       for node in stack.nodes.values()]
         self._memory: dict[str, int] = {}
         self.problems: list[str] = []
         self.samples = 0
 
     def start(self) -> None:
         """Starts to look."""
-        for root in self._roots:
-            for uuid, (_, memory) in truth.driver_use(gpusimctl("show", root)).items():
-                self._memory[uuid] = memory
+        self._memory = {uuid: memory for uuid, (_, memory) in driver_use(self._stack).items()}
         self._thread.start()
 
     def stop(self) -> None:
@@ -52,9 +56,8 @@ class Watch:
             except KubeError:  # the API server, or a node, is being restarted
                 continue
             self._compare("given", truth.held(pods))
-            for root in self._roots:
-                report = truth.driver_use(gpusimctl("show", root))
-                self._compare("used", {uuid: used for uuid, (used, _) in report.items()})
+            self._compare("used", {uuid: used
+                                   for uuid, (used, _) in driver_use(self._stack).items()})
             self.samples += 1
 
     def _compare(self, what: str, amounts: dict[str, int]) -> None:

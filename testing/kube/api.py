@@ -43,7 +43,7 @@ class Api:
                                {"Content-Type": content_type})
             response = connection.getresponse()
             text = response.read().decode()
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise ApiError(0, f"{method} {path}: no answer from the API server ({error})"
                            ) from error
         finally:
@@ -61,6 +61,6 @@ class Api:
         """Whether a GET answers 2xx now."""
         try:
             self.text("GET", path)
-        except (KubeError, http.client.HTTPException):
+        except KubeError:
             return False
         return True
