@@ -65,7 +65,7 @@ Leadership::Leadership(const HttpEndpoint& api, Clock& clock, const LeaseName& l
 
 std::function<bool(std::chrono::nanoseconds)> Leadership::fence() const {
     if (!election_) return {};
-    return [this](std::chrono::nanoseconds within) { return election_->may_write(within); };
+    return [this](std::chrono::nanoseconds within) { return election_->begin_write(within); };
 }
 
 void Leadership::begin(Feed& feed) {

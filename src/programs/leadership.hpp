@@ -36,7 +36,7 @@ class Leadership {
 
     // Null when there is no election.
     [[nodiscard]] const Election* election() const { return election_.get(); }
-    // For SchedulerOptions::may_write.
+    // For SchedulerOptions::begin_write.
     [[nodiscard]] std::function<bool(std::chrono::nanoseconds)> fence() const;
 
     // `feed` outlives end().

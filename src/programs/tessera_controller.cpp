@@ -90,7 +90,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                         {.policy = *policy,
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
                          .seal = sealed,
-                         .may_write = leadership.fence()});
+                         .begin_write = leadership.fence()});
     SchedulerMetrics metrics;
     Feed feed(kube, keeper, scheduler, metrics, clock);
     const FeedThreads threads(feed);

@@ -61,6 +61,7 @@ class Killer:
         """Ends the thread; what it killed last is up again, or on its way."""
         self._stop.set()
         self._thread.join()
+        self._start_what_gave_up()
         self._read_logs()
 
     def take_api_away(self, seconds: float) -> None:
@@ -77,6 +78,7 @@ class Killer:
         try:
             while not self._stop.wait(self._random.uniform(*PAUSE_SECONDS)):
                 self._read_logs()
+                self._start_what_gave_up()
                 if self._api_away_seconds > 0:
                     self._stop_api_server()
                     continue
@@ -101,6 +103,13 @@ class Killer:
     def _restart(self, name: str, node: str) -> bool:
         self._cluster.restart(name, node)
         return True
+
+    def _start_what_gave_up(self) -> None:
+        """As systemd does on a node of yours: kubelet ends itself where it finds no containerd."""
+        for node in self._nodes:
+            for program in ("containerd", "kubelet"):
+                if program not in self._cluster.running(node):
+                    self._cluster.start_component(program, node)
 
     def _read_logs(self) -> None:
         """kubelet keeps the logs of the last two containers of a pod."""

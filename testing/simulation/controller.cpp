@@ -33,10 +33,10 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
           kube_, keeper_, clock_,
           {.policy = binpack_policy(),
            .best_nodes = kBestNodes,
-           .may_write =
+           .begin_write =
                election_
                    ? [this](
-                         std::chrono::nanoseconds within) { return election_->may_write(within); }
+                         std::chrono::nanoseconds within) { return election_->begin_write(within); }
                    : std::function<bool(std::chrono::nanoseconds)>()}),
       feed_(kube_, keeper_, scheduler_, metrics_, clock_),
       process_(scene.loop, "controller-" + std::to_string(replica)) {

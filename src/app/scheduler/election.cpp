@@ -131,10 +131,10 @@ void Election::lose() {
 void Election::give_back() {
     if (!mine_) return;
     // A write whose answer was lost may still be under way. Whoever comes next lists the pods at
-    // once, and the Lease is good for longer than this (may_write).
+    // once, and the Lease is good for longer than this (begin_write).
     const auto rest = [this] {
         const std::scoped_lock lock(mutex_);
-        return last_allowed_ - clock_.steady();
+        return last_write_ends_ - clock_.steady();
     }();
     if (rest > std::chrono::nanoseconds::zero()) {
         clock_.sleep_for(std::chrono::ceil<std::chrono::milliseconds>(rest));
@@ -159,11 +159,21 @@ void Election::begin_term(int term) {
 }
 
 bool Election::may_write(std::chrono::nanoseconds within) const {
-    const auto now = clock_.steady();
+    const auto end = clock_.steady() + within;
     const std::scoped_lock lock(mutex_);
-    const bool may = term_begun_ && now + within < good_until_;
-    if (may) last_allowed_ = std::max(last_allowed_, now + within);
-    return may;
+    return covers(end);
+}
+
+bool Election::begin_write(std::chrono::nanoseconds within) {
+    const auto end = clock_.steady() + within;
+    const std::scoped_lock lock(mutex_);
+    if (!covers(end)) return false;
+    last_write_ends_ = std::max(last_write_ends_, end);
+    return true;
+}
+
+bool Election::covers(std::chrono::nanoseconds end) const {
+    return term_begun_ && end < good_until_;
 }
 
 std::string Election::leader_url() const {

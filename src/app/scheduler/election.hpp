@@ -51,6 +51,8 @@ class Election {
     void begin_term(int term);
     // Whether a write that is over by then may begin now.
     [[nodiscard]] bool may_write(std::chrono::nanoseconds within) const;
+    // The same for a write that does begin: the Lease is not given back before it is over.
+    [[nodiscard]] bool begin_write(std::chrono::nanoseconds within);
     // Where the leader answers; empty when nobody leads, or we do.
     [[nodiscard]] std::string leader_url() const;
 
@@ -61,6 +63,7 @@ class Election {
     std::chrono::milliseconds announce(std::chrono::milliseconds pause);
     void lose();
     [[nodiscard]] bool is_good() const;
+    [[nodiscard]] bool covers(std::chrono::nanoseconds end) const;  // with mutex_ held
 
     LeaseStore& store_;
     Clock& clock_;
@@ -78,8 +81,8 @@ class Election {
     std::chrono::nanoseconds seen_since_{};
 
     mutable std::mutex mutex_;
-    std::chrono::nanoseconds good_until_{};            // guarded by mutex_, like the rest
-    mutable std::chrono::nanoseconds last_allowed_{};  // the latest end of a write
+    std::chrono::nanoseconds good_until_{};  // guarded by mutex_, like the rest
+    std::chrono::nanoseconds last_write_ends_{};
     int term_ = 0;
     bool term_begun_ = false;
     std::string leader_url_;

@@ -84,7 +84,7 @@ Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
 }
 
 Result<> Scheduler::check_fence() const {
-    if (!options_.may_write || options_.may_write(KubeApi::kBindTakes)) return {};
+    if (!options_.begin_write || options_.begin_write(KubeApi::kBindTakes)) return {};
     return fail(Code::unavailable,
                 "this tessera-controller is not the leader, or about to lose its Lease; the pod is "
                 "tried again");

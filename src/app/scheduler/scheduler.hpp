@@ -21,8 +21,8 @@ struct SchedulerOptions {
     const Policy& policy;
     std::size_t best_nodes = 0;            // node_choice.hpp
     const AllocationSeal* seal = nullptr;  // null: allocations are not signed
-    // Whether a write that is over within that time may begin now (election.hpp); null: always.
-    std::function<bool(std::chrono::nanoseconds)> may_write = {};
+    // Whether a write that is over within that time begins now (election.hpp); null: always.
+    std::function<bool(std::chrono::nanoseconds)> begin_write = {};
 };
 
 class Scheduler {

@@ -127,7 +127,7 @@ TEST_F(Bind, FencedOff) {
     int allowed = 0;
     Scheduler fenced(
         kube_, keeper_, clock_,
-        {.policy = binpack_policy(), .may_write = [&](std::chrono::nanoseconds within) {
+        {.policy = binpack_policy(), .begin_write = [&](std::chrono::nanoseconds within) {
              EXPECT_EQ(within, KubeApi::kBindTakes);
              return allowed-- > 0;
          }});
