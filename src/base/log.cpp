@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -22,6 +23,10 @@ constexpr auto kRows = std::to_array<Row>({
 #include "base/events.def"
 #undef EVENT
 });
+
+static_assert(kRows.size() == kEventCount);
+
+std::array<std::atomic<std::uint64_t>, kEventCount> counts;
 
 thread_local LogSink sink_of_thread;
 
@@ -73,11 +78,20 @@ std::string log_line(Event event, std::initializer_list<LogField> fields, std::i
     return line;
 }
 
+std::uint64_t event_count(Event event) {
+    return counts.at(static_cast<std::size_t>(event)).load(std::memory_order_relaxed);
+}
+
+std::string_view level_name(LogLevel level) {
+    return kLevels.at(static_cast<std::size_t>(level));
+}
+
 void set_log_sink(LogSink sink) {
     sink_of_thread = std::move(sink);
 }
 
 void log_event(Event event, std::initializer_list<LogField> fields) {
+    counts.at(static_cast<std::size_t>(event)).fetch_add(1, std::memory_order_relaxed);
     if (sink_of_thread) return sink_of_thread(event, fields);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::string line =

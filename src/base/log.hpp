@@ -1,6 +1,7 @@
 // Named events with fields, one JSON line each on stderr. Any thread may log.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -14,6 +15,12 @@ enum class Event {
 #include "base/events.def"
 #undef EVENT
 };
+
+inline constexpr std::size_t kEventCount = 0
+#define EVENT(name, level, meaning) +1
+#include "base/events.def"
+#undef EVENT
+    ;
 
 enum class LogLevel { info, warning, error };
 
@@ -41,8 +48,12 @@ void log_event(Event event, std::initializer_list<LogField> fields = {});
 using LogSink = std::function<void(Event, std::initializer_list<LogField>)>;
 void set_log_sink(LogSink sink);
 
+// How often this process has logged it so far (metric tessera_events_total).
+std::uint64_t event_count(Event event);
+
 std::string_view event_name(Event event);
 LogLevel event_level(Event event);
+std::string_view level_name(LogLevel level);
 
 // The line that log_event writes, for a time in UTC nanoseconds since 1970.
 std::string log_line(Event event, std::initializer_list<LogField> fields, std::int64_t unix_ns);

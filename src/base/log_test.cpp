@@ -76,5 +76,15 @@ TEST(Log, LinesOfThreadsDoNotMix) {
     EXPECT_EQ(lines, 200U);
 }
 
+// Goal: what was logged is counted, wherever it went.
+TEST(LogEvent, IsCounted) {
+    const std::uint64_t before = event_count(Event::bind_settled);
+    set_log_sink([](Event, std::initializer_list<LogField>) {});
+    log_event(Event::bind_settled);
+    set_log_sink({});
+    EXPECT_EQ(event_count(Event::bind_settled), before + 1);
+    EXPECT_EQ(level_name(event_level(Event::bind_in_doubt)), "warning");
+}
+
 }  // namespace
 }  // namespace tessera

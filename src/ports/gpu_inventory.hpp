@@ -20,6 +20,7 @@ struct GpuReading {
     std::string model;
     Bytes memory;
     Bytes reserved;
+    Bytes used;        // by whoever; a driver that cannot tell counts the reserve too
     std::string lost;  // what the driver says in place of an answer; empty when the card answers
     RecoveryAction recovery = RecoveryAction::unknown;
 

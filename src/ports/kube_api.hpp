@@ -19,7 +19,8 @@
 namespace tessera {
 
 // One batch of what a watch showed; what is present in the end, and what was removed before or for
-// good. `all` is set after a list: everything else is gone.
+// good. `all` is set after a list: everything else is gone. An empty batch says that the watch
+// lives.
 struct NodeChanges {
     std::vector<NodeInventory> present;
     std::vector<NodeName> removed;

@@ -10,6 +10,7 @@
 #include "app/cli/tables.hpp"
 #include "programs/common/completion_words.hpp"
 #include "programs/common/yaml_text.hpp"
+#include "programs/doctor_command.hpp"
 
 namespace tessera {
 namespace {
@@ -19,6 +20,7 @@ struct Options {
     std::string node;
     std::string output;
     std::string shell;
+    std::string space = "tessera-system";
     bool details = false;
 };
 
@@ -83,12 +85,16 @@ int run_plugin(int argc, char** argv) {
     return 0;
 }
 
+void add_connection(CLI::App& command, Options& options) {
+    command.add_option("--context", options.kube.context, "context of the kubeconfig");
+    command.add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
+}
+
 void add_common(CLI::App& command, Options& options) {
     command.add_option("node", options.node, "only this node");
     command.add_option("-o,--output", options.output, "json, yaml or wide")
         ->check(CLI::IsMember({"json", "yaml", "wide"}));
-    command.add_option("--context", options.kube.context, "context of the kubeconfig");
-    command.add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
+    add_connection(command, options);
 }
 
 int run(int argc, char** argv) {
@@ -101,6 +107,10 @@ int run(int argc, char** argv) {
     add_common(*inspect, options);
     CLI::App* top = app.add_subcommand("top", "Show the GPUs, fullest first");
     add_common(*top, options);
+    CLI::App* doctor = app.add_subcommand("doctor", "Check the cluster, and say what to mend");
+    doctor->add_option("-n,--namespace", options.space, "where Tessera runs");
+    doctor->add_option("-o,--output", options.output, "json")->check(CLI::IsMember({"json"}));
+    add_connection(*doctor, options);
     CLI::App* completion =
         app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
@@ -109,8 +119,9 @@ int run(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         const auto rest = app.remaining();
         if (app.get_subcommands().empty() && !rest.empty()) {
-            return finish({Code::invalid_argument, "no command \"" + rest.front() +
-                                                       "\"; there is inspect, top and completion"});
+            return finish(
+                {Code::invalid_argument, "no command \"" + rest.front() +
+                                             "\"; there is inspect, top, doctor and completion"});
         }
         return app.exit(error) == 0 ? 0 : 2;
     }
@@ -120,6 +131,7 @@ int run(int argc, char** argv) {
         std::cout << *script;
         return 0;
     }
+    if (doctor->parsed()) return run_doctor(options.kube, options.space, options.output);
     const auto nodes = load(options);
     if (!nodes) return finish(nodes.error());
     std::cout << render(options, top->parsed(), *nodes);

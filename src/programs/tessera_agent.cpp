@@ -2,6 +2,7 @@
 #include <array>
 #include <thread>
 
+#include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
 #include "adapters/kubelet/device_checkpoint.hpp"
@@ -9,7 +10,9 @@
 #include "adapters/nri/nri_plugin.hpp"
 #include "adapters/nvml/nvml_inventory.hpp"
 #include "adapters/os/cdi_folder.hpp"
+#include "adapters/os/process_facts.hpp"
 #include "app/agent/gate.hpp"
+#include "app/agent/metrics.hpp"
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
@@ -38,6 +41,34 @@ Result<> check(const ConfigValues& values) {
     return check_seal(config.allocation_key_file);
 }
 
+// Whoever asks costs nothing: the numbers are those of the last reading. A node's containers matter
+// more than its graphs, so a port that is taken ends nothing.
+std::jthread serve_metrics(const Config& config, const Cards& cards, const std::stop_token& stop) {
+    if (config.metrics_port == 0) return {};
+    const auto answer = [&cards](const HttpRequest& request) {
+        if (request.path != "/metrics" || request.method != "GET") {
+            return HttpResponse{
+                .status = 404, .body = "404 page not found\n", .content_type = "text/plain"};
+        }
+        return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(),
+                                                     read_process_facts("tessera-agent")),
+                            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    };
+    auto server = std::make_shared<HttpServer>(
+        HttpServerOptions{.address = config.listen,
+                          .port = static_cast<int>(config.metrics_port),
+                          .threads = 1,
+                          .most_connections = 16,
+                          .idle = std::chrono::seconds(10),
+                          .max_body_bytes = 1024},
+        answer);
+    if (const auto port = server->listen(); !port) {
+        log_event(Event::metrics_off, {{"reason", port.error().text}});
+        return {};
+    }
+    return std::jthread([server, stop] { server->serve(stop); });
+}
+
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
     const NodeName node(config.node);
@@ -60,6 +91,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed}, node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
+    const std::jthread metrics = serve_metrics(config, cards, stop);
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;
     if (identity == Identity::nri) {

@@ -10,6 +10,7 @@
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
+#include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/scheduler/feed.hpp"
 #include "app/scheduler/routes.hpp"
@@ -91,7 +92,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
                          .seal = sealed,
                          .begin_write = leadership.fence()});
-    SchedulerMetrics metrics;
+    SchedulerMetrics metrics(clock, [] { return read_process_facts("tessera-controller"); });
     Feed feed(kube, keeper, scheduler, metrics, clock);
     const FeedThreads threads(feed);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election());

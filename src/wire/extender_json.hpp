@@ -4,12 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "domain/placement/obstacle.hpp"
 
 namespace tessera {
 
@@ -43,6 +45,8 @@ struct FilterAnswer {
     std::vector<std::size_t> fitting;   // positions in ExtenderArgs::names
     std::vector<Refusal> failed;        // may fit once something ends
     std::vector<Refusal> unresolvable;  // can never fit
+    // Not written: the one of all refusals that is nearest to its end.
+    std::optional<Obstacle> obstacle;
 };
 // Reasons are sorted by node, each node once.
 std::string write_filter_result(const ExtenderArgs& args, const FilterAnswer& answer);

@@ -85,7 +85,7 @@ class Controller {
     LoopClock clock_;
     std::shared_ptr<bool> turn_due_ = std::make_shared<bool>(false);
     Keeper keeper_;
-    SchedulerMetrics metrics_;
+    SchedulerMetrics metrics_{clock_};
     std::stop_source election_ends_;
     std::shared_ptr<Election> election_;  // null: this one is alone
     Scheduler scheduler_;

@@ -93,7 +93,9 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str) -> list[dict
         {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
         {"op": "replace", "path": f"{container}/args",
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
-                   f"--identity={identity}", KEY_FILE]},
+                   f"--identity={identity}", KEY_FILE,
+                   # All nodes have one network here: one agent serves it, the others go without.
+                   f"--metrics-port={cluster.free_port()}"]},
     ]
     return operations + _with_api(cluster)
 

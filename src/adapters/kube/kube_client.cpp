@@ -64,9 +64,13 @@ class EventReader {
         return {};
     }
 
+    // Whole ones so far, bookmarks too.
+    [[nodiscard]] int events() const { return events_; }
+
   private:
     Result<> line(std::string_view text, typename Kind::Changes& changes) {
         if (text.empty()) return {};
+        ++events_;
         TRY(const auto document, JsonDocument::parse(text));
         TRY(const auto event, read_watch_event(document));
         switch (event.kind) {
@@ -91,6 +95,7 @@ class EventReader {
     }
 
     const Kind& kind_;
+    int events_ = 0;
     std::string rest_;
     std::string& resource_version_;
 };
@@ -107,8 +112,9 @@ Result<> watch(const Kind& kind, HttpClient& http, const std::string& path,
     Result<> outcome;
     const auto on_data = [&](std::string_view data) {
         typename Kind::Changes changes;
+        const int before = reader.events();
         outcome = reader.feed(data, changes);
-        if (!changes.present.empty() || !changes.removed.empty()) sink(std::move(changes));
+        if (reader.events() > before) sink(std::move(changes));
         return outcome.has_value();
     };
     const std::string query =

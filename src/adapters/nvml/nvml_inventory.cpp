@@ -151,6 +151,7 @@ class NvmlInventory final : public GpuInventory {
             if (got == NVML_SUCCESS) {
                 out.memory = {static_cast<std::int64_t>(memory.total)};
                 out.reserved = {static_cast<std::int64_t>(memory.reserved)};
+                out.used = {static_cast<std::int64_t>(memory.used)};
                 return got;
             }
             if (got == NVML_ERROR_GPU_IS_LOST) return got;
@@ -158,6 +159,7 @@ class NvmlInventory final : public GpuInventory {
         nvmlMemory_t memory{};
         const nvmlReturn_t got = nvml_.nvmlDeviceGetMemoryInfo(device, &memory);
         out.memory = {static_cast<std::int64_t>(memory.total)};
+        out.used = {static_cast<std::int64_t>(memory.used)};
         return got;
     }
 

@@ -49,8 +49,18 @@ std::shared_ptr<const NodeInventory> Cards::inventory() const {
     return inventory_;
 }
 
+CardReadings Cards::readings() const {
+    const std::scoped_lock lock(mutex_);
+    return {readings_, Clock::now() - read_at_};
+}
+
 Result<NodeInventory> Cards::read() {
     TRY(const auto readings, driver_.read());
+    {
+        const std::scoped_lock lock(mutex_);
+        readings_ = readings;
+        read_at_ = Clock::now();
+    }
     NodeInventory node{.name = options_.node, .unit = options_.unit};
     std::set<GpuUuid> seen;
     for (const GpuReading& reading : readings) {

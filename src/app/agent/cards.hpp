@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/agent/device_lists.hpp"
+#include "app/agent/metrics.hpp"
 #include "app/agent/node_publisher.hpp"
 #include "domain/health/gpu_health.hpp"
 #include "ports/gpu_inventory.hpp"
@@ -46,6 +47,8 @@ class Cards {
     void check_soon() { publisher_.check_soon(); }
 
     [[nodiscard]] std::shared_ptr<const NodeInventory> inventory() const;
+    // What the driver last said, good cards and lost ones.
+    [[nodiscard]] CardReadings readings() const;
 
   private:
     Result<NodeInventory> read();
@@ -60,7 +63,9 @@ class Cards {
     int failed_reads_ = 0;  // of run's thread: in a row
 
     mutable std::mutex mutex_;
-    std::shared_ptr<const NodeInventory> inventory_;  // guarded by mutex_
+    std::shared_ptr<const NodeInventory> inventory_;  // guarded by mutex_, like the rest
+    std::vector<GpuReading> readings_;
+    std::chrono::steady_clock::time_point read_at_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tessera

@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::chrono::seconds kSettlePeriod{5};
 
+Watched watched(const NodeChanges&) {
+    return Watched::nodes;
+}
+Watched watched(const PodChanges&) {
+    return Watched::pods;
+}
+
 // What is present came after what was removed: a node that was deleted and made again within one
 // batch is there.
 void apply(ClusterState& state, const NodeChanges& changes) {
@@ -34,6 +41,9 @@ void apply(ClusterState& state, const PodChanges& changes) {
 // Counted when the list is in the view, not before: until then a node would be "not found".
 template <class Changes>
 void Feed::take(Changes changes, bool& listed, std::function<void()> published) {
+    metrics_.heard(watched(changes));
+    if (changes.all) metrics_.count_list(watched(changes));
+    if (!changes.all && changes.present.empty() && changes.removed.empty()) return;
     const bool first = changes.all.has_value() && !listed;
     listed |= first;
     auto shared = std::make_shared<const Changes>(std::move(changes));

@@ -49,7 +49,7 @@ class FeedTest : public ::testing::Test {
     FakeKubeApi kube_;
     Keeper keeper_;
     FakeClock clock_;
-    SchedulerMetrics metrics_;
+    SchedulerMetrics metrics_{clock_};
     Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
 };
 

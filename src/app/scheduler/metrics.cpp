@@ -1,26 +1,14 @@
 #include "app/scheduler/metrics.hpp"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "app/metrics/families.hpp"
+#include "base/log.hpp"
 
 namespace tessera {
 namespace {
-
-namespace prom = prometheus;
-
-prom::Family<prom::Counter>& counter(prom::Registry& registry, const char* name, const char* help) {
-    return prom::BuildCounter().Name(name).Help(help).Register(registry);
-}
-prom::Family<prom::Gauge>& gauge(prom::Registry& registry, const char* name, const char* help) {
-    return prom::BuildGauge().Name(name).Help(help).Register(registry);
-}
-prom::Family<prom::Histogram>& histogram(prom::Registry& registry, const char* name,
-                                         const char* help) {
-    return prom::BuildHistogram().Name(name).Help(help).Register(registry);
-}
 
 const prom::Histogram::BucketBoundaries& buckets() {
     static const prom::Histogram::BucketBoundaries bounds = {
@@ -28,55 +16,157 @@ const prom::Histogram::BucketBoundaries& buckets() {
     return bounds;
 }
 
-}  // namespace
+struct WatchedRow {
+    Watched what;
+    const char* name;
+};
+constexpr auto kWatched =
+    std::to_array<WatchedRow>({{Watched::nodes, "nodes"}, {Watched::pods, "pods"}});
 
-class SchedulerMetrics::Impl {
+std::size_t number(Watched what) {
+    return static_cast<std::size_t>(what);
+}
+
+double seconds(std::chrono::nanoseconds duration) {
+    return std::chrono::duration<double>(duration).count();
+}
+
+// What the cards hold for Bindings that no watch has shown; parallel to the node's cards.
+std::vector<Card> unseen_part(const NodeView& node) {
+    std::vector<Card> out;
+    for (const Card& card : node.cards)
+        out.push_back({.capacity = card.capacity});
+    for (const TenantPtr& tenant : node.tenants) {
+        if (tenant->stage != Stage::seen) count_holds(*tenant, node.inventory.gpus, out, +1);
+    }
+    return out;
+}
+
+// Families that live for one exposition: a card that is gone must not be shown for ever.
+class Gauges {
   public:
-    void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
-        const prom::Labels labels{{"verb", std::string(verb)}};
-        verb_seconds_.Add(labels, buckets()).Observe(std::chrono::duration<double>(took).count());
-        if (failed) verb_errors_.Add(labels).Increment();
+    explicit Gauges(prom::Registry& now) : now_(now) {}
+
+    void set_nodes(const ClusterView& view) {
+        int over = 0;
+        std::array<int, 3> states{};
+        for (const auto& node : view.nodes()) {
+            const NodeInventory& inventory = node->inventory;
+            if (inventory.gpus.empty() && inventory.fault.empty()) continue;
+            ++states.at(!inventory.fault.empty() ? 2 : node->blocked.empty() ? 0 : 1);
+            const std::vector<Card> unseen = unseen_part(*node);
+            for (std::size_t i = 0; i < node->cards.size(); ++i) {
+                set_card(inventory.name, inventory.gpus[i], node->cards[i], unseen[i].held);
+                over += node->cards[i].held > node->cards[i].capacity ? 1 : 0;
+            }
+        }
+        overcommitted_.Add({}).Set(over);
+        nodes_.Add({{"state", "open"}}).Set(states[0]);
+        nodes_.Add({{"state", "blocked"}}).Set(states[1]);
+        nodes_.Add({{"state", "unreadable"}}).Set(states[2]);
+        unseen_.Add({}).Set(static_cast<double>(view.unseen_count()));
     }
 
-    void count_api_trouble() { api_trouble_.Add({}).Increment(); }
+    void set_waiting(const WaitingCounts& waiting) {
+        for (const ObstacleRow& row : kObstacles) {
+            const auto& of = waiting.by_obstacle.at(static_cast<std::size_t>(row.obstacle));
+            const prom::Labels labels{{"reason", std::string(row.name)}};
+            pending_pods_.Add(labels).Set(of.pods);
+            pending_oldest_.Add(labels).Set(seconds(of.longest));
+        }
+        pending_pods_.Add({{"reason", "not_refused"}}).Set(waiting.not_refused);
+    }
 
-    std::string expose(const ClusterView& view, std::size_t pending, bool is_synced, bool leads) {
-        // Gauges of the view live for one exposition: a card that is gone must not be shown for
-        // ever.
-        prom::Registry now;
+    void set_states(bool synced, bool leads) {
+        synced_.Add({}).Set(synced ? 1 : 0);
+        leading_.Add({}).Set(leads ? 1 : 0);
+    }
+
+    void set_watch_age(const char* resource, std::chrono::nanoseconds age) {
+        watch_age_.Add({{"resource", resource}}).Set(seconds(age));
+    }
+
+  private:
+    void set_card(const NodeName& node, const Gpu& gpu, const Card& card, Bytes reserved) {
+        const prom::Labels labels{
+            {"node", node.str()}, {"gpu", std::to_string(gpu.index)}, {"uuid", gpu.uuid.str()}};
+        card_capacity_.Add(labels).Set(static_cast<double>(card.capacity.count));
+        card_allocated_.Add(labels).Set(static_cast<double>((card.held - reserved).count));
+        card_reserved_.Add(labels).Set(static_cast<double>(reserved.count));
+        card_compute_.Add(labels).Set(card.cores_held.value / 100.0);
+        card_pods_.Add(labels).Set(card.holders);
+        card_healthy_.Add(labels).Set(card.healthy ? 1 : 0);
+        if (card.healthy) return;
+        prom::Labels with_reason = labels;
+        with_reason.emplace("reason", gpu.reason);
+        card_unhealthy_.Add(with_reason).Set(1);
+    }
+
+    prom::Registry& now_;
 #define METRIC(kind, name, exposed, help) METRIC_##kind(name, exposed, help)
-#define METRIC_gauge(name, exposed, help) auto& name = gauge(now, exposed, help);
+#define METRIC_gauge(name, exposed, help) \
+    prom::Family<prom::Gauge>& name##_ = gauge(now_, exposed, help);
 #define METRIC_counter(name, exposed, help)
 #define METRIC_histogram(name, exposed, help)
 #include "app/scheduler/metrics.def"
 #undef METRIC_gauge
 #undef METRIC_counter
 #undef METRIC_histogram
-        int over = 0;
-        for (const auto& node : view.nodes()) {
-            for (std::size_t i = 0; i < node->cards.size(); ++i) {
-                const Gpu& gpu = node->inventory.gpus[i];
-                const prom::Labels labels{{"node", node->inventory.name.str()},
-                                          {"gpu", std::to_string(gpu.index)},
-                                          {"uuid", gpu.uuid.str()}};
-                card_capacity.Add(labels).Set(static_cast<double>(node->cards[i].capacity.count));
-                card_held.Add(labels).Set(static_cast<double>(node->cards[i].held.count));
-                card_healthy.Add(labels).Set(node->cards[i].healthy ? 1 : 0);
-                over += node->cards[i].held > node->cards[i].capacity ? 1 : 0;
-            }
+};
+
+}  // namespace
+
+class SchedulerMetrics::Impl {
+  public:
+    Impl(Clock& clock, ReadProcess process) : clock_(clock), process_(std::move(process)) {}
+
+    void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
+        const prom::Labels labels{{"verb", std::string(verb)}};
+        verb_seconds_.Add(labels, buckets()).Observe(seconds(took));
+        if (failed) verb_errors_.Add(labels).Increment();
+    }
+
+    void count_api_trouble() { api_trouble_.Add({}).Increment(); }
+
+    void count_list(Watched what) {
+        lists_.Add({{"resource", kWatched.at(number(what)).name}}).Increment();
+        if (listed_.at(number(what)).exchange(true)) {
+            repairs_.Add({{"kind", "relist"}}).Increment();
         }
-        overcommitted.Add({}).Set(over);
-        unseen.Add({}).Set(static_cast<double>(view.unseen_count()));
-        pending_pods.Add({}).Set(static_cast<double>(pending));
-        synced.Add({}).Set(is_synced ? 1 : 0);
-        leading.Add({}).Set(leads ? 1 : 0);
-        auto families = registry_.Collect();
-        auto gauges = now.Collect();
-        families.insert(families.end(), gauges.begin(), gauges.end());
-        return prom::TextSerializer().Serialize(families);
+    }
+
+    void heard(Watched what) { heard_.at(number(what)) = clock_.steady(); }
+
+    std::string expose(const SchedulerFacts& facts) {
+        prom::Registry now;
+        Gauges gauges(now);
+        gauges.set_nodes(facts.view);
+        gauges.set_waiting(facts.waiting);
+        gauges.set_states(facts.synced, facts.leads);
+        for (const WatchedRow& row : kWatched) {
+            const std::chrono::nanoseconds heard = heard_.at(number(row.what));
+            gauges.set_watch_age(row.name, clock_.steady() - heard);
+        }
+        for (const Event event : {Event::bind_settled, Event::allocation_changed})
+            repair_counter(event);
+        if (process_) add_process(now, process_());
+        return exposition({&registry_, &now});
     }
 
   private:
+    // Logged where it happens; counted there too.
+    void repair_counter(Event event) {
+        auto& shown = repairs_.Add({{"kind", std::string(event_name(event))}});
+        const std::scoped_lock lock(repairs_mutex_);
+        shown.Increment(static_cast<double>(event_count(event)) - shown.Value());
+    }
+
+    Clock& clock_;
+    const ReadProcess process_;
+    const std::chrono::nanoseconds begun_ = clock_.steady();
+    std::array<std::atomic<std::chrono::nanoseconds>, kWatched.size()> heard_{begun_, begun_};
+    std::array<std::atomic<bool>, kWatched.size()> listed_{};
+    std::mutex repairs_mutex_;
     prom::Registry registry_;
 #define METRIC_gauge(name, exposed, help)
 #define METRIC_counter(name, exposed, help) \
@@ -90,7 +180,8 @@ class SchedulerMetrics::Impl {
 #undef METRIC
 };
 
-SchedulerMetrics::SchedulerMetrics() : impl_(std::make_unique<Impl>()) {}
+SchedulerMetrics::SchedulerMetrics(Clock& clock, ReadProcess process)
+    : impl_(std::make_unique<Impl>(clock, std::move(process))) {}
 SchedulerMetrics::~SchedulerMetrics() = default;
 
 void SchedulerMetrics::observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
@@ -101,9 +192,16 @@ void SchedulerMetrics::count_api_trouble() {
     impl_->count_api_trouble();
 }
 
-std::string SchedulerMetrics::expose(const ClusterView& view, std::size_t pending_pods, bool synced,
-                                     bool leads) {
-    return impl_->expose(view, pending_pods, synced, leads);
+void SchedulerMetrics::count_list(Watched what) {
+    impl_->count_list(what);
+}
+
+void SchedulerMetrics::heard(Watched what) {
+    impl_->heard(what);
+}
+
+std::string SchedulerMetrics::expose(const SchedulerFacts& facts) {
+    return impl_->expose(facts);
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "domain/cluster/state.hpp"
 #include "domain/placement/binpack.hpp"
@@ -69,6 +70,70 @@ RC_GTEST_PROP(ChooseNodes, OffersTheBestAlone, ()) {
         if (held[i] == most_held && equals.size() < best) equals.push_back(i);
     }
     RC_ASSERT(few.fitting == equals);
+}
+
+// The reasons as kube-scheduler counts them for its event.
+std::map<std::string, int> counted(const FilterAnswer& answer) {
+    std::map<std::string, int> out;
+    for (const auto* list : {&answer.failed, &answer.unresolvable}) {
+        for (const Refusal& refusal : *list)
+            ++out[refusal.reason];
+    }
+    return out;
+}
+
+// Goal: on few nodes each says its own number; on many, whose numbers differ, one sentence counts
+// them, with the largest number of all.
+TEST(ChooseNodes, ManyReasonsBecomeOne) {
+    const auto refuse = [](const std::vector<int>& held) {
+        const auto view = cluster(held);
+        const Asked asked(held.size(), 9);
+        return choose_nodes(*view, asked.args, asked.request(), binpack_policy(), 1);
+    };
+    const std::string few =
+        "Insufficient GPU Memory in one device: asked 9Gi, largest free share on a card is {}Gi (1 "
+        "cards)";
+    EXPECT_EQ(counted(refuse({16 - 2, 16 - 3, 16 - 3, 16 - 4})),
+              (std::map<std::string, int>{{fmt::format(fmt::runtime(few), 2), 1},
+                                          {fmt::format(fmt::runtime(few), 3), 2},
+                                          {fmt::format(fmt::runtime(few), 4), 1}}));
+    const FilterAnswer many = refuse({16 - 2, 16 - 7, 16 - 7, 16 - 4, 16 - 5});
+    EXPECT_EQ(counted(many),
+              (std::map<std::string, int>{
+                  {"Insufficient GPU Memory in one device: asked 9Gi, largest free share on a card "
+                   "of all these nodes is 7Gi",
+                   5}}));
+    EXPECT_EQ(many.obstacle, Obstacle::memory);
+}
+
+// Goal: nodes that are refused for other reasons are counted apart, each where kube-scheduler wants
+// it; of all, the reason that is nearest to its end stands for the pod.
+TEST(ChooseNodes, ClassesStayApart) {
+    ClusterState state;
+    Asked asked(0, 20);
+    for (int i = 0; i < 12; ++i) {
+        NodeInventory node =
+            build::node(fmt::format("n{:02}", i), 1, gibibytes(i < 5 ? 16 + i % 4 : 32 + i));
+        node.gpus[0].healthy = i < 5;
+        if (i == 11) node.gpus.clear();
+        state.set_node(node);
+        asked.names.push_back(node.name.str());
+    }
+    for (const char* name : {"n12", "n13", "n14", "n15"})
+        asked.names.emplace_back(name);
+    asked.args.names.assign(asked.names.begin(), asked.names.end());
+    const FilterAnswer answer =
+        choose_nodes(*state.view(), asked.args, asked.request(), binpack_policy(), 1);
+    const std::string memory = "Insufficient GPU Memory in one device: asked 20Gi, ";
+    EXPECT_EQ(
+        counted(answer),
+        (std::map<std::string, int>{
+            {memory + "the largest card of all these nodes has 19Gi", 5},
+            {"Insufficient GPU Memory in one device: asked 20Gi, and every card is unhealthy", 6},
+            {"The node n11 is not for GPU share, need skip", 1},
+            {"several nodes like this one: node \"n12\" not found", 4}}));
+    EXPECT_EQ(answer.unresolvable.size(), 6U);
+    EXPECT_EQ(answer.obstacle, Obstacle::unhealthy);
 }
 
 // Goal: a pod that prefers some nodes by its own rules is offered all that fit.

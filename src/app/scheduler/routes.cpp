@@ -93,8 +93,11 @@ RouteAnswer SchedulerRoutes::get(std::string_view path) {
         return synced_ ? plain(200, "ok\n") : plain(503, std::string(kStarting) + "\n");
     }
     if (path == "/metrics") {
-        const auto pending = keeper_.ask([](ClusterState& state) { return state.pending_count(); });
-        return {.body = metrics_.expose(*keeper_.view(), pending, synced_, leads()),
+        const auto pending = keeper_.ask([](ClusterState& state) { return state.pending_pods(); });
+        const auto view = keeper_.view();
+        const WaitingCounts waiting = scheduler_.waiting(pending);
+        return {.body = metrics_.expose(
+                    {.view = *view, .waiting = waiting, .synced = synced_, .leads = leads()}),
                 .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     }
     if (path == kInspect) return inspect("");

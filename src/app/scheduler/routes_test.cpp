@@ -86,7 +86,7 @@ class Routes : public ::testing::Test {
     Keeper keeper_;
     FakeClock clock_;
     Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
-    SchedulerMetrics metrics_;
+    SchedulerMetrics metrics_{clock_};
     std::atomic<bool> synced_ = true;
     SchedulerRoutes routes_{scheduler_, keeper_, metrics_, synced_};
 };

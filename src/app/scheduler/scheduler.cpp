@@ -34,11 +34,22 @@ Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const Schedule
     : kube_(kube), keeper_(keeper), clock_(clock), options_(options), second_look_(clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
+    FilterAnswer answer = fitting_nodes(args);
+    if (!answer.fitting.empty()) {
+        waiting_.forget(args.pod.uid);
+    } else if (answer.obstacle) {
+        waiting_.note(args.pod.uid, *answer.obstacle, clock_.steady());
+    }
+    return answer;
+}
+
+FilterAnswer Scheduler::fitting_nodes(const ExtenderArgs& args) {
     FilterAnswer answer;
     const auto request = parse_pod_request(args.pod.containers);
     if (!request) {
         for (std::size_t i = 0; i < args.names.size(); ++i)
             answer.unresolvable.push_back({i, request.error().text});
+        answer.obstacle = Obstacle::bad_request;
         return answer;
     }
     if (request->empty()) {

@@ -9,6 +9,7 @@
 
 #include "app/scheduler/keeper.hpp"
 #include "app/scheduler/second_look.hpp"
+#include "app/scheduler/waiting.hpp"
 #include "ports/clock.hpp"
 #include "ports/kube_api.hpp"
 #include "wire/allocation_seal.hpp"
@@ -32,6 +33,10 @@ class Scheduler {
 
     // Takes a moment longer when the pod fits nowhere now (second_look.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
+    // What these pods, the pending ones, wait for; others are forgotten.
+    [[nodiscard]] WaitingCounts waiting(const std::vector<PodUid>& pending) {
+        return waiting_.count(pending, clock_.steady());
+    }
     // Parallel to args.names (node_choice.hpp).
     [[nodiscard]] std::vector<int> prioritize(const ExtenderArgs& args) const;
     // The pods that must end, by node (preemption.hpp).
@@ -44,6 +49,7 @@ class Scheduler {
     void settle_unconfirmed();
 
   private:
+    FilterAnswer fitting_nodes(const ExtenderArgs& args);
     [[nodiscard]] Result<> check_fence() const;
     Result<PodRequest> request_of(const BindArgs& args);
     Result<> write_binding(const BindArgs& args, const Reservation& reservation);
@@ -54,6 +60,7 @@ class Scheduler {
     Clock& clock_;
     const SchedulerOptions options_;
     SecondLook second_look_;
+    WaitingPods waiting_;
     // Of settle_unconfirmed's thread.
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> unconfirmed_since_;  // by attempt
 };

@@ -79,6 +79,14 @@ class ClusterState {
     [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
     [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;
     [[nodiscard]] std::size_t pending_count() const { return pending_.size(); }
+    // In no order.
+    [[nodiscard]] std::vector<PodUid> pending_pods() const {
+        std::vector<PodUid> out;
+        out.reserve(pending_.size());
+        for (const auto& [uid, pod] : pending_)
+            out.push_back(uid);
+        return out;
+    }
 
     // The picture now. Cheap when nothing changed.
     std::shared_ptr<const ClusterView> view();

@@ -87,6 +87,13 @@ bool Placer::place_share(const ContainerRequest& container, std::size_t first, c
 
 namespace {
 
+// gpushare's sentence first: its users' tools look for it (docs/compat/gpushare.md).
+constexpr std::string_view kNoMemory = "Insufficient GPU Memory in one device";
+constexpr std::string_view kNoCompute = "Insufficient GPU compute in one device";
+constexpr const char* kSingleShare =
+    "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one card to one "
+    "container, and the pod asks for more than that";
+
 std::string asked(const GpuRequest& gpu, MemoryUnit unit) {
     std::string text = gpu.memory.kind == MemoryAsk::Kind::whole_card
                            ? "a whole card"
@@ -124,7 +131,13 @@ Most most_of(std::span<const Card> cards) {
 }  // namespace
 
 const Misfit& Placer::explain(const PlacementRow& row) {
-    if (!only_memory_) return last_ = explain(row.node->offer());
+    if (!only_memory_) {
+        Misfit misfit = explain(row.node->offer());
+        const auto at = worded_.find(misfit.reason);
+        if (at != worded_.end()) return at->second;
+        std::string words = misfit.reason;
+        return worded_.emplace(std::move(words), std::move(misfit)).first->second;
+    }
     const Alike alike{row.cards, row.unit, row.largest.count, row.largest_free.count,
                       row.unhealthy};
     const auto [at, is_new] = explained_.try_emplace(alike);
@@ -134,12 +147,8 @@ const Misfit& Placer::explain(const PlacementRow& row) {
 
 Misfit Placer::explain(const Offer& offer) const {
     const auto& [cards, free, unit, single] = offer;
-    if (cards.empty()) return {true, "no GPU on this node"};
-    if (single && !single_share_) {
-        return {true,
-                "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one "
-                "card to one container, and the pod asks for more than that"};
-    }
+    if (cards.empty()) return {true, "no GPU on this node", Obstacle::no_gpu, {}};
+    if (single && !single_share_) return {true, kSingleShare, Obstacle::single_share, {}};
     const GpuRequest& gpu = hardest(request_, unit);
     const Most most = most_of(cards);
     int large_enough = 0;
@@ -153,25 +162,54 @@ Misfit Placer::explain(const Offer& offer) const {
         most.unhealthy == 0 ? "" : fmt::format(", {} unhealthy", most.unhealthy);
     const std::string of_cards = fmt::format("({} cards{})", cards.size(), sick);
     if (large_enough < gpu.gpus) {
-        return {true, fmt::format(
-                          "Insufficient GPU Memory in one device: asked {}, the largest of {} "
-                          "cards has {}, {} are large enough",
-                          asked(gpu, unit), cards.size(), to_string(most.capacity), large_enough)};
+        return {true,
+                fmt::format("{}: asked {}, the largest of {} cards has {}, {} are large enough",
+                            kNoMemory, asked(gpu, unit), cards.size(), to_string(most.capacity),
+                            large_enough),
+                Obstacle::too_large, most.capacity, unit};
     }
+    const bool all_sick = most.unhealthy == static_cast<int>(cards.size());
     if (free_enough < gpu.gpus) {
         return {false,
-                fmt::format("Insufficient GPU Memory in one device: asked {}, largest free share "
-                            "on a card is {} {}",
-                            asked(gpu, unit), to_string(most.free), of_cards)};
+                fmt::format("{}: asked {}, largest free share on a card is {} {}", kNoMemory,
+                            asked(gpu, unit), to_string(most.free), of_cards),
+                all_sick ? Obstacle::unhealthy : Obstacle::memory, most.free, unit};
     }
     if (gpu.cores.value > 0) {
-        return {false, fmt::format("Insufficient GPU compute in one device: asked {} {}",
-                                   asked(gpu, unit), of_cards)};
+        return {false, fmt::format("{}: asked {} {}", kNoCompute, asked(gpu, unit), of_cards),
+                Obstacle::compute, most.free, unit};
     }
-    return {false,
-            fmt::format("Insufficient GPU Memory in one device for the pod's {} containers "
-                        "together: the largest asks {}, largest free share on a card is {} {}",
-                        request_.size(), asked(gpu, unit), to_string(most.free), of_cards)};
+    return {
+        false,
+        fmt::format("{} for the pod's {} containers together: the largest asks {}, largest "
+                    "free share on a card is {} {}",
+                    kNoMemory, request_.size(), asked(gpu, unit), to_string(most.free), of_cards),
+        Obstacle::together, most.free, unit};
+}
+
+std::string Placer::explain_many(const Misfit& most) const {
+    const std::string ask = asked(hardest(request_, most.unit), most.unit);
+    switch (most.obstacle) {
+        case Obstacle::too_large:
+            return fmt::format("{}: asked {}, the largest card of all these nodes has {}",
+                               kNoMemory, ask, to_string(most.most));
+        case Obstacle::memory:
+            return fmt::format(
+                "{}: asked {}, largest free share on a card of all these nodes is "
+                "{}",
+                kNoMemory, ask, to_string(most.most));
+        case Obstacle::unhealthy:
+            return fmt::format("{}: asked {}, and every card is unhealthy", kNoMemory, ask);
+        case Obstacle::compute:
+            return fmt::format("{}: asked {}", kNoCompute, ask);
+        case Obstacle::together:
+            return fmt::format(
+                "{} for the pod's {} containers together: the largest asks {}, "
+                "largest free share on a card of all these nodes is {}",
+                kNoMemory, request_.size(), ask, to_string(most.most));
+        default:
+            return most.reason;
+    }
 }
 
 std::vector<ContainerAllocation> containers_of(const PodRequest& request, const Fit& fit,

@@ -12,6 +12,7 @@
 
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/view.hpp"
+#include "domain/placement/obstacle.hpp"
 #include "domain/placement/policy.hpp"
 
 namespace tessera {
@@ -20,6 +21,9 @@ namespace tessera {
 struct Misfit {
     bool never = false;
     std::string reason;  // numbers included; becomes the scheduler's message for the node
+    Obstacle obstacle = Obstacle::no_gpu;
+    Bytes most;  // what the reason quotes: the largest card (too_large) or free share of the node
+    MemoryUnit unit = MemoryUnit::gib;  // of the node
 
     friend bool operator==(const Misfit&, const Misfit&) = default;
 };
@@ -46,9 +50,11 @@ class Placer {
     const Fit* try_node(const Offer& offer);
 
     // Why try_node finds nothing. Slower; the words are the same for nodes that are alike, and
-    // kept.
+    // kept: one address per wording, as long as the placer.
     const Misfit& explain(const PlacementRow& row);
     [[nodiscard]] Misfit explain(const Offer& offer) const;
+    // The same for many nodes, of which `most` quotes the largest number.
+    [[nodiscard]] std::string explain_many(const Misfit& most) const;
 
   private:
     struct Own {  // of the pod being placed, per card
@@ -72,7 +78,7 @@ class Placer {
     std::vector<Own> own_;
     Fit fit_;
     std::map<Alike, Misfit> explained_;
-    Misfit last_;
+    std::map<std::string, Misfit, std::less<>> worded_;  // where Alike says too little
 };
 
 // The cards of `fit` as the allocation's containers. `gpus` and the cards given to try_node are

@@ -205,7 +205,7 @@ std::set<std::string> flags_in(std::string text) {
 // Goal: what completes is what a command takes. Method: the flags of its --help.
 TEST(CompletionWords, AreTheOptions) {
     const std::string script = output_of("tessera", {"completion", "bash"});
-    for (const std::string command : {"inspect", "top", "completion"}) {
+    for (const std::string command : {"inspect", "top", "doctor", "completion"}) {
         const std::size_t begin = script.find("    " + command + ") words=\"");
         ASSERT_NE(begin, std::string::npos) << script;
         const auto words = flags_in(script.substr(begin, script.find(";;", begin) - begin));

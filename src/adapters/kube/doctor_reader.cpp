@@ -1,0 +1,217 @@
+#include "adapters/kube/doctor_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "adapters/kube/certificate.hpp"
+#include "adapters/kube/kube_call.hpp"
+#include "adapters/os/base64.hpp"
+#include "wire/doctor_json.hpp"
+#include "wire/kube_objects.hpp"
+#include "wire/lease_json.hpp"
+
+namespace tessera {
+namespace {
+
+using doctor::Facts;
+
+constexpr std::chrono::milliseconds kDeadline{10'000};
+// A leader renews every two seconds (election.hpp).
+constexpr std::chrono::milliseconds kRenewals{4'000};
+constexpr const char* kAdmission = "/apis/admissionregistration.k8s.io/v1/";
+
+class Reader {
+  public:
+    Reader(const HttpEndpoint& endpoint, DoctorReaderOptions options)
+        : endpoint_(endpoint), http_(endpoint), options_(std::move(options)) {}
+
+    Facts read() {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto lease = read_lease_once();
+        Facts facts{.own_version = options_.own_version,
+                    .now_s = std::time(nullptr),
+                    .space = options_.space,
+                    .server = fmt::format("{}:{}", endpoint_.host, endpoint_.port),
+                    .api_version = read_version(),
+                    .controller = read_workload_of("deployments", "tessera-controller"),
+                    .agents = read_workload_of("daemonsets", "tessera-agent"),
+                    .lease = fail(Code::internal, "not read"),
+                    .nodes = std::vector<doctor::Node>(),
+                    .pods = std::vector<doctor::Pod>(),
+                    .key = read_key(),
+                    .policies = read_policies(),
+                    .scheduler_command = read_scheduler(),
+                    .certificates = read_certificates()};
+        facts.pods = read_pods();
+        facts.nodes = read_nodes();
+        facts.lease = look_again(lease, begin + kRenewals);
+        return facts;
+    }
+
+  private:
+    // permission_denied says what is needed, in place of the server's own words.
+    Result<JsonDocument> get(const std::string& path, const std::string& right) {
+        const auto body = kube_call(http_, {.method = "GET", .path = path}, kDeadline);
+        if (!body && body.error().code == Code::permission_denied)
+            return fail(Code::permission_denied, right);
+        if (!body) return fail(body.error());
+        return JsonDocument::parse(*body);
+    }
+
+    template <class Read>
+    Result<> each(const std::string& path, const std::string& right, const Read& read) {
+        std::string next;
+        do {
+            const char sign = path.find('?') == std::string::npos ? '?' : '&';
+            std::string page_path = fmt::format("{}{}limit=500", path, sign);
+            if (!next.empty()) page_path += "&continue=" + next;
+            TRY(const auto document, get(page_path, right));
+            TRY(const ListPage page, read_list(document));
+            for (const JsonValue item : page.items)
+                read(item);
+            next = page.next;
+        } while (!next.empty());
+        return {};
+    }
+
+    std::string in_space(std::string_view group, std::string_view rest) const {
+        return fmt::format("{}/namespaces/{}/{}", group, options_.space, rest);
+    }
+
+    Result<std::string> read_version() {
+        TRY(const auto document, get("/version", "get /version"));
+        return document.root()["gitVersion"].text_or("of no version");
+    }
+
+    Result<doctor::Workload> read_workload_of(const std::string& kind, const std::string& name) {
+        TRY(const auto document, get(in_space("/apis/apps/v1", kind + "/" + name),
+                                     fmt::format("get {}.apps in {}", kind, options_.space)));
+        return read_workload(document.root());
+    }
+
+    Result<Lease> read_lease_once() {
+        TRY(const auto document,
+            get(in_space("/apis/coordination.k8s.io/v1", "leases/tessera-controller"),
+                "get leases.coordination.k8s.io in " + options_.space));
+        return read_lease(document.root());
+    }
+
+    // Nobody's clock is trusted: a Lease that is renewed changes while one looks.
+    Result<doctor::LeaseLook> look_again(const Result<Lease>& first,
+                                         std::chrono::steady_clock::time_point until) {
+        if (!first) return fail(first.error());
+        while (true) {
+            const auto now = read_lease_once();
+            if (!now) return fail(now.error());
+            const bool renewed = now->version != first->version;
+            if (renewed || now->holder.empty() || std::chrono::steady_clock::now() >= until)
+                return doctor::LeaseLook{*now, renewed};
+            std::this_thread::sleep_for(std::chrono::milliseconds(250));
+        }
+    }
+
+    Result<std::vector<doctor::Pod>> read_pods() {
+        std::vector<doctor::Pod> out;
+        TRY_VOID(each("/api/v1/pods", "list pods", [&](JsonValue json) {
+            out.push_back(read_doctor_pod(json, seal_ ? &*seal_ : nullptr));
+            const doctor::Pod& pod = out.back();
+            if (pod.facts.name.space == options_.space && is_ready_agent(json))
+                with_agent_.insert(pod.facts.node);
+        }));
+        return out;
+    }
+
+    Result<std::vector<doctor::Node>> read_nodes() {
+        const auto agents =
+            get(in_space("/apis/apps/v1", "daemonsets/tessera-agent"), "get daemonsets");
+        const JsonValue selector =
+            agents ? agents->root()["spec"]["template"]["spec"]["nodeSelector"] : JsonValue();
+        std::vector<doctor::Node> out;
+        TRY_VOID(each("/api/v1/nodes", "list nodes", [&](JsonValue json) {
+            out.push_back(read_doctor_node(json, selector));
+            out.back().agent_ready = with_agent_.contains(out.back().inventory.name);
+        }));
+        return out;
+    }
+
+    // Read before the pods: with the key their signatures can be checked.
+    Result<std::optional<Result<>>> read_key() {
+        const auto document =
+            get(in_space("/api/v1", "secrets/tessera-allocation-key"),
+                fmt::format("get secrets in {} (tessera-allocation-key)", options_.space));
+        if (!document && document.error().code == Code::not_found) return std::optional<Result<>>();
+        if (!document) return fail(document.error());
+        const auto text = decode_base64(document->root()["data"]["keys"].text_or(""));
+        auto seal = AllocationSeal::from_keys(text.value_or(""));
+        if (!seal) {
+            return std::optional<Result<>>(
+                fail(seal.error().in("Secret tessera-allocation-key, keys")));
+        }
+        seal_ = *std::move(seal);
+        return std::optional<Result<>>(Result<>());
+    }
+
+    Result<std::vector<doctor::Policy>> read_policies() {
+        std::vector<doctor::Policy> out{{.name = "tessera-allocations-stay"},
+                                        {.name = "tessera-agents-at-home"}};
+        for (doctor::Policy& policy : out) {
+            const auto found = get(kAdmission + ("validatingadmissionpolicies/" + policy.name),
+                                   "get validatingadmissionpolicies");
+            if (!found && found.error().code != Code::not_found) return fail(found.error());
+            policy.exists = found.has_value();
+        }
+        TRY_VOID(each(std::string(kAdmission) + "validatingadmissionpolicybindings",
+                      "list validatingadmissionpolicybindings", [&](JsonValue json) {
+                          const auto of = json["spec"]["policyName"].text_or("");
+                          for (const JsonValue action :
+                               json["spec"]["validationActions"].elements()) {
+                              if (action.text_or("") != "Deny") continue;
+                              for (doctor::Policy& policy : out)
+                                  policy.denies |= policy.name == of;
+                          }
+                      }));
+        return out;
+    }
+
+    Result<std::vector<std::string>> read_scheduler() {
+        std::vector<std::string> out;
+        TRY_VOID(
+            each("/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler",
+                 "list pods in kube-system", [&](JsonValue json) { out = read_command(json); }));
+        return out;
+    }
+
+    Result<std::vector<doctor::Certificate>> read_certificates() {
+        std::vector<doctor::Certificate> out;
+        TRY_VOID(each(in_space("/api/v1", "secrets?fieldSelector=type%3Dkubernetes.io%2Ftls"),
+                      "list secrets in " + options_.space, [&](JsonValue json) {
+                          const std::string name = json["metadata"]["name"].text_or("");
+                          const auto pem = decode_base64(json["data"]["tls.crt"].text_or(""));
+                          out.push_back({"Secret " + name, certificate_end(pem.value_or(""))});
+                      }));
+        if (!endpoint_.client_cert_pem.empty()) {
+            out.push_back({"your kubeconfig's client certificate",
+                           certificate_end(endpoint_.client_cert_pem)});
+        }
+        return out;
+    }
+
+    const HttpEndpoint& endpoint_;
+    HttpClient http_;
+    const DoctorReaderOptions options_;
+    std::optional<AllocationSeal> seal_;
+    std::set<NodeName> with_agent_;
+};
+
+}  // namespace
+
+doctor::Facts read_doctor_facts(const HttpEndpoint& endpoint, const DoctorReaderOptions& options) {
+    return Reader(endpoint, options).read();
+}
+
+}  // namespace tessera

@@ -1,0 +1,19 @@
+// Reads what `tessera doctor` judges. Changes nothing.
+#pragma once
+
+#include <string>
+
+#include "adapters/http/http.hpp"
+#include "domain/doctor/facts.hpp"
+
+namespace tessera {
+
+struct DoctorReaderOptions {
+    std::string space = "tessera-system";
+    std::string own_version;
+};
+
+// Takes up to four seconds: the Lease is looked at twice.
+doctor::Facts read_doctor_facts(const HttpEndpoint& endpoint, const DoctorReaderOptions& options);
+
+}  // namespace tessera

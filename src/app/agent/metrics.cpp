@@ -1,0 +1,50 @@
+#include "app/agent/metrics.hpp"
+
+#include "app/metrics/families.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+struct ResultRow {
+    const char* result;
+    Event event;
+};
+constexpr auto kResults = std::to_array<ResultRow>({
+    {"completed", Event::container_completed},
+    {"refused", Event::container_refused},
+    {"ended", Event::container_ended},
+});
+
+}  // namespace
+
+std::string agent_exposition(const NodeInventory& node, const CardReadings& readings,
+                             const ProcessFacts& process) {
+    prom::Registry now;
+#define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
+#include "app/agent/metrics.def"
+#undef METRIC
+    const auto labels_of = [&](const auto& card) {
+        return prom::Labels{{"node", node.name.str()},
+                            {"gpu", std::to_string(card.index)},
+                            {"uuid", card.uuid.str()}};
+    };
+    for (const Gpu& gpu : node.gpus) {
+        card_memory.Add(labels_of(gpu)).Set(static_cast<double>(gpu.memory.count));
+        card_healthy.Add(labels_of(gpu)).Set(gpu.healthy ? 1 : 0);
+    }
+    for (const GpuReading& card : readings.cards) {
+        // What a card that does not answer has in use, nobody knows.
+        if (!card.lost.empty()) continue;
+        card_used.Add(labels_of(card)).Set(static_cast<double>(card.used.count));
+    }
+    driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
+    for (const ResultRow& row : kResults) {
+        containers.Add({{"result", row.result}})
+            .Increment(static_cast<double>(event_count(row.event)));
+    }
+    add_process(now, process);
+    return exposition({&now});
+}
+
+}  // namespace tessera

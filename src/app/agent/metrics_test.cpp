@@ -1,0 +1,39 @@
+#include "app/agent/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+bool has_line(const std::string& text, const std::string& line) {
+    return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+// Goal: what is in use on each card, as the driver says; a card that does not answer shows nothing
+// rather than an old number.
+TEST(AgentMetrics, Exposition) {
+    NodeInventory node = build::node("n1", 2, gibibytes(16));
+    node.gpus[1].healthy = false;
+    CardReadings readings{.age = std::chrono::seconds(3)};
+    for (const Gpu& gpu : node.gpus) {
+        readings.cards.push_back(
+            {.uuid = gpu.uuid, .index = gpu.index, .memory = gpu.memory, .used = gibibytes(2)});
+    }
+    readings.cards[1].lost = "GPU is lost";
+    const std::string text = agent_exposition(node, readings, {.program = "tessera-agent"});
+    const std::string card0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
+    const std::string card1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
+    EXPECT_TRUE(has_line(text, "tessera_agent_gpu_used_bytes" + card0 + " 2147483648")) << text;
+    EXPECT_EQ(text.find("tessera_agent_gpu_used_bytes" + card1), std::string::npos);
+    EXPECT_TRUE(has_line(text, "tessera_agent_gpu_memory_bytes" + card1 + " 17179869184"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_gpu_healthy" + card0 + " 1"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_gpu_healthy" + card1 + " 0"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));
+    EXPECT_NE(text.find(R"(tessera_agent_containers_total{result="refused"} )"), std::string::npos);
+    EXPECT_NE(text.find(R"(tessera_build_info{program="tessera-agent",)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#include "app/cli/doctor_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using doctor::Finding;
+using doctor::Status;
+
+const std::vector<Finding> kFindings = {
+    {"api_server", Status::ok, "v1.36.3", ""},
+    {"key", Status::failed, "no \"Secret\"", "make one"},
+    {"cards", Status::warning, "sick", "reset"},
+};
+
+// Goal: one line a check, the fix behind an arrow; the same in JSON; only a failure is an exit
+// status.
+TEST(DoctorText, LinesAndJson) {
+    EXPECT_EQ(doctor_text(kFindings),
+              "ok       api_server    v1.36.3\n"
+              "failed   key           no \"Secret\" -> make one\n"
+              "warning  cards         sick -> reset\n");
+    EXPECT_EQ(doctor_json(kFindings),
+              R"({"version":1,"status":"failed","checks":[)"
+              R"({"check":"api_server","status":"ok","found":"v1.36.3","fix":""},)"
+              R"({"check":"key","status":"failed","found":"no \"Secret\"","fix":"make one"},)"
+              R"({"check":"cards","status":"warning","found":"sick","fix":"reset"}]})");
+    EXPECT_EQ(doctor_exit_status(kFindings), 1);
+    EXPECT_EQ(doctor_exit_status(std::span(kFindings).subspan(2)), 0);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,432 @@
+#include "domain/doctor/checks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tessera::doctor {
+namespace {
+
+constexpr std::int64_t kDay = 86'400;
+// A certificate is renewed by hand in some clusters: two weeks are time for that.
+constexpr std::int64_t kSoon = 14 * kDay;
+constexpr std::size_t kNamed = 3;
+
+struct Judgement {
+    Status status = Status::ok;
+    std::string found;
+    std::string fix;
+};
+
+// What could not be read.
+Judgement unread(const Error& error) {
+    if (error.code == Code::permission_denied) {
+        return {Status::skipped, "needs the right to " + error.text, ""};
+    }
+    return {Status::failed, error.text,
+            "look at the API server's own state (kubectl get --raw /readyz?verbose)"};
+}
+
+// Things that are wrong, of which the first few are named.
+class Faults {
+  public:
+    void add(std::string fault) { all_.push_back(std::move(fault)); }
+    [[nodiscard]] bool any() const { return !all_.empty(); }
+    [[nodiscard]] std::string text() const {
+        const std::size_t named = std::min(all_.size(), kNamed);
+        std::string out = fmt::format(
+            "{}", fmt::join(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(named), "; "));
+        if (all_.size() > named) out += fmt::format("; and {} more", all_.size() - named);
+        return out;
+    }
+
+  private:
+    std::vector<std::string> all_;
+};
+
+// The tag of an image; "dev" and digests say nothing of a version.
+std::string version_of(const std::string& image) {
+    const std::size_t colon = image.rfind(':');
+    if (colon == std::string::npos || image.find('/', colon) != std::string::npos) return "";
+    std::string tag = image.substr(colon + 1);
+    if (tag.starts_with('v')) tag.erase(0, 1);
+    const bool is_version = tag.find('.') != std::string::npos && tag[0] >= '0' && tag[0] <= '9';
+    return is_version ? tag : "";
+}
+
+bool is_live_and_asks(const Pod& pod) {
+    return !pod.facts.finished && !pod.facts.node.empty() && asks_for_gpus(pod.facts);
+}
+
+Judgement api_server(const Facts& facts) {
+    if (!facts.api_version) {
+        return {Status::failed, facts.api_version.error().text,
+                "is the cluster up, and is this the right --context?"};
+    }
+    return {Status::ok, fmt::format("{} at {}", *facts.api_version, facts.server), ""};
+}
+
+Judgement controller(const Facts& facts) {
+    const std::string log =
+        fmt::format("kubectl -n {} describe deployment,pod -l component=controller", facts.space);
+    if (!facts.controller) {
+        if (facts.controller.error().code != Code::not_found)
+            return unread(facts.controller.error());
+        return {
+            Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.space),
+            "kubectl apply -k deploy/nvidia (README.md), or name the namespace with --namespace"};
+    }
+    const Workload& it = *facts.controller;
+    if (it.ready == 0)
+        return {Status::failed, fmt::format("0 of {} controllers are ready", it.wanted), log};
+    const std::string version = version_of(it.image);
+    if (!version.empty() && version != facts.own_version) {
+        return {Status::warning,
+                fmt::format("the controller is {}, this program {}", version, facts.own_version),
+                "use the tessera of the controller's release"};
+    }
+    if (it.ready < it.wanted) {
+        return {Status::warning, fmt::format("{} of {} controllers are ready", it.ready, it.wanted),
+                log};
+    }
+    return {
+        Status::ok,
+        fmt::format("{} of {} ready, {}", it.ready, it.wanted,
+                    version.empty() ? fmt::format("image {} names no version", it.image) : version),
+        ""};
+}
+
+Judgement leader(const Facts& facts) {
+    if (!facts.lease) {
+        if (facts.lease.error().code != Code::not_found) return unread(facts.lease.error());
+        return {Status::failed,
+                "there is no Lease: controllers that find none wait, and nothing is bound",
+                "kubectl apply -k deploy/base makes it"};
+    }
+    const Lease& lease = facts.lease->lease;
+    const std::string log = fmt::format(
+        "kubectl -n {} logs -l component=controller (events lease_trouble, api_trouble)",
+        facts.space);
+    if (lease.holder.empty())
+        return {Status::failed, "nobody holds the Lease: no GPU pod is bound", log};
+    if (!facts.lease->renewed) {
+        return {Status::failed,
+                fmt::format("{} holds the Lease and does not renew it", lease.holder), log};
+    }
+    return {Status::ok, fmt::format("{} holds the Lease and renews it", lease.holder), ""};
+}
+
+Judgement agents(const Facts& facts) {
+    if (!facts.agents) {
+        if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
+        return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.space),
+                "kubectl apply -k deploy/nvidia (README.md)"};
+    }
+    if (!facts.nodes) return unread(facts.nodes.error());
+    Faults faults;
+    int good = 0;
+    bool is_selected = true;
+    for (const Node& node : *facts.nodes) {
+        const std::string& name = node.inventory.name.str();
+        const bool has_cards = node.has_report || node.slots > 0;
+        if (!node.wants_agent && !has_cards) continue;
+        if (!node.wants_agent) {
+            is_selected = false;
+            faults.add(
+                fmt::format("{}: its cards are published, and no agent is wanted there", name));
+        } else if (!node.agent_ready) {
+            faults.add(fmt::format("{}: no agent is ready there", name));
+        } else if (!node.has_report) {
+            faults.add(fmt::format("{}: the agent has published no cards", name));
+        } else if (!node.inventory.fault.empty()) {
+            faults.add(
+                fmt::format("{}: its report cannot be read: {}", name, node.inventory.fault));
+        } else {
+            ++good;
+        }
+    }
+    if (faults.any()) {
+        return {Status::failed, faults.text(),
+                is_selected
+                    ? fmt::format("kubectl -n {} get pods -l component=agent -o wide, and logs of "
+                                  "the one on that node: "
+                                  "the driver, kubelet's and the runtime's sockets must be there",
+                                  facts.space)
+                    : "label it again (kubectl label node NODE gpushare=true), or drain it: what "
+                      "starts there gets no card"};
+    }
+    if (good == 0) {
+        return {Status::failed, "no node is a GPU node", "kubectl label node NODE gpushare=true"};
+    }
+    const std::string agent = version_of(facts.agents->image);
+    const std::string other = facts.controller ? version_of(facts.controller->image) : "";
+    if (!agent.empty() && !other.empty() && agent != other) {
+        return {Status::warning, fmt::format("agents are {}, the controller is {}", agent, other),
+                "bring both to one release"};
+    }
+    return {Status::ok, fmt::format("{} GPU nodes, an agent on each", good), ""};
+}
+
+Judgement cards(const Facts& facts) {
+    if (!facts.nodes) return unread(facts.nodes.error());
+    Faults sick;
+    Faults unoffered;
+    std::size_t count = 0;
+    for (const Node& node : *facts.nodes) {
+        const std::string& name = node.inventory.name.str();
+        if (!node.has_report) continue;
+        count += node.inventory.gpus.size();
+        bool any_healthy = false;
+        for (const Gpu& gpu : node.inventory.gpus) {
+            any_healthy |= gpu.healthy;
+            if (!gpu.healthy)
+                sick.add(fmt::format("{} card {} ({}): {}", name, gpu.index, gpu.uuid.str(),
+                                     gpu.reason));
+        }
+        if (any_healthy && node.slots == 0)
+            unoffered.add(fmt::format("{}: kubelet offers 0 tessera.dev/gpu", name));
+    }
+    if (unoffered.any()) {
+        return {Status::failed, unoffered.text(),
+                fmt::format("kubectl -n {} logs -l component=agent (events plugin_trouble, "
+                            "plugin_registered); does kubelet know its device plugins?",
+                            facts.space)};
+    }
+    if (sick.any()) {
+        return {Status::warning, sick.text(),
+                "drain the node and reset the card (nvidia-smi --gpu-reset), or replace it; it "
+                "comes back by itself once the driver says it is good"};
+    }
+    return {Status::ok, fmt::format("{} cards, all healthy", count), ""};
+}
+
+// kube-scheduler's file is out of an API client's reach: what it does is the evidence.
+Judgement routing(const Facts& facts) {
+    constexpr const char* kFix =
+        "give kube-scheduler deploy/scheduler/config.yaml (--config), restart it, and make these "
+        "pods anew";
+    if (!facts.pods) return unread(facts.pods.error());
+    Faults past;
+    int through = 0;
+    for (const Pod& pod : *facts.pods) {
+        if (!is_live_and_asks(pod)) continue;
+        if (own_allocation(pod.facts) != nullptr) {
+            ++through;
+        } else if (!pod.facts.allocation && !pod.facts.legacy) {
+            past.add(fmt::format("{} (schedulerName {}) is on {} without an allocation",
+                                 pod.facts.name.str(), pod.scheduler, pod.facts.node.str()));
+        }
+    }
+    if (past.any()) {
+        return {Status::failed, past.text() + ": it did not come through Tessera",
+                through > 0
+                    ? "others did, so look who bound these (spec.nodeName in the manifest, another "
+                      "scheduler, a second kube-scheduler without our config), and make them anew"
+                    : kFix};
+    }
+    if (through > 0) {
+        return {Status::ok, fmt::format("{} GPU pods came through Tessera, none past it", through),
+                ""};
+    }
+    if (facts.scheduler_command && !facts.scheduler_command->empty()) {
+        const bool has_config = std::ranges::any_of(
+            *facts.scheduler_command,
+            [](const std::string& word) { return word.starts_with("--config"); });
+        if (!has_config)
+            return {Status::failed, "kube-scheduler runs without --config, so it knows no extender",
+                    kFix};
+        return {Status::skipped,
+                "kube-scheduler has a --config; no GPU pod is bound by which to see whether it "
+                "names Tessera",
+                "run one GPU pod and ask again"};
+    }
+    return {Status::skipped,
+            "no GPU pod is bound, and kube-scheduler's configuration cannot be seen from here",
+            "run one GPU pod and ask again"};
+}
+
+Judgement allocations(const Facts& facts) {
+    if (!facts.pods) return unread(facts.pods.error());
+    Faults bad;
+    Faults changed;
+    int good = 0;
+    for (const Pod& pod : *facts.pods) {
+        if (!is_live_and_asks(pod) || !pod.facts.allocation) continue;
+        const std::string name = pod.facts.name.str();
+        if (!*pod.facts.allocation) {
+            bad.add(fmt::format("{}: {}", name, pod.facts.allocation->error().text));
+        } else if (own_allocation(pod.facts) == nullptr) {
+            bad.add(fmt::format("{}: its allocation is another pod's, or another node's", name));
+        } else if (!pod.has_signature && facts.key && *facts.key) {
+            bad.add(fmt::format("{}: its allocation is not signed", name));
+        } else {
+            ++good;
+        }
+    }
+    if (bad.any()) {
+        return {Status::failed, bad.text(),
+                "delete these pods; their containers do not start again with such an allocation"};
+    }
+    const bool checked = facts.key && *facts.key && (*facts.key)->has_value();
+    return {Status::ok,
+            fmt::format("{} allocations, {}", good,
+                        checked ? "all signed with the key" : "signatures not checked"),
+            ""};
+}
+
+Judgement key(const Facts& facts) {
+    const std::string make = fmt::format(
+        "openssl rand -hex 32 | kubectl -n {} create secret generic tessera-allocation-key "
+        "--from-file=keys=/dev/stdin",
+        facts.space);
+    for (const auto* workload : {&facts.controller, &facts.agents}) {
+        if (!*workload || (*workload)->signs) continue;
+        const char* name = workload == &facts.controller ? "controller" : "agents";
+        return {Status::warning,
+                fmt::format("the {} run without --allocation-key-file: who may edit a pod's "
+                            "annotations can take any card",
+                            name),
+                "use deploy/base as it is, with the Secret tessera-allocation-key (README.md)"};
+    }
+    if (!facts.key) return unread(facts.key.error());
+    if (!*facts.key) {
+        return {Status::failed,
+                "no Secret tessera-allocation-key: a controller or agent that restarts does not "
+                "come up",
+                make +
+                    "; where pods run already, it must be the same key as before, or they cannot "
+                    "start again"};
+    }
+    if (!**facts.key) return {Status::failed, (**facts.key).error().text, make};
+    return {Status::ok, "the Secret is there, and its key can be used", ""};
+}
+
+Judgement admission(const Facts& facts) {
+    if (!facts.policies) return unread(facts.policies.error());
+    Faults faults;
+    for (const Policy& policy : *facts.policies) {
+        if (!policy.exists) {
+            faults.add(fmt::format("ValidatingAdmissionPolicy {} is missing", policy.name));
+        } else if (!policy.denies) {
+            faults.add(fmt::format("ValidatingAdmissionPolicy {} has no binding that denies",
+                                   policy.name));
+        }
+    }
+    if (faults.any()) {
+        return {Status::failed, faults.text(),
+                "kubectl apply -f deploy/base/admission.yaml (Kubernetes 1.30; SECURITY.md says "
+                "what is lost without)"};
+    }
+    return {Status::ok, fmt::format("{} policies, all bound", facts.policies->size()), ""};
+}
+
+struct Stranger {
+    const char* in_image;
+    const char* what;
+};
+// Who else gives out cards, known by the name of its image.
+constexpr auto kStrangers = std::to_array<Stranger>({
+    {"gpushare-schd-extender", "gpushare's extender"},
+    {"gpushare-plugin", "gpushare's device plugin"},
+    {"gpu-manager", "Tencent's gpu-manager"},
+    {"hami", "HAMi"},
+    {"k8s-device-plugin", "NVIDIA's device plugin"},
+});
+
+Judgement others(const Facts& facts) {
+    if (!facts.nodes) return unread(facts.nodes.error());
+    Faults faults;
+    for (const Node& node : *facts.nodes) {
+        if (node.has_report && node.nvidia_gpus > 0) {
+            faults.add(fmt::format("{} also offers {} nvidia.com/gpu: the same cards",
+                                   node.inventory.name.str(), node.nvidia_gpus));
+        }
+    }
+    if (facts.pods) {
+        for (const Pod& pod : *facts.pods) {
+            if (pod.facts.finished || pod.facts.node.empty()) continue;
+            const auto node = std::ranges::find(*facts.nodes, pod.facts.node,
+                                                [](const Node& n) { return n.inventory.name; });
+            for (const Stranger& stranger : kStrangers) {
+                const bool is_it = std::ranges::any_of(pod.images, [&](const std::string& image) {
+                    return image.find(stranger.in_image) != std::string::npos;
+                });
+                // An extender works from anywhere, a plugin on its own node.
+                const bool concerns_us = &stranger == kStrangers.data() ||
+                                         (node != facts.nodes->end() && node->has_report);
+                if (is_it && concerns_us)
+                    faults.add(fmt::format("{} ({}) runs on {}", stranger.what,
+                                           pod.facts.name.str(), pod.facts.node.str()));
+            }
+        }
+    }
+    if (faults.any()) {
+        return {Status::failed, faults.text(),
+                "take it off these nodes: two that give out one card give it out twice "
+                "(docs/compat/gpushare.md says how to take a cluster over)"};
+    }
+    if (!facts.pods) return unread(facts.pods.error());
+    return {Status::ok, "no other plugin on our nodes, no other extender", ""};
+}
+
+Judgement certificates(const Facts& facts) {
+    if (!facts.certificates) return unread(facts.certificates.error());
+    Faults ended;
+    Faults ending;
+    std::int64_t first = 0;
+    for (const Certificate& certificate : *facts.certificates) {
+        if (!certificate.ends_s) {
+            ended.add(fmt::format("{}: {}", certificate.where, certificate.ends_s.error().text));
+            continue;
+        }
+        const std::int64_t left = *certificate.ends_s - facts.now_s;
+        if (left <= 0)
+            ended.add(fmt::format("{} ended {} days ago", certificate.where, -left / kDay));
+        if (left > 0 && left < kSoon)
+            ending.add(fmt::format("{} ends in {} days", certificate.where, left / kDay));
+        first = first == 0 ? left : std::min(first, left);
+    }
+    constexpr const char* kFix =
+        "renew it (kubeadm certs renew, or whoever issues it) and restart who uses it";
+    if (ended.any()) return {Status::failed, ended.text(), kFix};
+    if (ending.any()) return {Status::warning, ending.text(), kFix};
+    if (facts.certificates->empty())
+        return {Status::ok, "no certificate to look at: Tessera has none of its own", ""};
+    return {Status::ok,
+            fmt::format("{} certificates, the first ends in {} days", facts.certificates->size(),
+                        first / kDay),
+            ""};
+}
+
+struct Row {
+    std::string_view name;
+    Judgement (*judge)(const Facts&);
+};
+constexpr auto kChecks = std::to_array<Row>({
+#define CHECK(name, good) {#name, &name},
+#include "domain/doctor/checks.def"
+#undef CHECK
+});
+
+}  // namespace
+
+std::string_view status_name(Status status) {
+    constexpr std::array<std::string_view, 4> kNames = {"ok", "skipped", "warning", "failed"};
+    return kNames.at(static_cast<std::size_t>(status));
+}
+
+std::vector<Finding> examine(const Facts& facts) {
+    std::vector<Finding> out;
+    for (const Row& row : kChecks) {
+        // Nothing can be said of a cluster that does not answer.
+        if (!facts.api_version && !out.empty()) break;
+        Judgement judged = row.judge(facts);
+        out.push_back({row.name, judged.status, std::move(judged.found), std::move(judged.fix)});
+    }
+    return out;
+}
+
+}  // namespace tessera::doctor

@@ -1,0 +1,426 @@
+#include "domain/doctor/checks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera::doctor {
+namespace {
+
+constexpr std::int64_t kNow = 1'800'000'000;
+constexpr std::int64_t kDay = 86'400;
+
+Pod bound_pod(const std::string& name) {
+    const PodFacts facts = build::pod(name, build::native(gibibytes(4)));
+    const Allocation allocation =
+        build::allocation(facts, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
+    return {.facts = build::bound(facts, allocation),
+            .scheduler = "default-scheduler",
+            .is_running = true,
+            .has_signature = true,
+            .images = {"busybox"}};
+}
+
+// A cluster on which everything is as it should be.
+Facts healthy() {
+    Facts facts{
+        .own_version = "0.1.0",
+        .now_s = kNow,
+        .space = "tessera-system",
+        .server = "192.0.2.1:6443",
+        .api_version = "v1.36.3",
+        .controller = Workload{1, 1, "registry/tessera-controller:0.1.0", true},
+        .agents = Workload{1, 1, "registry/tessera-agent:0.1.0", true},
+        .lease = LeaseLook{{.holder = "controller-1"}, true},
+        .nodes = std::vector<Node>{{.inventory = build::node("n1", 2, gibibytes(16)),
+                                    .is_ready = true,
+                                    .has_report = true,
+                                    .wants_agent = true,
+                                    .agent_ready = true,
+                                    .slots = 128,
+                                    .memory_units = 32},
+                                   {.inventory = {.name = NodeName("cpu-only")}}},
+        .pods = std::vector<Pod>{bound_pod("p")},
+        .key = std::optional<Result<>>(Result<>()),
+        .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
+        .scheduler_command = std::vector<std::string>(),
+        .certificates = std::vector<Certificate>{{"Secret tls", kNow + 90 * kDay}},
+    };
+    return facts;
+}
+
+Finding finding_of(const Facts& facts, std::string_view check) {
+    const auto findings = examine(facts);
+    const auto found = std::ranges::find(findings, check, &Finding::check);
+    return found == findings.end() ? Finding{.check = "none"} : *found;
+}
+
+// Goal: nothing is wrong with a cluster on which nothing is wrong, and every check says what it
+// saw.
+TEST(Doctor, Healthy) {
+    const auto findings = examine(healthy());
+    EXPECT_EQ(findings.size(), 11U);
+    for (const Finding& finding : findings) {
+        EXPECT_EQ(finding.status, Status::ok) << finding.check << ": " << finding.found;
+        EXPECT_FALSE(finding.found.empty()) << finding.check;
+        EXPECT_TRUE(finding.fix.empty()) << finding.check;
+    }
+}
+
+struct Case {
+    const char* what;
+    const char* check;
+    Status status;
+    std::vector<std::string> found;
+    std::vector<std::string> fix;
+    std::function<void(Facts&)> break_it;
+};
+
+std::vector<Case> workload_cases() {
+    return {
+        {"no controller",
+         "controller",
+         Status::failed,
+         {"no Deployment"},
+         {"kubectl apply -k"},
+         [](Facts& f) { f.controller = fail(Code::not_found, "x"); }},
+        {"none ready",
+         "controller",
+         Status::failed,
+         {"0 of 1"},
+         {"describe"},
+         [](Facts& f) { f.controller->ready = 0; }},
+        {"one of two",
+         "controller",
+         Status::warning,
+         {"1 of 2"},
+         {"describe"},
+         [](Facts& f) { f.controller->wanted = 2; }},
+        {"another release",
+         "controller",
+         Status::warning,
+         {"is 0.2.0", "program 0.1.0"},
+         {"release"},
+         [](Facts& f) { f.controller->image = "r:5000/c:v0.2.0"; }},
+        {"an image of no version",
+         "controller",
+         Status::ok,
+         {"names no version"},
+         {},
+         [](Facts& f) { f.controller->image = "localhost/tessera-controller:dev"; }},
+        {"no Lease",
+         "leader",
+         Status::failed,
+         {"no Lease"},
+         {"deploy/base"},
+         [](Facts& f) { f.lease = fail(Code::not_found, "x"); }},
+        {"nobody leads",
+         "leader",
+         Status::failed,
+         {"nobody holds"},
+         {"logs"},
+         [](Facts& f) { f.lease->lease.holder = ""; }},
+        {"a leader that is gone",
+         "leader",
+         Status::failed,
+         {"controller-1", "not renew"},
+         {"logs"},
+         [](Facts& f) { f.lease->renewed = false; }},
+    };
+}
+
+std::vector<Case> node_cases() {
+    return {
+        {"no agent on a node",
+         "agents",
+         Status::failed,
+         {"n1: no agent is ready"},
+         {"component=agent"},
+         [](Facts& f) { f.nodes->front().agent_ready = false; }},
+        {"a node that lost its label",
+         "agents",
+         Status::failed,
+         {"n1", "no agent is wanted"},
+         {"kubectl label node"},
+         [](Facts& f) { f.nodes->front().wants_agent = false; }},
+        {"an agent without cards",
+         "agents",
+         Status::failed,
+         {"published no cards"},
+         {"logs"},
+         [](Facts& f) { f.nodes->front().has_report = false; }},
+        {"a report that cannot be read",
+         "agents",
+         Status::failed,
+         {"n1", "not JSON"},
+         {"logs"},
+         [](Facts& f) { f.nodes->front().inventory.fault = "not JSON"; }},
+        {"no GPU node",
+         "agents",
+         Status::failed,
+         {"no node"},
+         {"kubectl label node"},
+         [](Facts& f) { f.nodes->erase(f.nodes->begin()); }},
+        {"a sick card",
+         "cards",
+         Status::warning,
+         {"n1 card 1 (GPU-n1-1): Xid 79"},
+         {"reset"},
+         [](Facts& f) {
+             f.nodes->front().inventory.gpus[1].healthy = false;
+             f.nodes->front().inventory.gpus[1].reason = "Xid 79";
+         }},
+        {"kubelet offers nothing",
+         "cards",
+         Status::failed,
+         {"n1", "0 tessera.dev/gpu"},
+         {"plugin_registered"},
+         [](Facts& f) { f.nodes->front().slots = 0; }},
+    };
+}
+
+std::vector<Case> pod_cases() {
+    const auto drop = [](Facts& f) { f.pods->front().facts.allocation.reset(); };
+    return {
+        {"a pod that came past us",
+         "routing",
+         Status::failed,
+         {"default/p", "on n1 without"},
+         {"deploy/scheduler/config.yaml"},
+         drop},
+        {"one of two came past us",
+         "routing",
+         Status::failed,
+         {"default/p"},
+         {"spec.nodeName"},
+         [drop](Facts& f) {
+             drop(f);
+             f.pods->push_back(bound_pod("q"));
+         }},
+        {"finished ones count no more",
+         "routing",
+         Status::skipped,
+         {"no GPU pod"},
+         {"run one"},
+         [drop](Facts& f) {
+             drop(f);
+             f.pods->front().facts.finished = true;
+         }},
+        {"what gpushare placed",
+         "routing",
+         Status::skipped,
+         {"no GPU pod"},
+         {"run one"},
+         [drop](Facts& f) {
+             drop(f);
+             f.pods->front().facts.legacy = LegacyAllocation{{{0, 4}}};
+         }},
+        {"a scheduler without --config",
+         "routing",
+         Status::failed,
+         {"without --config"},
+         {"deploy/scheduler/config.yaml"},
+         [](Facts& f) {
+             f.pods->clear();
+             f.scheduler_command = std::vector<std::string>{"kube-scheduler", "--v=2"};
+         }},
+        {"a scheduler of which little is known",
+         "routing",
+         Status::skipped,
+         {"--config"},
+         {"run"},
+         [](Facts& f) {
+             f.pods->clear();
+             f.scheduler_command = std::vector<std::string>{"kube-scheduler", "--config=/x"};
+         }},
+    };
+}
+
+std::vector<Case> allocation_cases() {
+    return {
+        {"a forged allocation",
+         "allocations",
+         Status::failed,
+         {"default/p: not signed by us"},
+         {"delete"},
+         [](Facts& f) {
+             f.pods->front().facts.allocation = fail(Code::permission_denied, "not signed by us");
+         }},
+        {"a copied allocation",
+         "allocations",
+         Status::failed,
+         {"another pod's"},
+         {"delete"},
+         [](Facts& f) { f.pods->front().facts.uid = PodUid("other"); }},
+        {"an unsigned one",
+         "allocations",
+         Status::failed,
+         {"not signed"},
+         {"delete"},
+         [](Facts& f) { f.pods->front().has_signature = false; }},
+        {"no right to read the key",
+         "allocations",
+         Status::ok,
+         {"signatures not checked"},
+         {},
+         [](Facts& f) { f.key = fail(Code::permission_denied, "get secrets"); }},
+        {"gpushare's extender",
+         "others",
+         Status::failed,
+         {"gpushare's extender", "default/p"},
+         {"take it off"},
+         [](Facts& f) {
+             f.pods->front().images = {"acs/k8s-gpushare-schd-extender:1.11"};
+             f.pods->front().facts.node = NodeName("cpu-only");
+         }},
+        {"NVIDIA's plugin on our node",
+         "others",
+         Status::failed,
+         {"NVIDIA's"},
+         {"take it off"},
+         [](Facts& f) { f.pods->front().images = {"nvcr.io/nvidia/k8s-device-plugin:v0.17"}; }},
+        {"NVIDIA's plugin elsewhere",
+         "others",
+         Status::ok,
+         {},
+         {},
+         [](Facts& f) {
+             f.pods->front().images = {"nvcr.io/nvidia/k8s-device-plugin:v0.17"};
+             f.pods->front().facts.node = NodeName("cpu-only");
+         }},
+        {"cards offered twice",
+         "others",
+         Status::failed,
+         {"n1", "2 nvidia.com/gpu"},
+         {"take it off"},
+         [](Facts& f) { f.nodes->front().nvidia_gpus = 2; }},
+    };
+}
+
+std::vector<Case> trust_cases() {
+    return {
+        {"no key",
+         "key",
+         Status::failed,
+         {"no Secret"},
+         {"openssl rand", "the same key"},
+         [](Facts& f) { f.key = std::optional<Result<>>(); }},
+        {"a key of no use",
+         "key",
+         Status::failed,
+         {"line 1"},
+         {"openssl rand"},
+         [](Facts& f) { f.key = std::optional<Result<>>(fail(Code::invalid_argument, "line 1")); }},
+        {"an agent without it",
+         "key",
+         Status::warning,
+         {"the agents run without"},
+         {"deploy/base"},
+         [](Facts& f) { f.agents->signs = false; }},
+        {"no right to see it",
+         "key",
+         Status::skipped,
+         {"needs the right to get secrets"},
+         {},
+         [](Facts& f) { f.key = fail(Code::permission_denied, "get secrets"); }},
+        {"no policy",
+         "admission",
+         Status::failed,
+         {"a is missing"},
+         {"admission.yaml"},
+         [](Facts& f) { f.policies->front() = {"a", false, false}; }},
+        {"a policy without its binding",
+         "admission",
+         Status::failed,
+         {"b has no binding"},
+         {"admission.yaml"},
+         [](Facts& f) { f.policies->back().denies = false; }},
+        {"a certificate that ended",
+         "certificates",
+         Status::failed,
+         {"Secret tls ended 2 days ago"},
+         {"renew"},
+         [](Facts& f) { f.certificates->front().ends_s = kNow - 2 * kDay; }},
+        {"a certificate that ends soon",
+         "certificates",
+         Status::warning,
+         {"ends in 13 days"},
+         {"renew"},
+         [](Facts& f) { f.certificates->front().ends_s = kNow + 14 * kDay - 1; }},
+        {"no certificate in a Secret",
+         "certificates",
+         Status::failed,
+         {"Secret tls: is none"},
+         {"renew"},
+         [](Facts& f) { f.certificates->front().ends_s = fail(Code::corrupt, "is none"); }},
+    };
+}
+
+// Goal: each thing that can be wrong is found by its own check, named, and comes with what to do;
+// the other checks stay content, or say why they cannot tell.
+TEST(Doctor, FindsWhatIsBroken) {
+    auto cases = workload_cases();
+    for (auto more : {node_cases(), pod_cases(), allocation_cases(), trust_cases()})
+        cases.insert(cases.end(), more.begin(), more.end());
+    for (const Case& c : cases) {
+        Facts facts = healthy();
+        c.break_it(facts);
+        const Finding finding = finding_of(facts, c.check);
+        EXPECT_EQ(finding.status, c.status) << c.what << ": " << finding.found;
+        for (const std::string& part : c.found)
+            EXPECT_NE(finding.found.find(part), std::string::npos)
+                << c.what << ": " << finding.found;
+        for (const std::string& part : c.fix)
+            EXPECT_NE(finding.fix.find(part), std::string::npos) << c.what << ": " << finding.fix;
+        EXPECT_EQ(finding.found.find('\n'), std::string::npos) << c.what;
+        EXPECT_EQ(finding.fix.empty(), c.fix.empty()) << c.what << ": " << finding.fix;
+    }
+}
+
+// Goal: an API server that does not answer is one finding, not eleven.
+TEST(Doctor, NoApiServer) {
+    Facts facts = healthy();
+    facts.api_version = fail(Code::unavailable, "no answer");
+    const auto findings = examine(facts);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings.front().status, Status::failed);
+    EXPECT_NE(findings.front().fix.find("--context"), std::string::npos);
+}
+
+// Goal: who may read nothing is told which rights are missing, and nothing is said to be broken.
+TEST(Doctor, NoRights) {
+    Facts facts = healthy();
+    const auto denied = fail(Code::permission_denied, "get things");
+    facts.controller = denied;
+    facts.agents = denied;
+    facts.lease = denied;
+    facts.nodes = denied;
+    facts.pods = denied;
+    facts.key = denied;
+    facts.policies = denied;
+    facts.scheduler_command = denied;
+    facts.certificates = denied;
+    for (const Finding& finding : examine(facts)) {
+        if (finding.check == "api_server") continue;
+        EXPECT_EQ(finding.status, Status::skipped) << finding.check;
+        EXPECT_EQ(finding.found, "needs the right to get things") << finding.check;
+    }
+}
+
+// Goal: a thousand faults of one kind are one line.
+TEST(Doctor, NamesAFew) {
+    Facts facts = healthy();
+    for (int i = 0; i < 999; ++i) {
+        facts.pods->push_back(bound_pod("p" + std::to_string(i)));
+        facts.pods->back().facts.allocation.reset();
+    }
+    const Finding finding = finding_of(facts, "routing");
+    EXPECT_NE(finding.found.find("; and 996 more"), std::string::npos) << finding.found;
+    EXPECT_LT(finding.found.size(), 600U);
+}
+
+}  // namespace
+}  // namespace tessera::doctor

@@ -1,0 +1,81 @@
+// What `tessera doctor` reads of a cluster before it judges. What could not be read carries the
+// error; permission_denied then says which right is missing, as "get leases in tessera-system".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/cluster/node.hpp"
+#include "domain/cluster/pod_facts.hpp"
+#include "domain/leadership/lease.hpp"
+
+namespace tessera::doctor {
+
+// A Deployment or DaemonSet of ours.
+struct Workload {
+    int wanted = 0;
+    int ready = 0;
+    std::string image;
+    bool signs = false;  // has --allocation-key-file
+};
+
+// The Lease, looked at twice, some renewals apart.
+struct LeaseLook {
+    Lease lease;
+    bool renewed = false;  // in between
+};
+
+struct Node {
+    NodeInventory inventory;
+    bool is_ready = false;
+    bool has_report = false;        // the annotation tessera.dev/gpus
+    bool wants_agent = false;       // the DaemonSet's selector names it
+    bool agent_ready = false;       // a pod of ours runs there and is ready
+    std::int64_t slots = 0;         // tessera.dev/gpu, allocatable
+    std::int64_t memory_units = 0;  // aliyun.com/gpu-mem, allocatable
+    std::int64_t nvidia_gpus = 0;   // nvidia.com/gpu, capacity: another plugin gives cards out
+};
+
+struct Pod {
+    PodFacts facts;
+    std::string scheduler;  // spec.schedulerName
+    bool is_running = false;
+    bool has_signature = false;  // the annotation; with a key it was checked, too
+    std::vector<std::string> images;
+};
+
+struct Policy {
+    std::string name;
+    bool exists = false;
+    bool denies = false;  // a binding says Deny
+};
+
+struct Certificate {
+    std::string where;
+    Result<std::int64_t> ends_s;  // since 1970
+};
+
+struct Facts {
+    std::string own_version;
+    std::int64_t now_s = 0;
+    std::string space;  // Tessera's namespace
+    std::string server;
+    Result<std::string> api_version;
+    Result<Workload> controller;
+    Result<Workload> agents;
+    Result<LeaseLook> lease;
+    Result<std::vector<Node>> nodes;
+    Result<std::vector<Pod>> pods;  // of all namespaces
+    // Nothing where there is no such Secret; else whether the key can be used.
+    Result<std::optional<Result<>>> key;
+    Result<std::vector<Policy>> policies;
+    // --config and the rest of kube-scheduler's command, where it runs as a pod; empty: it does
+    // not.
+    Result<std::vector<std::string>> scheduler_command;
+    Result<std::vector<Certificate>> certificates;
+};
+
+}  // namespace tessera::doctor

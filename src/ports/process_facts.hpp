@@ -1,0 +1,24 @@
+// What a running program can say of itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/quantity.hpp"
+
+namespace tessera {
+
+struct ProcessFacts {
+    std::string program;
+    Bytes resident;
+    std::chrono::nanoseconds cpu{};  // of all threads, user and system
+    std::int64_t started_s = 0;      // since 1970
+    int open_files = 0;
+};
+
+// Any thread may call.
+using ReadProcess = std::function<ProcessFacts()>;
+
+}  // namespace tessera

@@ -1,0 +1,92 @@
+#include "wire/doctor_json.hpp"
+
+#include <algorithm>
+
+#include "domain/request/dialect.hpp"
+#include "wire/keys.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+bool has_condition(JsonValue object, std::string_view type) {
+    return std::ranges::any_of(object["status"]["conditions"].elements(), [&](JsonValue condition) {
+        return condition["type"].text_or("") == type && condition["status"].text_or("") == "True";
+    });
+}
+
+int number(JsonValue value) {
+    return static_cast<int>(value.integer().value_or(0));
+}
+
+std::int64_t amount(JsonValue amounts, std::string_view resource) {
+    const auto value = parse_whole_quantity(amounts[resource].text_or("0"));
+    return value ? *value : 0;
+}
+
+std::vector<std::string> words_of(JsonValue container) {
+    std::vector<std::string> out;
+    for (const char* list : {"command", "args"}) {
+        for (const JsonValue word : container[list].elements())
+            out.push_back(word.text_or(""));
+    }
+    return out;
+}
+
+}  // namespace
+
+doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
+    doctor::Node node{.inventory = read_node(json)};
+    node.is_ready = has_condition(json, "Ready");
+    node.has_report = json["metadata"]["annotations"][key::kGpus].present();
+    const JsonValue labels = json["metadata"]["labels"];
+    node.wants_agent =
+        selector.present() && std::ranges::all_of(selector.members(), [&](const auto& wanted) {
+            return labels[wanted.first].text_or("") == wanted.second.text_or("");
+        });
+    const JsonValue offered = json["status"]["allocatable"];
+    node.slots = amount(offered, resource::kGpu);
+    node.memory_units = amount(offered, resource::kAliyunMem);
+    node.nvidia_gpus = amount(json["status"]["capacity"], "nvidia.com/gpu");
+    return node;
+}
+
+doctor::Pod read_doctor_pod(JsonValue json, const AllocationSeal* seal) {
+    doctor::Pod pod{.facts = read_pod(json, seal)};
+    pod.scheduler = json["spec"]["schedulerName"].text_or("");
+    pod.is_running = json["status"]["phase"].text_or("") == "Running";
+    pod.has_signature = json["metadata"]["annotations"][key::kAllocationMac].present();
+    for (const char* list : {"initContainers", "containers"}) {
+        for (const JsonValue container : json["spec"][list].elements())
+            pod.images.push_back(container["image"].text_or(""));
+    }
+    return pod;
+}
+
+doctor::Workload read_workload(JsonValue json) {
+    const JsonValue status = json["status"];
+    const bool on_nodes = status["desiredNumberScheduled"].present();
+    doctor::Workload out{
+        .wanted = number(on_nodes ? status["desiredNumberScheduled"] : json["spec"]["replicas"]),
+        .ready = number(status[on_nodes ? "numberReady" : "readyReplicas"])};
+    const auto containers = json["spec"]["template"]["spec"]["containers"].elements();
+    if (containers.empty()) return out;
+    out.image = containers.front()["image"].text_or("");
+    out.signs = std::ranges::any_of(words_of(containers.front()), [](const std::string& word) {
+        return word.starts_with("--allocation-key-file");
+    });
+    return out;
+}
+
+bool is_ready_agent(JsonValue pod) {
+    const JsonValue labels = pod["metadata"]["labels"];
+    return labels["app"].text_or("") == "tessera" && labels["component"].text_or("") == "agent" &&
+           !pod["metadata"]["deletionTimestamp"].present() && has_condition(pod, "Ready");
+}
+
+std::vector<std::string> read_command(JsonValue pod) {
+    const auto containers = pod["spec"]["containers"].elements();
+    return containers.empty() ? std::vector<std::string>() : words_of(containers.front());
+}
+
+}  // namespace tessera
