@@ -78,7 +78,7 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int) -> list[dic
         {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
         {"op": "replace", "path": f"{container}/args",
          "value": ["--listen=127.0.0.1", f"--port={port}", f"--health-port={health_port}",
-                   "--policy=binpack", KEY_FILE, LEASE]},
+                   "--policy=binpack", "--open-reads", KEY_FILE, LEASE]},
         {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port",
          "value": health_port},
         {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port",
