@@ -130,6 +130,23 @@ class TlsTest(Replicas):
             status, = self.controller(name)["status"]["containerStatuses"]
             self.assertEqual(status["restartCount"], 0)
 
+    def test_our_containers_are_confined(self) -> None:
+        """What the kernel says of their processes, and the manifests of their roots."""
+        for name in ("tessera-control", "tessera-agent"):
+            pids = self.cluster.nsenter("node-a", "pgrep", "-x", name).split()
+            self.assertTrue(pids, name)
+            for pid in pids:
+                lines = self.cluster.nsenter("node-a", "cat", f"/proc/{pid}/status").splitlines()
+                status = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+                for sort in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                    self.assertEqual(int(status[sort], 16), 0, f"{name}: {sort}")
+                self.assertEqual((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"), name)
+                is_root = status["Uid"].split()[1] == "0"
+                self.assertEqual(is_root, name == "tessera-agent", f"{name}: {status['Uid']}")
+        for pod in self.api.json("GET", SYSTEM_PODS)["items"]:
+            for container in pod["spec"]["containers"]:
+                self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
+
     def test_zz_rights_are_those_that_are_used(self) -> None:
         """The last test: with what the others did, and what is seldom done."""
         self.running(pods.simple("any", pods.native("1Gi")))
