@@ -30,24 +30,6 @@ Result<LeaseName> read_lease_name(const std::string& text) {
     return fail(Code::invalid_argument, fmt::format("lease: \"{}\" is not NAMESPACE/NAME", text));
 }
 
-Result<std::string> read_own_url(const std::string& advertise, const std::string& listen,
-                                 std::int64_t port) {
-    if (!advertise.empty()) {
-        const bool is_url = advertise.starts_with("http://") || advertise.starts_with("https://");
-        if (is_url && !advertise.ends_with('/')) return advertise;
-        return fail(Code::invalid_argument,
-                    fmt::format("advertise: \"{}\" is not http://HOST:PORT or https://HOST:PORT",
-                                advertise));
-    }
-    if (listen == "0.0.0.0" || listen == "::") {
-        return fail(
-            Code::invalid_argument,
-            fmt::format("advertise: missing; others cannot reach this replica at {}", listen));
-    }
-    const bool is_v6 = listen.find(':') != std::string::npos;
-    return fmt::format("http://{}:{}", is_v6 ? "[" + listen + "]" : listen, port);
-}
-
 Leadership::Leadership(const HttpEndpoint& api, Clock& clock, const LeaseName& lease,
                        const std::string& identity, const std::string& url) {
     if (lease.name.empty()) return;

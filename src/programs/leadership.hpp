@@ -20,9 +20,6 @@ struct LeaseName {
 };
 // Empty text, or NAMESPACE/NAME; the error names the row `lease`.
 Result<LeaseName> read_lease_name(const std::string& text);
-// Where this replica answers: `advertise`, or else what it listens on. The error names the row.
-Result<std::string> read_own_url(const std::string& advertise, const std::string& listen,
-                                 std::int64_t port);
 
 class Leadership {
   public:

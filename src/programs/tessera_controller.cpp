@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "adapters/http/http.hpp"
+#include "adapters/kube/kube_access_review.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
 #include "adapters/os/process_facts.hpp"
@@ -17,6 +18,7 @@
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
+#include "programs/front_door.hpp"
 #include "programs/leadership.hpp"
 
 namespace tessera {
@@ -25,21 +27,30 @@ namespace {
 #define CONFIG_TABLE "programs/controller.def"
 #include "programs/common/typed_config.inc"
 
+FrontDoor door_of(const Config& config) {
+    return {.listen = config.listen,
+            .port = config.port,
+            .tls = {config.tls_certificate_file, config.tls_key_file, config.client_ca_file},
+            .plain_http = config.plain_http,
+            .advertise = config.advertise};
+}
+
 Result<std::string> url_of(const Config& config) {
     if (config.lease.empty()) return std::string();
-    return read_own_url(config.advertise, config.listen, config.port);
+    return read_own_url(door_of(config));
 }
 
 Result<> check(const ConfigValues& values) {
     const Config config = typed(values);
     TRY_VOID(find_policy(config.policy));
     TRY_VOID(read_lease_name(config.lease));
+    TRY_VOID(check_front_door(door_of(config)));
     TRY_VOID(url_of(config));
     return check_seal(config.allocation_key_file);
 }
 
-// Its own port and threads: kubelet restarts us when /healthz does not answer, which binds that
-// wait for the API server must not bring about.
+// Its own port and threads, without TLS, since there is nothing to hide: kubelet restarts us when
+// /healthz does not answer, which binds that wait for the API server must not bring about.
 Result<std::jthread> serve_health(const Config& config, const HttpServer::Handler& answer,
                                   const std::stop_token& stop) {
     if (config.health_port == 0) return std::jthread();
@@ -101,11 +112,16 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
         return HttpResponse{out.status, std::move(out.body), std::move(out.content_type),
                             std::move(out.location), std::move(out.allow)};
     };
+    KubeAccessReview review(connection.endpoint);
+    Access access(
+        review, clock,
+        {.certificates = !config.client_ca_file.empty(), .open_reads = config.open_reads});
     HttpServer server({.address = config.listen,
                        .port = static_cast<int>(config.port),
                        .threads = static_cast<int>(config.http_threads),
-                       .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20},
-                      answer);
+                       .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20,
+                       .tls = door_of(config).tls},
+                      answer, gate_of(access));
     TRY(const int port, server.listen());
     TRY(const std::jthread health, serve_health(config, answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},

@@ -25,7 +25,8 @@ class Controller:
         self.port = cluster.free_port()
         self._command = [str(builds.program(NAME)), f"--kubeconfig={cluster.kubeconfig}",
                          f"--allocation-key-file={fake_nodes.keys(cluster)}",
-                         f"--port={self.port}", "--health-port=0", *options]
+                         f"--port={self.port}", "--health-port=0", "--open-reads",
+                         *options]
 
     def start(self) -> float:
         """Returns when it has the whole cluster in view: the seconds that took."""

@@ -37,6 +37,8 @@ class StackCase(unittest.TestCase):
 
     identity: ClassVar[str] = "nri"
     memory_unit: ClassVar[str] = "GiB"
+    tls: ClassVar[bool] = False
+    audit: ClassVar[bool] = False
     stack: ClassVar[Stack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -55,7 +57,8 @@ class StackCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.stack = Stack(cls.gpu_nodes(), identity=cls.identity, memory_unit=cls.memory_unit)
+        cls.stack = Stack(cls.gpu_nodes(), identity=cls.identity, memory_unit=cls.memory_unit,
+                          tls=cls.tls, audit=cls.audit)
         cls.stack.start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster
@@ -139,8 +142,12 @@ class StackCase(unittest.TestCase):
 
     def inspect(self) -> dict[str, Json]:
         """Node name -> what the controller's inspect API says of it."""
-        text = report.http_get(self.stack.port, "/gpushare-scheduler/inspect")
+        text = self.controller_get("/gpushare-scheduler/inspect")
         return {node["name"]: node for node in json.loads(text)["nodes"]}
+
+    def controller_get(self, path: str) -> str:
+        """What the controller answers to a reader."""
+        return report.http_get(self.stack.port, path)
 
     def held(self) -> dict[tuple[str, int], int]:
         """(node, card index) -> units that the controller counts as held."""

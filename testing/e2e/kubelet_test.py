@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from e2e import front, gate, health, lifecycle, sharing, truth, twice
+from e2e import front, gate, health, lifecycle, rights, sharing, truth, twice
+from stack import deploy
 
 
 class KubeletTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health, front.Front):
     """The same assertions as with NRI."""
 
     identity = "kubelet"
+    audit = True
+
+    def test_zz_the_agent_has_the_rights_that_it_uses(self) -> None:
+        """The last test: with deploy/identity-kubelet it has one more than without."""
+        self.assertEqual(rights.of_account(self.cluster, deploy.AGENT_USER), [])
 
     def test_the_runtime_has_no_nri(self) -> None:
         for node in self.stack.nodes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
+from typing import NamedTuple
 
 from e2e import truth
 from kube.api import Api, ApiError
@@ -22,13 +24,35 @@ def http_get(port: int, path: str) -> str:
     return body
 
 
+class Answer(NamedTuple):
+    """Of a controller. location: of a redirect."""
+
+    status: int
+    body: str
+    location: str
+
+
 def http_call(port: int, method: str, path: str, body: bytes = b"") -> tuple[int, str]:
     """Status and body of the controller's answer; an ApiError when there is none."""
+    answer = http_answer(port, method, path, body)
+    return answer.status, answer.body
+
+
+def http_answer(port: int, method: str, path: str, body: bytes = b"", token: str = "",
+                tls: ssl.SSLContext | None = None) -> Answer:
+    """What the controller answers to who has the token, and speaks TLS if given; an ApiError when
+    there is no answer."""
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    if tls is not None:
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=tls)
     try:
-        connection.request(method, path, body or None, {"Content-Type": "application/json"})
+        connection.request(method, path, body or None, headers)
         response = connection.getresponse()
-        return response.status, response.read().decode()
+        return Answer(response.status, response.read().decode(),
+                      response.headers.get("Location", ""))
     except (OSError, http.client.HTTPException) as error:
         raise ApiError(0, f"{method} {path}: no answer from the controller: {error}") from error
     finally:

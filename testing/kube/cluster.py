@@ -34,7 +34,8 @@ class Cluster(ClusterHandle):
     nodes, images (docker archives that every node gets): as they shall be.
     scheduler_config: text of, or path to a KubeSchedulerConfiguration, in which KUBECONFIG_PATH
     stands for the scheduler's kubeconfig; may be set until `start`.
-    name: of the run, made up if None. audit: the API server writes logs/audit.log.
+    name: of the run, made up if None. audit: the API server writes logs/audit.log;
+    audit_users: of their requests alone, without bodies (may be set until `start`).
     extra_arguments: component -> arguments added to its command line.
     control_plane: what of it `start` starts, at least etcd and kube-apiserver; the rest waits for
     `start_component`, and without all of it "pods can be made" is the caller's to see to.
@@ -43,6 +44,7 @@ class Cluster(ClusterHandle):
     def __init__(self, nodes: Sequence[NodeSpec] = (NodeSpec("node-a"),), *,
                  images: Sequence[str | Path] = (), scheduler_config: str | Path | None = None,
                  name: str | None = None, audit: bool = False,
+                 audit_users: Sequence[str] = (),
                  extra_arguments: Mapping[str, Sequence[str]] | None = None,
                  control_plane: Sequence[str] = COMPONENTS) -> None:
         self.nodes = list(nodes)
@@ -50,6 +52,7 @@ class Cluster(ClusterHandle):
         self.scheduler_config = scheduler_config
         self._wanted_name = name
         self._audit = audit
+        self.audit_users = list(audit_users)
         self._extra = extra_arguments or {}
         self._control_plane = control_plane
         self._registry = Registry()
@@ -124,7 +127,7 @@ class Cluster(ClusterHandle):
         config = self.scheduler_config
         launch = Launch(self._run(), programs, Options(
             self.nodes, self.images, config.read_text() if isinstance(config, Path) else config,
-            self._audit, self._extra))
+            self._audit or bool(self.audit_users), self.audit_users, self._extra))
         launch.prepare()
         self._process = launch.start_init()
         control_plane = self._init()

@@ -30,8 +30,6 @@ IDENTITIES = (
     Identity("kube-scheduler", "system:kube-scheduler"),
 )
 
-AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
-                "omitStages": ["RequestReceived"], "rules": [{"level": "RequestResponse"}]}
 
 
 @dataclass(frozen=True)
@@ -75,9 +73,15 @@ class ControlPlane:
                 "clientConnection": {"kubeconfig": path, "qps": 1000, "burst": 2000}})
         self._scheduler_config().write_text(text.replace(KUBECONFIG_PLACEHOLDER, path))
 
-    def write_audit_policy(self) -> None:
-        """Writes the policy that `commands(audit=True)` names."""
-        (self.directory / "audit-policy.json").write_text(json.dumps(AUDIT_POLICY))
+    def write_audit_policy(self, users: Sequence[str] = ()) -> None:
+        """Writes the policy that `commands(audit=True)` names: everything in full, or only what
+        these users ask for."""
+        rules: list[dict[str, object]] = [{"level": "RequestResponse"}]
+        if users:
+            rules = [{"level": "Metadata", "users": list(users)}, {"level": "None"}]
+        (self.directory / "audit-policy.json").write_text(json.dumps({
+            "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+            "omitStages": ["RequestReceived"], "rules": rules}))
 
     def kubeconfig(self, name: str) -> Path:
         """Where the kubeconfig of an identity lies."""

@@ -38,6 +38,7 @@ class Options:
     images: Sequence[Path] = ()
     scheduler_config: str | None = None
     audit: bool = False
+    audit_users: Sequence[str] = ()
     extra_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -65,7 +66,7 @@ class Launch:
             for name in self.nodes)])
         self.plane.write_kubeconfigs()
         self.plane.write_scheduler_config(self.options.scheduler_config)
-        self.plane.write_audit_policy()
+        self.plane.write_audit_policy(self.options.audit_users)
         (self.directory / "hosts").write_text(self._hosts())
         (self.directory / "cluster.json").write_text(json.dumps({
             "api_port": self.plane.ports.api, "scheduler_port": self.plane.ports.scheduler,

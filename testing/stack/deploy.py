@@ -5,46 +5,84 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
+from kube.errors import KubeError
 from kube.handle import ClusterHandle
 from stack import builds
 from stack.gpu_node import DRIVER_ROOT
 
-BASE = builds.ROOT / "deploy" / "base"
-SCHEDULER_CONFIG = builds.ROOT / "deploy" / "scheduler" / "config.yaml"
+DEPLOY = builds.ROOT / "deploy"
+BASE = DEPLOY / "base"
 SHIPPED_PORT = "12345"
 NAMESPACE = "tessera-system"
 LEASE = f"--lease={NAMESPACE}/tessera-controller"
+CONTROLLER_USER = f"system:serviceaccount:{NAMESPACE}:tessera-controller"
+AGENT_USER = f"system:serviceaccount:{NAMESPACE}:tessera-agent"
+TLS_FILES = (("tls-certificate-file", "tls.crt"), ("tls-key-file", "tls.key"),
+             ("client-ca-file", "ca.crt"))
 KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
 
 
-def scheduler_config(port: int) -> str:
+def scheduler_config(port: int, certificates: Path | None = None) -> str:
     """The shipped configuration of kube-scheduler, with the controller on `port`, and without the
-    election: there is one kube-scheduler, and a restarted one should not wait for its old lease."""
-    text = SCHEDULER_CONFIG.read_text()
+    election: there is one kube-scheduler, and a restarted one should not wait for its old lease.
+    certificates: that `deploy/ha/certificates` made; the extender speaks TLS then."""
+    text = (DEPLOY / "scheduler" / "config.yaml").read_text()
+    if certificates is not None:
+        text = (DEPLOY / "ha" / "scheduler.yaml").read_text()
+        text = text.replace("TESSERA_HOST", "127.0.0.1")
+        text = text.replace("/etc/kubernetes/tessera", str(certificates / "scheduler"))
     return text.replace(SHIPPED_PORT, str(port)).replace("leaderElect: true", "leaderElect: false")
 
 
+def make_certificates(directory: Path) -> None:
+    """What of them is missing, as the manual says; KubeError when that fails."""
+    done = subprocess.run([str(DEPLOY / "ha" / "certificates"), str(directory)], text=True,
+                          capture_output=True)
+    if done.returncode != 0:
+        raise KubeError(f"deploy/ha/certificates: {done.stderr.strip()}")
+
+
 def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
-          memory_unit: str = "GiB") -> None:
+          memory_unit: str = "GiB", certificates: Path | None = None) -> None:
     """Deploys the shipped manifests; `wait` says when they run. key: what allocations are signed
-    with, in hexadecimal."""
+    with, in hexadecimal. certificates: as for `scheduler_config`; the controller is one of several
+    then."""
     overlay = cluster.directory / "overlay"
     overlay.mkdir(exist_ok=True)
-    # JSON is YAML; kustomize wants paths relative to the overlay.
+    def relative(path: Path) -> str:  # as kustomize wants them
+        return os.path.relpath(path, overlay.resolve())
+    components = [DEPLOY / "identity-kubelet"] if identity == "kubelet" else []
+    if certificates is not None:
+        components.append(DEPLOY / "ha")
+        cluster.kubectl("create", "namespace", NAMESPACE)
+        put_certificates(cluster, certificates)
+    # JSON is YAML.
     (overlay / "kustomization.yaml").write_text(json.dumps({
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": [os.path.relpath(BASE, overlay.resolve())],
+        "resources": [relative(BASE)], "components": [relative(path) for path in components],
         "secretGenerator": [{"name": "tessera-allocation-key", "namespace": NAMESPACE,
                              "literals": [f"keys={key}"]}],
         "generatorOptions": {"disableNameSuffixHash": True},
         "patches": [
-            _patch("Deployment", "tessera-controller", _controller(cluster, port, health_port)),
+            _patch("Deployment", "tessera-controller", _controller(
+                cluster, port, health_port, certificates is not None)),
             _patch("DaemonSet", "tessera-agent", _agent(cluster, identity, memory_unit)),
         ],
     }))
     cluster.kubectl("apply", "-k", str(overlay))
+
+
+def put_certificates(cluster: ClusterHandle, certificates: Path) -> None:
+    """Makes the Secret of the controllers' certificates, or replaces what is in it."""
+    folder = certificates / "controller"
+    secret = cluster.kubectl(
+        "-n", NAMESPACE, "create", "secret", "generic", "tessera-controller-tls", "-o", "yaml",
+        "--dry-run=client", *(f"--from-file={folder / name}" for _, name in TLS_FILES))
+    cluster.kubectl("apply", "-f", "-", input=secret)
 
 
 def wait(cluster: ClusterHandle, nodes: int) -> None:
@@ -72,13 +110,22 @@ def _with_api(cluster: ClusterHandle) -> list[dict[str, Any]]:
              "value": {"name": name, "value": value}} for name, value in variables.items()]
 
 
-def _controller(cluster: ClusterHandle, port: int, health_port: int) -> list[dict[str, Any]]:
+def _controller(cluster: ClusterHandle, port: int, health_port: int,
+                tls: bool) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
+    listen = ["--listen=127.0.0.1", "--open-reads"]
+    replicas = []
+    if tls:
+        # On this machine all nodes have one network: each replica needs ports of its own.
+        replicas = [{"op": "replace", "path": "/spec/replicas", "value": 1}]
+        listen = ["--listen=0.0.0.0", f"--advertise=https://$(POD_IP):{port}",
+                  *(f"--{name}=/etc/tessera/tls/{file}" for name, file in TLS_FILES)]
     return [
+        *replicas,
         {"op": "remove", "path": "/spec/template/spec/nodeSelector"},
         {"op": "replace", "path": f"{container}/args",
-         "value": ["--listen=127.0.0.1", f"--port={port}", f"--health-port={health_port}",
-                   "--policy=binpack", KEY_FILE, LEASE]},
+         "value": [*listen, f"--port={port}", f"--health-port={health_port}", "--policy=binpack",
+                   KEY_FILE, LEASE]},
         {"op": "replace", "path": f"{container}/readinessProbe/httpGet/port",
          "value": health_port},
         {"op": "replace", "path": f"{container}/livenessProbe/httpGet/port",

@@ -12,6 +12,7 @@ import os
 import secrets
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 
 from kube import binaries
@@ -22,14 +23,19 @@ from stack.gpu_node import GpuNode
 
 
 class Stack:
-    """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet)."""
+    """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet).
+    tls: as deploy/ha, with certificates in `certificates`. audit: the API server writes down what
+    our programs ask it for, in logs/audit.log."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
-                 memory_unit: str = "GiB", name: str | None = None) -> None:
+                 memory_unit: str = "GiB", name: str | None = None, tls: bool = False,
+                 audit: bool = False) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.identity = identity
         self.memory_unit = memory_unit
-        self.cluster = Cluster(name=name)
+        self.tls = tls
+        users = (deploy.CONTROLLER_USER, deploy.AGENT_USER) if audit else ()
+        self.cluster = Cluster(name=name, audit_users=users)
         self.port = 0
         self.key = secrets.token_hex(32)
 
@@ -40,15 +46,23 @@ class Stack:
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes.values()]
             cluster.images = builds.images(cluster.directory / "stack-images")
             self.port = cluster.free_port()
-            cluster.scheduler_config = deploy.scheduler_config(self.port)
+            if self.tls:
+                deploy.make_certificates(self.certificates)
+            certificates = self.certificates if self.tls else None
+            cluster.scheduler_config = deploy.scheduler_config(self.port, certificates)
             cluster.start()
             deploy.apply(cluster, self.port, cluster.free_port(), self.key, self.identity,
-                         self.memory_unit)
+                         self.memory_unit, certificates)
             deploy.wait(cluster, sum(node.publishes for node in self.nodes.values()))
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
         return self
+
+    @property
+    def certificates(self) -> Path:
+        """What deploy/ha/certificates made."""
+        return self.cluster.directory / "certificates"
 
     def __enter__(self) -> "Stack":
         return self.start()

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -24,8 +25,9 @@ struct HttpResponse {
     int status = 200;
     std::string body;
     std::string content_type = "application/json";
-    std::string location;  // of a redirect
-    std::string allow;     // of a 405
+    std::string location;      // of a redirect
+    std::string allow;         // of a 405
+    std::string authenticate;  // of a 401: how
 };
 
 // Where a server is and how to be believed there. PEM texts, not file names.
@@ -69,6 +71,18 @@ class HttpClient {
     std::unique_ptr<Impl> impl_;
 };
 
+// The files of a server that speaks TLS (1.2 or newer); each is PEM. They are read again every few
+// seconds: new connections get what is in them, and those that are there end with their next
+// answer. What cannot be used is logged, and the files' last good state stays in force.
+struct HttpTlsFiles {
+    std::string certificate;  // the server's, and the chain behind it; empty: plain HTTP
+    std::string key;
+    std::string client_ca;  // who vouches for clients; empty: none is asked for a certificate
+};
+
+// invalid_argument or the reason why a file cannot be read; both name the file.
+Result<> check_tls_files(const HttpTlsFiles& files);
+
 struct HttpServerOptions {
     std::string address = "127.0.0.1";
     int port = 0;     // 0: any free one
@@ -82,17 +96,33 @@ struct HttpServerOptions {
     // answered 503. With max_body_bytes this bounds the memory that strangers can make us use.
     std::size_t large_body_bytes = std::size_t{4} << 20;
     int large_bodies_at_once = 2;
+    // With a client_ca, who has shown no certificate is a stranger: all of them together get half
+    // of the threads, and one of them goes where a connection too many comes.
+    HttpTlsFiles tls;
+    std::chrono::milliseconds tls_refresh{5'000};
+};
+
+// What a server knows of a request before it reads the body.
+struct HttpHead {
+    std::string method;
+    std::string path;  // without the query
+    // With TLS: the client has shown a certificate that is good now and that client_ca vouches for.
+    bool has_certificate = false;
+    std::string bearer_token;
 };
 
 class HttpServer {
   public:
     using Handler = std::function<HttpResponse(HttpRequest&)>;
+    // Whom it does not let in gets its answer, and the body is not read.
+    using Gate = std::function<std::optional<HttpResponse>(const HttpHead&)>;
 
-    // `handler` is called by many threads at once.
-    HttpServer(HttpServerOptions options, Handler handler);
+    // Both are called by many threads at once. Without a gate everybody is let in.
+    HttpServer(HttpServerOptions options, Handler handler, Gate gate = {});
     ~HttpServer();
 
-    // Binds the port: unavailable with the reason when it is taken. Returns the port.
+    // Binds the port: unavailable with the reason when it is taken; as check_tls_files. Returns the
+    // port.
     Result<int> listen();
     // Serves until `stop`; answers that are under way are finished, idle connections closed. Once.
     void serve(const std::stop_token& stop);

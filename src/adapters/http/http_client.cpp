@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -116,11 +115,7 @@ class HttpClient::Impl {
     explicit Impl(HttpEndpoint endpoint)
         : endpoint_(std::move(endpoint)),
           context_(tls_context(endpoint_)),
-          parser_(endpoint_.host, endpoint_.port) {
-        // OpenSSL writes to sockets as to files.
-        static std::once_flag once;
-        std::call_once(once, [] { std::signal(SIGPIPE, SIG_IGN); });
-    }
+          parser_(endpoint_.host, endpoint_.port) {}
 
     Result<HttpResponse> send(const HttpRequest& request, milliseconds deadline,
                               const std::stop_token& stop) {

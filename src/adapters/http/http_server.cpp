@@ -3,6 +3,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "adapters/http/http.hpp"
 #include "adapters/http/server_loop.hpp"
+#include "adapters/http/server_tls.hpp"
 #include "adapters/http/socket_stream.hpp"
 
 namespace tessera {
@@ -26,9 +28,14 @@ constexpr milliseconds kFarewell{500};
 constexpr int kNextQuestion = 5;  // milliseconds
 constexpr int kBacklog = 512;
 
-// Whether the request of this thread was read to its end, so that the next one follows. The library
-// gives handlers no way to end a connection, and answers by itself what it could not read.
-thread_local bool read_whole = false;
+// Of the request that this thread answers. The library gives its handlers no way to know the
+// connection, nor to end it, and answers by itself what it could not read.
+struct Exchange {
+    bool read_whole = false;  // so that the next request follows
+    bool is_last = false;
+    bool has_certificate = false;
+};
+thread_local Exchange exchange_now;
 
 bool has_no_length(const httplib::Request& request) {
     const bool has_body =
@@ -49,6 +56,13 @@ void drain(int fd) {
     }
 }
 
+std::string bearer_token(const httplib::Request& in) {
+    constexpr std::string_view kScheme = "Bearer ";
+    const std::string value = in.get_header_value("Authorization");
+    const bool bears = ::strncasecmp(value.c_str(), kScheme.data(), kScheme.size()) == 0;
+    return bears ? value.substr(kScheme.size()) : std::string();
+}
+
 // kube-scheduler asks its next question as soon as it has read the answer. The thread that has the
 // last one's memory at hand answers it; others would each come to keep as much.
 bool more_comes(int fd) {
@@ -67,7 +81,7 @@ class Parser : public httplib::Server {
             ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         });
         set_post_routing_handler([](const httplib::Request&, httplib::Response& out) {
-            if (read_whole) return;
+            if (exchange_now.read_whole && !exchange_now.is_last) return;
             out.headers.erase("Keep-Alive");
             out.headers.erase("Connection");
             out.set_header("Connection", "close");
@@ -84,7 +98,8 @@ class Parser : public httplib::Server {
 
     // One request and its answer. Whether another may follow on the connection.
     bool exchange(SocketStream& stream, int fd, bool last) {
-        read_whole = false;
+        exchange_now.read_whole = false;
+        exchange_now.is_last = last;
         bool closed = last;
         const bool answered = process_request(stream, last, closed, [](httplib::Request& request) {
             // Over loopback compressing takes longer than sending, and bodies are JSON whatever
@@ -93,8 +108,8 @@ class Parser : public httplib::Server {
             request.headers.erase("Content-Type");
         });
         if (!stream.flush() || !answered) return false;
-        if (!read_whole) drain(fd);
-        return read_whole && !closed;
+        if (!exchange_now.read_whole) drain(fd);
+        return exchange_now.read_whole && !closed;
     }
 };
 
@@ -102,15 +117,15 @@ class Parser : public httplib::Server {
 
 class HttpServer::Impl {
   public:
-    Impl(HttpServerOptions options, Handler handler)
-        : options_(std::move(options)), handler_(std::move(handler)) {
+    Impl(HttpServerOptions options, Handler handler, Gate gate)
+        : options_(std::move(options)), handler_(std::move(handler)), gate_(std::move(gate)) {
         parser_.set_keep_alive_max_count(1'000'000);  // what Keep-Alive says; nobody counts
         parser_.set_keep_alive_timeout(options_.idle.count());
         parser_.set_payload_max_length(options_.max_body_bytes);
         const httplib::Server::Handler answer = [this](const httplib::Request& in,
                                                        httplib::Response& out) {
-            read_whole = true;
-            respond({in.method, in.path, in.body, {}}, out);
+            exchange_now.read_whole = true;
+            if (lets_in(in, out)) respond({in.method, in.path, in.body, {}}, out);
         };
         for (const auto add : {&httplib::Server::Get, &httplib::Server::Options}) {
             (parser_.*add)(".*", answer);
@@ -127,16 +142,16 @@ class HttpServer::Impl {
     }
 
     Result<int> listen() {
+        if (!options_.tls.certificate.empty()) {
+            TRY(tls_, ServerTls::open(options_.tls));
+        }
         const int port = options_.port == 0 ? parser_.bind_to_any_port(options_.address)
                          : parser_.bind_to_port(options_.address, options_.port) ? options_.port
                                                                                  : -1;
         if (port > 0) {
             loop_ = std::make_unique<ServerLoop>(
-                parser_.take_socket(),
-                ServerLoop::Options{.threads = options_.threads,
-                                    .most_connections = options_.most_connections,
-                                    .idle = options_.idle},
-                [this](int fd) { return converse(fd); });
+                parser_.take_socket(), loop_options(),
+                [this](ServedConnection& connection) { return serve_one(connection); });
             return port;
         }
         return fail(Code::unavailable, "cannot listen on " + options_.address + ":" +
@@ -153,17 +168,65 @@ class HttpServer::Impl {
     // Held while a body is in memory.
     using Turn = std::unique_ptr<std::atomic<int>, void (*)(std::atomic<int>*)>;
 
+    [[nodiscard]] bool knows_clients() const { return !options_.tls.client_ca.empty(); }
+
+    [[nodiscard]] ServerLoop::Options loop_options() {
+        ServerLoop::Options out{.threads = options_.threads,
+                                .most_connections = options_.most_connections,
+                                .first_byte = options_.idle};
+        if (tls_ == nullptr) return out;
+        out.first_byte = options_.exchange;  // and all of the handshake
+        out.strangers = knows_clients();
+        out.sweep = options_.tls_refresh;
+        out.on_sweep = [this] { tls_->refresh(); };
+        return out;
+    }
+
+    // Whether more may come.
+    bool serve_one(ServedConnection& at) {
+        if (tls_ != nullptr && !at.secured) return greet(at);
+        exchange_now.has_certificate = at.tls && has_good_certificate(at.tls.get());
+        at.stranger = knows_clients() && !exchange_now.has_certificate;
+        if (!at.stranger) return converse(at);
+        // Who drips its requests holds a thread each; some are left for those that we know.
+        const bool room = strangers_.fetch_add(1) < std::max(1, options_.threads / 2);
+        const bool more = room && converse(at);
+        --strangers_;
+        return more;
+    }
+
+    // No thread waits for a handshake.
+    bool greet(ServedConnection& at) {
+        if (!at.tls) at.tls = tls_->new_session(at.fd);
+        const Handshake now = shake_hands(at.tls.get());
+        if (now != Handshake::done) return now == Handshake::waits;  // until its end_by
+        at.secured = true;
+        at.stranger = knows_clients() && !has_good_certificate(at.tls.get());
+        at.end_by = std::chrono::steady_clock::now() + options_.idle;
+        return true;
+    }
+
     // Answers the requests that are here. Whether more may come.
-    bool converse(int fd) {
-        SocketStream stream(fd);
+    bool converse(ServedConnection& at) {
+        const bool is_old = at.tls && !tls_->is_current(at.tls.get());
+        SocketStream stream(at.fd, std::move(at.tls));
         do {
             stream.start({.whole = options_.exchange,
                           .answer = options_.exchange,
                           .grace = kGrace,
                           .wake = &loop_->ending()});
-            if (!parser_.exchange(stream, fd, stop_.stop_requested())) return false;
-        } while (stream.has_more() || more_comes(fd));
+            if (!parser_.exchange(stream, at.fd, is_old || stop_.stop_requested())) return false;
+        } while (stream.has_more() || more_comes(at.fd));
+        at.tls = stream.take_tls();
+        at.end_by = std::chrono::steady_clock::now() + options_.idle;
         return true;
+    }
+
+    bool lets_in(const httplib::Request& in, httplib::Response& out) const {
+        if (!gate_) return true;
+        auto refusal = gate_({in.method, in.path, exchange_now.has_certificate, bearer_token(in)});
+        if (refusal) write(*std::move(refusal), out);
+        return !refusal;
     }
 
     // Empty when as many large bodies as may be are here already.
@@ -192,11 +255,12 @@ class HttpServer::Impl {
             out.status = 411;
             return;
         }
+        if (!lets_in(in, out)) return;
         const std::optional<Turn> turn = take_turn(in);
         if (!turn) {
             // Read and dropped: the next request of this connection comes after it.
-            read_whole = read([](const char*, std::size_t) { return true; });
-            if (!read_whole) return;
+            exchange_now.read_whole = read([](const char*, std::size_t) { return true; });
+            if (!exchange_now.read_whole) return;
             out.status = 503;
             out.set_header("Retry-After", "1");
             return;
@@ -204,35 +268,44 @@ class HttpServer::Impl {
         HttpRequest request{in.method, in.path, {}, {}};
         request.body.reserve(announced_size(in));
         bool fits = true;
-        read_whole = read([&](const char* data, std::size_t size) {
+        exchange_now.read_whole = read([&](const char* data, std::size_t size) {
             // The library compares what a request announces, not what comes in chunks.
             fits = size <= options_.max_body_bytes - request.body.size();
             if (fits) request.body.append(data, size);
             return fits;
         });
         if (!fits) out.status = 413;
-        if (read_whole) respond(std::move(request), out);
+        if (exchange_now.read_whole) respond(std::move(request), out);
     }
 
     void respond(HttpRequest request, httplib::Response& out) const {
-        HttpResponse response = handler_(request);
+        write(handler_(request), out);
+    }
+
+    static void write(HttpResponse response, httplib::Response& out) {
         out.status = response.status;
         if (!response.location.empty()) out.set_header("Location", response.location);
         if (!response.allow.empty()) out.set_header("Allow", response.allow);
+        if (!response.authenticate.empty()) {
+            out.set_header("WWW-Authenticate", response.authenticate);
+        }
         out.set_header("Content-Type", response.content_type);
         out.body = std::move(response.body);
     }
 
     HttpServerOptions options_;
     Handler handler_;
+    Gate gate_;
+    std::unique_ptr<ServerTls> tls_;  // null: plain HTTP
+    std::atomic<int> strangers_ = 0;  // that are being answered
     std::atomic<int> large_bodies_ = 0;
     std::stop_token stop_;
     Parser parser_;
     std::unique_ptr<ServerLoop> loop_;
 };
 
-HttpServer::HttpServer(HttpServerOptions options, Handler handler)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+HttpServer::HttpServer(HttpServerOptions options, Handler handler, Gate gate)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler), std::move(gate))) {}
 HttpServer::~HttpServer() = default;
 
 Result<int> HttpServer::listen() {

@@ -17,7 +17,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kSweep{5};
 constexpr std::chrono::milliseconds kNoDescriptor{50};
 
 }  // namespace
@@ -34,8 +33,10 @@ ServerLoop::ServerLoop(int listening, Options options, Serve serve)
 }
 
 ServerLoop::~ServerLoop() {
-    for (const auto& [fd, since] : idle_)
+    for (auto& [fd, connection] : idle_) {
+        connection.tls.reset();
         ::close(fd);
+    }
     ::close(listening_);
     ::close(poll_);
 }
@@ -55,8 +56,9 @@ void ServerLoop::run(const std::stop_token& stop) {
     std::condition_variable_any changed;
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-        changed.wait_for(lock, stop, kSweep, [] { return false; });
-        end_idle(std::chrono::steady_clock::now() - options_.idle);
+        changed.wait_for(lock, stop, options_.sweep, [] { return false; });
+        end_idle(std::chrono::steady_clock::now());
+        options_.on_sweep();
     }
     ending_.signal();
     threads.clear();  // joins
@@ -91,25 +93,46 @@ void ServerLoop::accept_all() {
         const int on = 1;
         ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         const std::scoped_lock lock(mutex_);
-        if (connections_ >= options_.most_connections) {
+        if (connections_ >= options_.most_connections && !make_room()) {
             ::close(fd);
             continue;
         }
         ++connections_;
-        wait_for(fd, EPOLL_CTL_ADD);
+        const SteadyTime now = std::chrono::steady_clock::now();
+        wait_for({.fd = fd,
+                  .tls = {},
+                  .secured = false,
+                  .stranger = options_.strangers,
+                  .end_by = now + options_.first_byte},
+                 EPOLL_CTL_ADD);
     }
     watch(listening_, EPOLL_CTL_MOD);
 }
 
+// Under the mutex. The stranger that was to end first ends now.
+bool ServerLoop::make_room() {
+    ServedConnection* first = nullptr;
+    for (auto& [fd, connection] : idle_) {
+        const bool goes = connection.stranger && connection.end_by != SteadyTime::min();
+        if (goes && (first == nullptr || connection.end_by < first->end_by)) first = &connection;
+    }
+    if (first == nullptr) return false;
+    first->end_by = SteadyTime::min();  // once
+    ::shutdown(first->fd, SHUT_RDWR);
+    return true;
+}
+
 void ServerLoop::answer(int fd) {
+    ServedConnection connection;
     {
         const std::scoped_lock lock(mutex_);
-        idle_.erase(fd);
+        connection = std::move(idle_.extract(fd).mapped());
     }
-    const bool keep = serve_(fd);
+    const bool keep = serve_(connection);
+    if (!keep) connection.tls.reset();  // before its descriptor goes
     const std::scoped_lock lock(mutex_);
     if (keep) {
-        wait_for(fd, EPOLL_CTL_MOD);
+        wait_for(std::move(connection), EPOLL_CTL_MOD);
     } else {
         --connections_;
         ::close(fd);
@@ -117,16 +140,17 @@ void ServerLoop::answer(int fd) {
 }
 
 // Under the mutex: who gets the event takes it first, and may close the descriptor.
-void ServerLoop::wait_for(int fd, int operation) {
-    idle_.emplace(fd, std::chrono::steady_clock::now());
+void ServerLoop::wait_for(ServedConnection connection, int operation) {
+    const int fd = connection.fd;
+    idle_.insert_or_assign(fd, std::move(connection));
     watch(fd, operation);
 }
 
 // Its thread sees the end and closes it, so that no number is closed under another's hands.
-void ServerLoop::end_idle(SteadyTime before) {
+void ServerLoop::end_idle(SteadyTime now) {
     const std::scoped_lock lock(mutex_);
-    for (const auto& [fd, since] : idle_) {
-        if (since < before) ::shutdown(fd, SHUT_RDWR);
+    for (const auto& [fd, connection] : idle_) {
+        if (connection.end_by <= now) ::shutdown(fd, SHUT_RDWR);
     }
 }
 

@@ -36,7 +36,7 @@ void WakeUp::signal() {
     (void)::eventfd_write(fd_, 1);
 }
 
-SocketStream::SocketStream(int fd) : fd_(fd), fault_(kClosed) {}
+SocketStream::SocketStream(int fd, SslPtr ssl) : fd_(fd), ssl_(std::move(ssl)), fault_(kClosed) {}
 
 SocketStream::~SocketStream() {
     // Says goodbye; whether it arrives does not matter.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -56,8 +57,9 @@ class SocketStream final : public httplib::Stream {
         const WakeUp* wake = nullptr;
     };
 
-    // Does not own `fd`, which does not block.
-    explicit SocketStream(int fd);
+    // Does not own `fd`, which does not block. With `ssl` it speaks that session, whose handshake
+    // is done.
+    explicit SocketStream(int fd, SslPtr ssl = {});
     ~SocketStream() override;
     SocketStream(const SocketStream&) = delete;
     SocketStream& operator=(const SocketStream&) = delete;
@@ -67,11 +69,15 @@ class SocketStream final : public httplib::Stream {
     Result<> finish_connect();
     // Speaks TLS from here on.
     Result<> start_tls(SslPtr ssl);
+    // The session, for another stream to go on with; nothing may be left to read or to flush.
+    SslPtr take_tls() { return std::move(ssl_); }
 
     // All that was written so far.
     bool flush();
     // Bytes of a further message are here already.
-    [[nodiscard]] bool has_more() const { return at_ < end_; }
+    [[nodiscard]] bool has_more() const {
+        return at_ < end_ || (ssl_ && SSL_has_pending(ssl_.get()) == 1);
+    }
     // Whether the peer has sent anything since start().
     [[nodiscard]] bool heard() const { return heard_; }
     [[nodiscard]] bool write_failed() const { return write_failed_; }

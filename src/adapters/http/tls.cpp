@@ -7,6 +7,8 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <csignal>
+#include <mutex>
 
 namespace tessera {
 namespace {
@@ -28,9 +30,16 @@ BioPtr read_only(const std::string& pem) {
     return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-tl::unexpected<Error> bad(std::string_view what) {
+// A PEM text, and what errors call it.
+struct NamedPem {
+    std::string_view name;
+    const std::string& pem;
+};
+
+tl::unexpected<Error> bad(std::string_view name, std::string_view what) {
     const char* reason = ERR_reason_error_string(ERR_peek_last_error());
-    std::string text = reason == nullptr ? std::string(what) : fmt::format("{} ({})", what, reason);
+    std::string text = fmt::format("{}: {}", name, what);
+    if (reason != nullptr) text += fmt::format(" ({})", reason);
     ERR_clear_error();
     return fail(Code::invalid_argument, std::move(text));
 }
@@ -53,43 +62,50 @@ bool at_the_end() {
     return ended;
 }
 
-Result<> trust(SSL_CTX* context, const HttpEndpoint& endpoint) {
-    SSL_CTX_set_verify(context, endpoint.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-    if (endpoint.ca_pem.empty()) {
-        SSL_CTX_set_default_verify_paths(context);
-        return {};
-    }
-    const BioPtr bio = read_only(endpoint.ca_pem);
+// Believes whom these vouch for.
+Result<> trust(SSL_CTX* context, const NamedPem& authorities) {
+    const BioPtr bio = read_only(authorities.pem);
     int count = 0;
     while (const X509Ptr authority = next_certificate(bio.get())) {
         X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
         ++count;
     }
     if (!at_the_end() || count == 0) {
-        return bad("certificate-authority: is not a list of PEM certificates");
+        return bad(authorities.name, "is not a list of PEM certificates");
     }
     // An authority of the user's may stand in the middle of a chain.
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
     return {};
 }
 
-Result<> identify(SSL_CTX* context, const HttpEndpoint& endpoint) {
-    const BioPtr certificates = read_only(endpoint.client_cert_pem);
+Result<> identify(SSL_CTX* context, const NamedPem& chain, const NamedPem& key_text) {
+    const BioPtr certificates = read_only(chain.pem);
     const X509Ptr own = next_certificate(certificates.get());
     if (!own || SSL_CTX_use_certificate(context, own.get()) != 1) {
-        return bad("client-certificate: is not a PEM certificate");
+        return bad(chain.name, "is not a PEM certificate");
     }
     while (const X509Ptr issuer = next_certificate(certificates.get())) {
         SSL_CTX_add1_chain_cert(context, issuer.get());
     }
-    if (!at_the_end()) return bad("client-certificate: its chain is not PEM certificates");
-    const BioPtr key_text = read_only(endpoint.client_key_pem);
-    const KeyPtr key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_password, nullptr));
-    if (!key) return bad("client-key: is not an unencrypted PEM key");
+    if (!at_the_end()) return bad(chain.name, "its chain is not PEM certificates");
+    const BioPtr key_bio = read_only(key_text.pem);
+    const KeyPtr key(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, no_password, nullptr));
+    if (!key) return bad(key_text.name, "is not an unencrypted PEM key");
     if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
-        return bad("client-key: does not belong to client-certificate");
+        return bad(key_text.name, fmt::format("does not belong to {}", chain.name));
     }
     return {};
+}
+
+SslContext new_context(const SSL_METHOD* method) {
+    // OpenSSL writes to sockets as to files.
+    static std::once_flag once;
+    std::call_once(once, [] { std::signal(SIGPIPE, SIG_IGN); });
+    ERR_clear_error();
+    SslContext context(SSL_CTX_new(method));
+    SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_AUTO_RETRY);
+    return context;
 }
 
 bool is_address(const std::string& host) {
@@ -102,12 +118,35 @@ bool is_address(const std::string& host) {
 
 Result<SslContext> tls_context(const HttpEndpoint& endpoint) {
     if (!endpoint.tls) return SslContext();
-    ERR_clear_error();
-    SslContext context(SSL_CTX_new(TLS_client_method()));
-    SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-    SSL_CTX_set_mode(context.get(), SSL_MODE_AUTO_RETRY);
-    TRY_VOID(trust(context.get(), endpoint));
-    if (!endpoint.client_cert_pem.empty()) TRY_VOID(identify(context.get(), endpoint));
+    SslContext context = new_context(TLS_client_method());
+    SSL_CTX_set_verify(context.get(), endpoint.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    if (endpoint.ca_pem.empty()) {
+        SSL_CTX_set_default_verify_paths(context.get());
+    } else {
+        TRY_VOID(trust(context.get(), {"certificate-authority", endpoint.ca_pem}));
+    }
+    if (!endpoint.client_cert_pem.empty()) {
+        TRY_VOID(identify(context.get(), {"client-certificate", endpoint.client_cert_pem},
+                          {"client-key", endpoint.client_key_pem}));
+    }
+    return context;
+}
+
+Result<SslContext> tls_server_context(const HttpTlsFiles& names, const TlsServerPems& pems) {
+    SslContext context = new_context(TLS_server_method());
+    // Every connection shows its certificates: a resumed session would be believed for those that
+    // it had once.
+    SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context.get(), 0);
+    SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    // Hundreds of connections are idle.
+    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+    TRY_VOID(identify(context.get(), {names.certificate, pems.certificate}, {names.key, pems.key}));
+    if (!pems.client_ca.empty()) {
+        TRY_VOID(trust(context.get(), {names.client_ca, pems.client_ca}));
+        // Who shows none is let in so far: some routes ask for none.
+        SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    }
     return context;
 }
 

@@ -1,5 +1,5 @@
-// TLS towards one server: whom to believe, and who we are. By OpenSSL itself, since the library's
-// client takes file names only and no chain.
+// TLS contexts of both sides: whom to believe, and who we are. By OpenSSL itself, since the library
+// takes file names only and no chain. From the first one on the process ignores SIGPIPE.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -22,5 +22,16 @@ Result<SslContext> tls_context(const HttpEndpoint& endpoint);
 
 // A session that knows which name the server has to prove.
 SslPtr tls_session(SSL_CTX* context, const HttpEndpoint& endpoint);
+
+// What is in the files of a server.
+struct TlsServerPems {
+    std::string certificate;
+    std::string key;
+    std::string client_ca;
+
+    friend bool operator==(const TlsServerPems&, const TlsServerPems&) = default;
+};
+// invalid_argument, naming the file whose text cannot be used.
+Result<SslContext> tls_server_context(const HttpTlsFiles& names, const TlsServerPems& pems);
 
 }  // namespace tessera

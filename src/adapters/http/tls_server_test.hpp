@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,13 +23,15 @@ using TestCertificate = std::shared_ptr<X509>;
 
 // A certificate with its key.
 struct Identity {
+    static constexpr std::chrono::seconds kHour{3600};
+
     TestKey key;
     TestCertificate certificate;
 
     // Made by `issuer`, or by itself. `names` as in X.509: "DNS:a,IP:127.0.0.1"; an authority
     // without any.
     static Identity make(const std::string& common_name, const Identity* issuer,
-                         const std::string& names) {
+                         const std::string& names, std::chrono::seconds good_for = kHour) {
         Identity out{TestKey(EVP_EC_gen("P-256"), EVP_PKEY_free),
                      TestCertificate(X509_new(), X509_free)};
         X509* made = out.certificate.get();
@@ -37,7 +40,7 @@ struct Identity {
         X509_set_version(made, 2);
         ASN1_INTEGER_set(X509_get_serialNumber(made), serial++);
         X509_gmtime_adj(X509_getm_notBefore(made), -3600);
-        X509_gmtime_adj(X509_getm_notAfter(made), 3600);
+        X509_gmtime_adj(X509_getm_notAfter(made), good_for.count());
         X509_set_pubkey(made, out.key.get());
         X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_ASC,
                                    reinterpret_cast<const unsigned char*>(common_name.c_str()), -1,

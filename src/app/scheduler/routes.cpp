@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/scheduler/route_table.hpp"
 #include "base/log.hpp"
 #include "wire/extender_json.hpp"
 #include "wire/inspect_json.hpp"
@@ -30,21 +31,7 @@ RouteAnswer refusal(std::string body) {
 
 constexpr std::string_view kBind = "/gpushare-scheduler/bind";
 
-bool is_post_verb(std::string_view path) {
-    return path == "/gpushare-scheduler/filter" || path == "/gpushare-scheduler/prioritize" ||
-           path == "/gpushare-scheduler/preempt" || path == kBind;
-}
-
 constexpr std::string_view kInspect = "/gpushare-scheduler/inspect";
-
-bool is_inspect_node(std::string_view path) {
-    return path.starts_with(kInspect) && path.substr(kInspect.size()).starts_with('/');
-}
-
-bool is_route(std::string_view path) {
-    return is_post_verb(path) || path == kInspect || is_inspect_node(path) || path == "/version" ||
-           path == "/healthz" || path == "/readyz" || path == "/metrics";
-}
 
 }  // namespace
 
@@ -63,11 +50,13 @@ bool SchedulerRoutes::leads() const {
 RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
     std::string_view path = request.path;
     // Only to a route of ours: "//elsewhere/" must not become a way out.
-    if (path.ends_with('/') && is_route(path.substr(0, path.size() - 1))) {
+    if (without_slash(path) != path) {
         path.remove_suffix(1);
         return {.status = request.method == "GET" ? 301 : 307, .location = std::string(path)};
     }
-    if (is_post_verb(path)) {
+    const RouteRow* const row = find_route(path);
+    if (row == nullptr) return plain(404, "404 page not found\n");
+    if (row->method == "POST") {
         if (request.method != "POST") {
             RouteAnswer refused = plain(405, "Method Not Allowed\n");
             refused.allow = "OPTIONS, POST";
@@ -101,7 +90,7 @@ RouteAnswer SchedulerRoutes::get(std::string_view path) {
                 .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     }
     if (path == kInspect) return inspect("");
-    if (is_inspect_node(path)) return inspect(path.substr(kInspect.size() + 1));
+    if (path.starts_with(kInspect)) return inspect(path.substr(kInspect.size() + 1));
     return plain(404, "404 page not found\n");
 }
 

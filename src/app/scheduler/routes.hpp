@@ -24,6 +24,7 @@ struct RouteAnswer {
     std::string content_type = "application/json";
     std::string location;
     std::string allow;
+    std::string authenticate;
     bool failed = false;  // counted as an error of the verb, whatever the status
 };
 

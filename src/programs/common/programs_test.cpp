@@ -101,18 +101,17 @@ int free_port() {
 // The controller beside an API server that takes connections and says nothing.
 class ControllerProgram : public ::testing::Test {
   protected:
-    std::unique_ptr<Program> start() {
+    std::unique_ptr<Program> start(const std::vector<std::string>& more = {}) {
         std::ofstream(folder_.file("kubeconfig"))
             << "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], users: "
                "[{name: u, user: {token: t}}], clusters: [{name: c, cluster: {server: "
                "\"http://127.0.0.1:"
             << api_.port() << "\"}}]}";
-        return std::make_unique<Program>(
-            "tessera-controller",
-            std::vector<std::string>{"--kubeconfig=" + folder_.file("kubeconfig"),
-                                     "--port=" + std::to_string(port_), "--http-threads=2",
-                                     "--health-port=" + std::to_string(health_port_)},
-            folder_.file("log"));
+        std::vector<std::string> arguments{"--kubeconfig=" + folder_.file("kubeconfig"),
+                                           "--port=" + std::to_string(port_), "--http-threads=2",
+                                           "--health-port=" + std::to_string(health_port_)};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return std::make_unique<Program>("tessera-controller", arguments, folder_.file("log"));
     }
     static std::string get(int port, const std::string& path) {
         const auto answer = HttpClient({.host = "127.0.0.1", .port = port, .tls = false})
@@ -181,6 +180,40 @@ std::string output_of(const std::string& program, const std::vector<std::string>
     Program run(program, arguments, folder.file("output"));
     EXPECT_EQ(run.wait(), 0);
     return run.output();
+}
+
+// Goal: who listens for others without TLS is told so before he starts; a flag needs no value.
+TEST(CheckConfig, OpenDoor) {
+    const Folder folder;
+    const auto check = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), "--check-config");
+        Program run("tessera-controller", arguments, folder.file("output"));
+        const int status = run.wait();
+        return std::to_string(status) + " " + run.output();
+    };
+    const std::string refused = check({"--listen=0.0.0.0"});
+    EXPECT_TRUE(refused.starts_with("78 ")) << refused;
+    EXPECT_NE(refused.find("client_ca_file, or plain_http"), std::string::npos) << refused;
+    EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http"}).starts_with("0 "));
+    EXPECT_TRUE(check({"--plain-http", "--listen=0.0.0.0"}).starts_with("0 "));
+    EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http=true"}).starts_with("0 "));
+    EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http=false"}).starts_with("78 "));
+    EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http=perhaps"}).starts_with("78 "));
+}
+
+// Goal: metrics and inspect ask for a token unless they are said to be open; health never does.
+TEST_F(ControllerProgram, ReadsNeedAToken) {
+    {
+        const auto controller = start();
+        ASSERT_TRUE(is_up()) << controller->output();
+        EXPECT_TRUE(get(port_, "/metrics").starts_with("401 "));
+        EXPECT_TRUE(get(port_, "/gpushare-scheduler/inspect").starts_with("401 "));
+        EXPECT_EQ(get(port_, "/version"), "200 0.1.0");
+    }
+    const auto controller = start({"--open-reads"});
+    ASSERT_TRUE(is_up()) << controller->output();
+    EXPECT_TRUE(get(port_, "/metrics").starts_with("200 "));
+    EXPECT_TRUE(get(port_, "/gpushare-scheduler/inspect").starts_with("200 "));
 }
 
 // Goal: the help says which policies there are.

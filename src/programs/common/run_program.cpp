@@ -83,9 +83,11 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
     ConfigValues given;
     for (const ConfigRow& row : info.rows) {
         const std::string name(row.name);
-        app.add_option_function<std::string>(
-            flag_name(row.name), [&given, name](const std::string& value) { given[name] = value; },
-            help_of(row));
+        const auto take = [&given, name](const std::string& value) { given[name] = value; };
+        CLI::Option* option =
+            app.add_option_function<std::string>(flag_name(row.name), take, help_of(row));
+        // --name alone says yes; --name=false says no.
+        if (row.type == ConfigType::flag) option->expected(0, 1)->default_str("true");
     }
     std::string config_path;
     bool check_only = false;

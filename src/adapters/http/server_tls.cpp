@@ -1,0 +1,116 @@
+#include "adapters/http/server_tls.hpp"
+
+#include <fmt/chrono.h>
+#include <openssl/err.h>
+#include <openssl/x509.h>
+
+#include <ctime>
+#include <utility>
+
+#include "adapters/os/text_file.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kReadings = 5;
+
+Result<TlsServerPems> read_once(const HttpTlsFiles& files) {
+    TlsServerPems out;
+    TRY(out.certificate, read_text_file(files.certificate));
+    TRY(out.key, read_text_file(files.key));
+    if (!files.client_ca.empty()) {
+        TRY(out.client_ca, read_text_file(files.client_ca));
+    }
+    return out;
+}
+
+// All of them of one moment: a Secret's files are swapped together.
+Result<TlsServerPems> read(const HttpTlsFiles& files) {
+    TRY(TlsServerPems before, read_once(files));
+    for (int i = 0; i < kReadings; ++i) {
+        TRY(TlsServerPems after, read_once(files));
+        if (before == after) return after;
+        before = std::move(after);
+    }
+    return fail(Code::unavailable, files.certificate + ": changes while it is read");
+}
+
+Result<SslContext> use(const HttpTlsFiles& files, const Result<TlsServerPems>& pems) {
+    if (!pems) return fail(pems.error());
+    return tls_server_context(files, *pems);
+}
+
+std::string end_of(SSL_CTX* context) {
+    std::tm end{};
+    ASN1_TIME_to_tm(X509_get0_notAfter(SSL_CTX_get0_certificate(context)), &end);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", end);
+}
+
+}  // namespace
+
+ServerTls::ServerTls(HttpTlsFiles files, TlsServerPems pems, SslContext context)
+    : files_(std::move(files)), in_force_(std::move(pems)), context_(std::move(context)) {}
+
+Result<std::unique_ptr<ServerTls>> ServerTls::open(const HttpTlsFiles& files) {
+    TRY(TlsServerPems pems, read(files));
+    TRY(SslContext context, tls_server_context(files, pems));
+    return std::unique_ptr<ServerTls>(new ServerTls(files, std::move(pems), std::move(context)));
+}
+
+void ServerTls::refresh() {
+    auto pems = read(files_);
+    if (pems && *pems == in_force_) {
+        fault_.clear();
+        return;
+    }
+    auto context = use(files_, pems);
+    if (!context) {
+        const std::string& reason = context.error().text;
+        if (reason != fault_) log_event(Event::certificate_trouble, {{"reason", reason}});
+        fault_ = reason;
+        return;
+    }
+    log_event(Event::certificate_renewed,
+              {{"file", files_.certificate}, {"good_until", end_of(context->get())}});
+    in_force_ = *std::move(pems);
+    fault_.clear();
+    const std::scoped_lock lock(mutex_);
+    context_ = *std::move(context);
+}
+
+SslPtr ServerTls::new_session(int fd) const {
+    const std::scoped_lock lock(mutex_);
+    SslPtr session(SSL_new(context_.get()));
+    SSL_set_fd(session.get(), fd);
+    SSL_set_accept_state(session.get());
+    return session;
+}
+
+bool ServerTls::is_current(const SSL* session) const {
+    const std::scoped_lock lock(mutex_);
+    return SSL_get_SSL_CTX(session) == context_.get();
+}
+
+Handshake shake_hands(SSL* session) {
+    ERR_clear_error();
+    const int done = SSL_do_handshake(session);
+    if (done == 1) return Handshake::done;
+    // What we say fits any socket's buffer: who leaves no room has read nothing for long.
+    const bool waits = SSL_get_error(session, done) == SSL_ERROR_WANT_READ;
+    ERR_clear_error();
+    return waits ? Handshake::waits : Handshake::failed;
+}
+
+bool has_good_certificate(const SSL* session) {
+    const X509* shown = SSL_get0_peer_certificate(session);
+    return shown != nullptr && SSL_get_verify_result(session) == X509_V_OK &&
+           X509_cmp_current_time(X509_get0_notAfter(shown)) > 0;
+}
+
+Result<> check_tls_files(const HttpTlsFiles& files) {
+    TRY_VOID(ServerTls::open(files));
+    return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,19 @@
+// The AccessReview port over HTTP: a TokenReview, then a SubjectAccessReview.
+#pragma once
+
+#include "adapters/http/http.hpp"
+#include "ports/access_review.hpp"
+
+namespace tessera {
+
+class KubeAccessReview final : public AccessReview {
+  public:
+    explicit KubeAccessReview(HttpEndpoint endpoint);
+
+    Result<Verdict> review(const std::string& token, std::string_view path) override;
+
+  private:
+    HttpClient http_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+#include "adapters/kube/kube_access_review.hpp"
+
+#include <gtest/gtest.h>
+
+#include "adapters/kube/scripted_server_test.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kTokens = "POST /apis/authentication.k8s.io/v1/tokenreviews";
+constexpr const char* kAccess = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews";
+constexpr const char* kUser =
+    R"({"status":{"authenticated":true,"user":{"username":"prometheus","groups":["g"]}}})";
+
+// Goal: the API server is asked who that is, and then whether he may.
+TEST(KubeAccessReview, AsksWhoAndWhat) {
+    ScriptedServer server;
+    server.answer(kTokens, 201, kUser);
+    server.answer(kAccess, 201, R"({"status":{"allowed":true}})");
+    server.answer(kAccess, 201, R"({"status":{"allowed":false}})");
+    KubeAccessReview review(server.endpoint());
+    EXPECT_EQ(review.review("t", "/metrics"), Verdict::granted);
+    EXPECT_EQ(review.review("t", "/metrics"), Verdict::denied);
+    const auto requests = server.requests();
+    ASSERT_EQ(requests.size(), 4U);
+    EXPECT_NE(requests[0].body.find(R"("token":"t")"), std::string::npos);
+    EXPECT_NE(requests[1].body.find(R"("user":"prometheus")"), std::string::npos);
+    EXPECT_NE(requests[1].body.find(R"("path":"/metrics","verb":"get")"), std::string::npos);
+}
+
+// Goal: nobody's token asks nothing further; who cannot ask grants nothing.
+TEST(KubeAccessReview, GrantsNothingInDoubt) {
+    ScriptedServer server;
+    server.answer(kTokens, 201, R"({"status":{"error":"expired"}})");
+    server.answer(kTokens, 403, R"({"message":"may not create tokenreviews"})");
+    server.answer(kTokens, 201, "rubbish");
+    server.answer(kTokens, 201, kUser);
+    server.answer(kAccess, 503, R"({"message":"away"})");
+    KubeAccessReview review(server.endpoint());
+    EXPECT_EQ(review.review("t", "/metrics"), Verdict::unknown);
+    EXPECT_EQ(review.review("t", "/metrics").error().code, Code::permission_denied);
+    EXPECT_FALSE(review.review("t", "/metrics"));
+    EXPECT_EQ(review.review("t", "/metrics").error().code, Code::unavailable);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,111 @@
+#include "app/scheduler/access.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/scheduler/route_table.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds kBetweenComplaints{10};
+
+RouteAnswer refusal(int status, std::string body) {
+    return {.status = status, .body = std::move(body), .content_type = "text/plain; charset=utf-8"};
+}
+
+RouteAnswer who_are_you(std::string body) {
+    RouteAnswer out = refusal(401, std::move(body));
+    out.authenticate = "Bearer";
+    return out;
+}
+
+// The characters of a bearer token (RFC 6750); the API server would take no other.
+bool is_token(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("-._~+/=").find(c) != std::string_view::npos;
+    });
+}
+
+}  // namespace
+
+Access::Access(AccessReview& review, Clock& clock, AccessOptions options)
+    : review_(review), clock_(clock), options_(options) {}
+
+std::optional<RouteAnswer> Access::refuse(const Visitor& visitor) {
+    switch (need_of(visitor.method, visitor.path)) {
+        case Need::nothing:
+            return std::nullopt;
+        case Need::certificate:
+            if (!options_.certificates || visitor.has_certificate) return std::nullopt;
+            return refusal(403,
+                           "this needs a client certificate that client_ca_file vouches for\n");
+        case Need::token:
+            if (options_.open_reads) return std::nullopt;
+            return refuse_token(visitor.token, find_route(without_slash(visitor.path))->path);
+    }
+    return refusal(403, "");
+}
+
+std::optional<RouteAnswer> Access::refuse_token(const std::string& token, std::string_view path) {
+    if (!is_token(token)) {
+        return who_are_you("this needs a token of the cluster: Authorization: Bearer TOKEN\n");
+    }
+    const auto verdict = judge({token, path});
+    if (!verdict) return refusal(503, "nobody can check the token now; try again\n");
+    switch (*verdict) {
+        case Verdict::granted:
+            return std::nullopt;
+        case Verdict::denied:
+            return refusal(403, "the token's owner may not get the nonResourceURL " +
+                                    std::string(path) + "\n");
+        case Verdict::unknown:
+            return who_are_you("the token is nobody's\n");
+    }
+    return refusal(403, "");
+}
+
+Result<Verdict> Access::judge(const Key& key) {
+    if (const auto known = recall(key)) return *known;
+    if (reviews_.fetch_add(1) >= kMostReviews) {
+        --reviews_;
+        return fail(Code::unavailable, "too many tokens are being checked");
+    }
+    auto verdict = review_.review(key.token, key.path);
+    --reviews_;
+    if (verdict) {
+        remember(key, *verdict);
+        return verdict;
+    }
+    const std::scoped_lock lock(mutex_);
+    if (clock_.steady() >= silent_until_) {
+        silent_until_ = clock_.steady() + kBetweenComplaints;
+        log_event(Event::token_unchecked, {{"reason", verdict.error().text}});
+    }
+    return verdict;
+}
+
+std::optional<Verdict> Access::recall(const Key& key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = memory_.find(key);
+    if (found == memory_.end() || found->second.until <= clock_.steady()) return std::nullopt;
+    return found->second.verdict;
+}
+
+void Access::remember(const Key& key, Verdict verdict) {
+    const bool granted = verdict == Verdict::granted;
+    const auto now = clock_.steady();
+    const std::scoped_lock lock(mutex_);
+    if (memory_.size() >= kMostRemembered) {
+        // Made-up tokens do not push those that are good out.
+        std::erase_if(memory_, [now](const auto& entry) {
+            return entry.second.verdict != Verdict::granted || entry.second.until <= now;
+        });
+    }
+    if (memory_.size() >= kMostRemembered) memory_.clear();
+    memory_[key] = {verdict, now + (granted ? kGrantedFor : kRefusedFor)};
+}
+
+}  // namespace tessera

@@ -1,0 +1,187 @@
+#include "app/scheduler/access.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "app/scheduler/route_table.hpp"
+#include "testing/fakes/fake_access_review.hpp"
+#include "testing/fakes/fake_clock.hpp"
+
+namespace tessera {
+namespace {
+
+struct Seen {
+    const char* method;
+    const char* path;
+    Need need;
+};
+
+// Goal: who is let in to what, said a second time: whoever changes the one says the other. What is
+// no route of ours is not for strangers.
+const std::vector<Seen>& all_needs() {
+    static const std::vector<Seen> rows = {
+        {"POST", "/gpushare-scheduler/filter", Need::certificate},
+        {"POST", "/gpushare-scheduler/prioritize", Need::certificate},
+        {"POST", "/gpushare-scheduler/preempt", Need::certificate},
+        {"POST", "/gpushare-scheduler/bind", Need::certificate},
+        {"POST", "/gpushare-scheduler/bind/", Need::certificate},
+        {"GET", "/gpushare-scheduler/bind", Need::certificate},
+        {"GET", "/gpushare-scheduler/inspect", Need::token},
+        {"GET", "/gpushare-scheduler/inspect/", Need::token},
+        {"GET", "/gpushare-scheduler/inspect/n1", Need::token},
+        {"GET", "/gpushare-scheduler/inspect/n1/", Need::token},
+        {"GET", "/gpushare-scheduler/inspect/n1/more", Need::token},
+        {"POST", "/gpushare-scheduler/inspect", Need::certificate},
+        {"GET", "/gpushare-scheduler/inspectors", Need::certificate},
+        {"GET", "/metrics", Need::token},
+        {"GET", "/metrics/", Need::token},
+        {"GET", "/metrics/x", Need::certificate},
+        {"GET", "//metrics", Need::certificate},
+        {"HEAD", "/metrics", Need::certificate},
+        {"get", "/metrics", Need::certificate},
+        {"GET", "/version", Need::nothing},
+        {"GET", "/version/", Need::nothing},
+        {"GET", "/healthz", Need::nothing},
+        {"GET", "/readyz", Need::nothing},
+        {"POST", "/healthz", Need::certificate},
+        {"GET", "/healthz/x", Need::certificate},
+        {"GET", "/", Need::certificate},
+        {"GET", "", Need::certificate},
+        {"GET", "/debug/pprof/", Need::certificate},
+    };
+    return rows;
+}
+
+TEST(RouteTable, NeedOf) {
+    for (const Seen& c : all_needs())
+        EXPECT_EQ(need_of(c.method, c.path), c.need) << c.method << " " << c.path;
+    for (const RouteRow& row : kRoutes) {
+        EXPECT_TRUE(std::ranges::any_of(all_needs(), [&](const Seen& c) {
+            return row.method == c.method && row.path == c.path;
+        })) << row.path;
+    }
+}
+
+class AccessTest : public ::testing::Test {
+  protected:
+    static constexpr const char* kInspect = "/gpushare-scheduler/inspect";
+
+    AccessTest() {
+        review_.tokens["reader"] = {{"/metrics", Verdict::granted}, {kInspect, Verdict::granted}};
+        review_.tokens["scraper"] = {{"/metrics", Verdict::granted}};
+    }
+    // The status of the refusal; 0: let in.
+    int ask(const Seen& c, const std::string& token = "", bool has_certificate = false) {
+        const auto refused = access_.refuse({c.method, c.path, has_certificate, token});
+        return refused ? refused->status : 0;
+    }
+    int get(const char* path, const std::string& token) {
+        return ask({"GET", path, Need::token}, token);
+    }
+
+    FakeAccessReview review_;
+    FakeClock clock_;
+    Access access_{review_, clock_, {.certificates = true}};
+};
+
+// Goal: each need is met by its own proof alone.
+TEST_F(AccessTest, EachNeedHasItsProof) {
+    for (const Seen& c : all_needs()) {
+        const int without = c.need == Need::nothing ? 0 : c.need == Need::token ? 401 : 403;
+        EXPECT_EQ(ask(c), without) << c.path;
+        EXPECT_EQ(ask(c, "", true), c.need == Need::certificate ? 0 : without) << c.path;
+        EXPECT_EQ(ask(c, "reader"), c.need == Need::certificate ? 403 : 0) << c.path;
+    }
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(get(kInspect, "scraper"), 403);
+    EXPECT_EQ(get("/metrics", "made-up"), 401);
+}
+
+// Goal: what cannot be proven here is open: certificates without a client CA, reads by the flag.
+TEST_F(AccessTest, Options) {
+    Access no_certificates(review_, clock_, {});
+    Access open_reads(review_, clock_, {.certificates = true, .open_reads = true});
+    for (const Seen& c : all_needs()) {
+        const Visitor visitor{c.method, c.path, false, ""};
+        EXPECT_EQ(no_certificates.refuse(visitor).has_value(), c.need == Need::token) << c.path;
+        EXPECT_EQ(open_reads.refuse(visitor).has_value(), c.need == Need::certificate) << c.path;
+    }
+    EXPECT_EQ(review_.reviews, 0);
+}
+
+// Goal: a 401 says how, and what is no token is asked of nobody.
+TEST_F(AccessTest, NoToken) {
+    for (const char* text : {"", " ", "a b", "a\xff", "a\n", "a\"b"}) {
+        const auto refused = access_.refuse({"GET", "/metrics", false, text});
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->status, 401);
+        EXPECT_EQ(refused->authenticate, "Bearer");
+    }
+    EXPECT_EQ(review_.reviews, 0);
+}
+
+// Goal: an answer counts for its time and for its path, and no longer.
+TEST_F(AccessTest, AnswersCountForAWhile) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(get("/metrics/", "scraper"), 0);
+    EXPECT_EQ(get("/metrics", "later"), 401);
+    EXPECT_EQ(review_.reviews, 2);
+    EXPECT_EQ(get(kInspect, "scraper"), 403);
+    EXPECT_EQ(get("/gpushare-scheduler/inspect/n1", "scraper"), 403) << "one answer for all nodes";
+    EXPECT_EQ(review_.reviews, 3);
+    review_.tokens["later"] = {{"/metrics", Verdict::granted}};
+    EXPECT_EQ(get("/metrics", "later"), 401);
+    clock_.advance(Access::kRefusedFor);
+    EXPECT_EQ(get("/metrics", "later"), 0);
+    review_.tokens.clear();
+    clock_.advance(Access::kGrantedFor - Access::kRefusedFor - std::chrono::nanoseconds(1));
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    clock_.advance(std::chrono::nanoseconds(1));
+    EXPECT_EQ(get("/metrics", "scraper"), 401);
+}
+
+// Goal: who cannot be judged is not let in; who was, is until his time is over.
+TEST_F(AccessTest, NobodyCanSay) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    review_.down = true;
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(get("/metrics", "reader"), 503);
+    clock_.advance(Access::kGrantedFor);
+    EXPECT_EQ(get("/metrics", "scraper"), 503);
+    review_.down = false;
+    EXPECT_EQ(get("/metrics", "scraper"), 0) << "a failure is not remembered";
+}
+
+// Goal: made-up tokens fill no memory and push no good one out.
+TEST_F(AccessTest, MadeUpTokens) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    for (std::size_t i = 0; i < 3 * Access::kMostRemembered; ++i)
+        EXPECT_EQ(get("/metrics", "x" + std::to_string(i)), 401);
+    const int before = review_.reviews;
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    EXPECT_EQ(review_.reviews, before);
+}
+
+// Goal: strangers keep few reviews busy at once. Method: reviews that wait for one another.
+TEST_F(AccessTest, FewReviewsAtOnce) {
+    std::promise<void> release;
+    const std::shared_future<void> released = release.get_future().share();
+    review_.on_review = [released] { released.wait(); };
+    std::vector<std::future<int>> asking;
+    asking.reserve(Access::kMostReviews);
+    for (int i = 0; i < Access::kMostReviews; ++i) {
+        asking.push_back(std::async(
+            std::launch::async, [this, i] { return get("/metrics", "x" + std::to_string(i)); }));
+    }
+    while (review_.reviews < Access::kMostReviews)
+        std::this_thread::yield();
+    EXPECT_EQ(get("/metrics", "one-more"), 503);
+    release.set_value();
+    for (auto& answer : asking)
+        EXPECT_EQ(answer.get(), 401);
+    EXPECT_EQ(get("/metrics", "one-more"), 401);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,26 @@
+#include "app/scheduler/route_table.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+const RouteRow* find_route(std::string_view path) {
+    const auto* const row = std::ranges::find_if(kRoutes, [path](const RouteRow& route) {
+        if (path == route.path) return true;
+        return route.below && path.starts_with(route.path) && path[route.path.size()] == '/';
+    });
+    return row == kRoutes.end() ? nullptr : row;
+}
+
+std::string_view without_slash(std::string_view path) {
+    if (!path.ends_with('/')) return path;
+    const std::string_view shorter = path.substr(0, path.size() - 1);
+    return find_route(shorter) == nullptr ? path : shorter;
+}
+
+Need need_of(std::string_view method, std::string_view path) {
+    const RouteRow* const row = find_route(without_slash(path));
+    return row != nullptr && row->method == method ? row->need : Need::certificate;
+}
+
+}  // namespace tessera

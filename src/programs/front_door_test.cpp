@@ -1,0 +1,72 @@
+#include "programs/front_door.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+struct Case {
+    const char* listen;
+    HttpTlsFiles tls;
+    bool plain_http;
+    const char* fault;  // how the error begins; empty: the door is good
+};
+
+// Goal: a door that strangers can open is refused, and the error says what to give.
+TEST(FrontDoor, RefusesOpenDoors) {
+    // The files of a good door are read: here none is, so it fails at that.
+    const HttpTlsFiles all{"/none/tls.crt", "/none/tls.key", "/none/ca.crt"};
+    const char* const reads = "/none/tls.crt: ";
+    const std::vector<Case> cases = {
+        {"127.0.0.1", {}, false, ""},
+        {"127.1.2.3", {}, false, ""},
+        {"::1", {}, false, ""},
+        {"localhost", {}, false, ""},
+        {"0.0.0.0", {}, true, ""},
+        {"127.0.0.1", {}, true, ""},
+        {"0.0.0.0", {}, false, "listen: others than this machine reach \"0.0.0.0\": give tls_cert"},
+        {"10.0.0.1", {}, false, "listen: "},
+        {"127.example", {}, false, "listen: "},
+        {"::", {}, false, "listen: "},
+        {"::ffff:127.0.0.1", {}, false, "listen: "},
+        {"node-a", {}, false, "listen: "},
+        {"", {}, false, "listen: "},
+        {"0.0.0.0", {"/none/tls.crt", "/none/tls.key", ""}, false, "client_ca_file: missing: "},
+        {"0.0.0.0", all, true, "plain_http: stands beside tls_certificate_file"},
+        {"127.0.0.1", {"/none/tls.crt", "", ""}, false, "tls_key_file: missing: "},
+        {"127.0.0.1", {"", "/none/tls.key", ""}, false, "tls_certificate_file: missing: "},
+        {"127.0.0.1", {"", "", "/none/ca.crt"}, false, "client_ca_file: needs "},
+        {"0.0.0.0", all, false, reads},
+        {"127.0.0.1", {"/none/tls.crt", "/none/tls.key", ""}, false, reads},
+    };
+    for (const Case& c : cases) {
+        const auto checked =
+            check_front_door({.listen = c.listen, .tls = c.tls, .plain_http = c.plain_http});
+        const std::string text = checked ? "" : checked.error().text;
+        EXPECT_EQ(text.empty(), *c.fault == '\0') << c.listen << ": " << text;
+        EXPECT_TRUE(text.starts_with(c.fault)) << text;
+    }
+}
+
+// Goal: the others are sent to where this replica answers, in the way in which it does.
+TEST(FrontDoor, OwnUrl) {
+    const auto url = [](const std::string& listen, const std::string& advertise, bool tls) {
+        const auto read = read_own_url({.listen = listen,
+                                        .port = 12345,
+                                        .tls = {tls ? "c" : "", tls ? "k" : "", ""},
+                                        .advertise = advertise});
+        return read ? *read : read.error().text;
+    };
+    EXPECT_EQ(url("127.0.0.1", "", false), "http://127.0.0.1:12345");
+    EXPECT_EQ(url("127.0.0.1", "", true), "https://127.0.0.1:12345");
+    EXPECT_EQ(url("fd00::1", "", true), "https://[fd00::1]:12345");
+    EXPECT_EQ(url("0.0.0.0", "https://10.0.0.1:12345", true), "https://10.0.0.1:12345");
+    EXPECT_TRUE(url("0.0.0.0", "", true).starts_with("advertise: missing"));
+    EXPECT_TRUE(url("::", "", false).starts_with("advertise: missing"));
+    EXPECT_TRUE(url("0.0.0.0", "http://10.0.0.1:12345", true).starts_with("advertise: "));
+    EXPECT_TRUE(url("0.0.0.0", "https://10.0.0.1:12345", false).starts_with("advertise: "));
+    EXPECT_TRUE(url("0.0.0.0", "https://10.0.0.1:12345/", true).starts_with("advertise: "));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// Judges tokens as a test says. Any thread may call; the test sets it up before.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "ports/access_review.hpp"
+
+namespace tessera {
+
+class FakeAccessReview final : public AccessReview {
+  public:
+    // Path -> verdict; a token that is not here is nobody's.
+    std::map<std::string, std::map<std::string, Verdict, std::less<>>> tokens;
+    bool down = false;
+    std::function<void()> on_review = [] {};
+    std::atomic<int> reviews = 0;
+
+    Result<Verdict> review(const std::string& token, std::string_view path) override {
+        ++reviews;
+        on_review();
+        if (down) return fail(Code::unavailable, "down");
+        const auto found = tokens.find(token);
+        if (found == tokens.end()) return Verdict::unknown;
+        const auto verdict = found->second.find(path);
+        return verdict == found->second.end() ? Verdict::denied : verdict->second;
+    }
+};
+
+}  // namespace tessera
