@@ -119,6 +119,27 @@ TEST(KubeClient, SealedAllocations) {
         [](const Error&) {}, stop.get_token());
 }
 
+// Goal: a bookmark is heard, though it changes nothing: so a watch that lives and one that is dead
+// can be told apart.
+TEST(KubeClient, BookmarksAreHeard) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/pods", 200, R"({"metadata":{"resourceVersion":"7"},"items":[]})");
+    server.answer("GET /api/v1/pods", 200,
+                  R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}})"
+                  "\n");
+    KubeClient kube(server.endpoint());
+    std::stop_source stop;
+    std::vector<bool> lists;
+    kube.follow_pods(
+        [&](const PodChanges& changes) {
+            lists.push_back(changes.all.has_value());
+            EXPECT_TRUE(changes.present.empty() && changes.removed.empty());
+            if (lists.size() == 2) stop.request_stop();
+        },
+        [](const Error&) {}, stop.get_token());
+    EXPECT_EQ(lists, (std::vector<bool>{true, false}));
+}
+
 // Goal: the node is compared with what was published, in whichever form kubelet writes amounts.
 TEST(KubeClient, NodeShows) {
     ScriptedServer server;

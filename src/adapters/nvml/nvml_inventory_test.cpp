@@ -75,6 +75,7 @@ TEST_F(NvmlInventoryTest, ReadsCards) {
     EXPECT_EQ(cards[0].model, "Tesla T4");
     EXPECT_EQ(cards[0].memory, gibibytes(15));
     EXPECT_EQ(cards[0].reserved, Bytes{360 * kMiB});
+    EXPECT_EQ(cards[0].used, Bytes{}) << "the reserve is not in use";
     EXPECT_EQ(cards[0].lost, "");
     EXPECT_EQ(cards[0].recovery, RecoveryAction::none);
     EXPECT_EQ(cards[1].model, "NVIDIA A10");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,11 +13,25 @@
 #include "adapters/os/base64.hpp"
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/pause.hpp"
+#include "adapters/os/process_facts.hpp"
 #include "adapters/os/text_file.hpp"
 #include "adapters/os/unix_socket.hpp"
 
 namespace tessera {
 namespace {
+
+// Goal: what this process says of itself is what the system says of it.
+TEST(ProcessFacts, OfThisProcess) {
+    const ProcessFacts facts = read_process_facts("me");
+    EXPECT_EQ(facts.program, "me");
+    EXPECT_GT(facts.resident, Bytes{1 << 20});
+    EXPECT_GT(facts.cpu.count(), 0);
+    EXPECT_GE(facts.open_files, 3);
+    EXPECT_NEAR(static_cast<double>(facts.started_s), static_cast<double>(std::time(nullptr)), 120);
+    const int more = ::dup(0);
+    EXPECT_EQ(read_process_facts("me").open_files, facts.open_files + 1);
+    ::close(more);
+}
 
 // Goal: base64 with and without padding; anything else is nothing.
 TEST(Base64, Decodes) {

@@ -2,6 +2,8 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <vector>
+
 #include "base/log.hpp"
 
 namespace tessera {
@@ -24,7 +26,7 @@ void add_process(prom::Registry& registry, const ProcessFacts& facts) {
     files.Add({}).Set(facts.open_files);
 }
 
-std::string exposition(std::vector<const prom::Registry*> registries) {
+std::string exposition(std::initializer_list<const prom::Registry*> registries) {
     std::vector<prom::MetricFamily> families;
     for (const prom::Registry* registry : registries) {
         auto more = registry->Collect();

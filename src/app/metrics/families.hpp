@@ -6,8 +6,8 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <initializer_list>
 #include <string>
-#include <vector>
 
 #include "ports/process_facts.hpp"
 
@@ -32,6 +32,6 @@ inline prom::Family<prom::Histogram>& histogram(prom::Registry& registry, const 
 void add_process(prom::Registry& registry, const ProcessFacts& facts);
 
 // The text of what the registries hold.
-std::string exposition(std::vector<const prom::Registry*> registries);
+std::string exposition(std::initializer_list<const prom::Registry*> registries);
 
 }  // namespace tessera

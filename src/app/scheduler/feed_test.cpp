@@ -65,6 +65,24 @@ TEST_F(FeedTest, RebuildsFromTheApi) {
     EXPECT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
 }
 
+// Goal: the lists that were read are counted, and that a watch was heard is noted.
+TEST_F(FeedTest, IsSeenInTheMetrics) {
+    clock_.advance(std::chrono::minutes(5));
+    Feed feed(kube_, keeper_, scheduler_, metrics_, clock_);
+    const FeedThreads threads(feed);
+    EXPECT_TRUE(until([&](ClusterState&) { return feed.synced().load(); }));
+    const auto view = keeper_.view();
+    const WaitingCounts waiting;
+    const std::string text = metrics_.expose({.view = *view, .waiting = waiting});
+    for (const std::string resource : {"nodes", "pods"}) {
+        EXPECT_NE(text.find("tessera_watch_age_seconds{resource=\"" + resource + "\"} 0\n"),
+                  std::string::npos)
+            << text;
+        EXPECT_NE(text.find("tessera_lists_total{resource=\"" + resource + "\"} 1\n"),
+                  std::string::npos);
+    }
+}
+
 // Goal: a list that was asked for is a new one, and is in the view before it is said to be there.
 TEST_F(FeedTest, ListsAnew) {
     kube_.put_node(build::node("n1", 1, gibibytes(16)));

@@ -34,6 +34,7 @@ double seconds(std::chrono::nanoseconds duration) {
 // What the cards hold for Bindings that no watch has shown; parallel to the node's cards.
 std::vector<Card> unseen_part(const NodeView& node) {
     std::vector<Card> out;
+    out.reserve(node.cards.size());
     for (const Card& card : node.cards)
         out.push_back({.capacity = card.capacity});
     for (const TenantPtr& tenant : node.tenants) {

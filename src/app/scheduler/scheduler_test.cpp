@@ -57,6 +57,23 @@ class Bind : public ::testing::Test {
     Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
 };
 
+// Goal: a pod that no node takes is known by what it waits for, until a node takes it.
+TEST_F(Bind, KnowsWhatPodsWaitFor) {
+    const PodFacts pod = add_pod("large", build::aliyun(17));
+    const std::vector<std::string> names = {"n1", "n2"};
+    ExtenderArgs args;
+    args.pod = pod;
+    args.names = {names[0]};
+    EXPECT_TRUE(scheduler_.filter(args).fitting.empty());
+    const auto too_large = static_cast<std::size_t>(Obstacle::too_large);
+    EXPECT_EQ(scheduler_.waiting({pod.uid}).by_obstacle.at(too_large).pods, 1);
+    add_node(build::node("n2", 1, gibibytes(24)));
+    args.names = {names[0], names[1]};
+    EXPECT_EQ(scheduler_.filter(args).fitting.size(), 1U);
+    EXPECT_EQ(scheduler_.waiting({pod.uid}).by_obstacle.at(too_large).pods, 0);
+    EXPECT_EQ(scheduler_.waiting({pod.uid}).not_refused, 1);
+}
+
 // Goal: one write binds the pod and carries its allocation; nothing else is written.
 TEST_F(Bind, OneWriteWithTheAllocation) {
     const PodFacts pod = add_pod("p", build::aliyun(8));

@@ -182,9 +182,9 @@ Judgement cards(const Facts& facts) {
         bool any_healthy = false;
         for (const Gpu& gpu : node.inventory.gpus) {
             any_healthy |= gpu.healthy;
-            if (!gpu.healthy)
-                sick.add(fmt::format("{} card {} ({}): {}", name, gpu.index, gpu.uuid.str(),
-                                     gpu.reason));
+            if (gpu.healthy) continue;
+            sick.add(
+                fmt::format("{} card {} ({}): {}", name, gpu.index, gpu.uuid.str(), gpu.reason));
         }
         if (any_healthy && node.slots == 0)
             unoffered.add(fmt::format("{}: kubelet offers 0 tessera.dev/gpu", name));
@@ -235,9 +235,10 @@ Judgement routing(const Facts& facts) {
         const bool has_config = std::ranges::any_of(
             *facts.scheduler_command,
             [](const std::string& word) { return word.starts_with("--config"); });
-        if (!has_config)
+        if (!has_config) {
             return {Status::failed, "kube-scheduler runs without --config, so it knows no extender",
                     kFix};
+        }
         return {Status::skipped,
                 "kube-scheduler has a --config; no GPU pod is bound by which to see whether it "
                 "names Tessera",
@@ -251,7 +252,6 @@ Judgement routing(const Facts& facts) {
 Judgement allocations(const Facts& facts) {
     if (!facts.pods) return unread(facts.pods.error());
     Faults bad;
-    Faults changed;
     int good = 0;
     for (const Pod& pod : *facts.pods) {
         if (!is_live_and_asks(pod) || !pod.facts.allocation) continue;
@@ -357,9 +357,9 @@ Judgement others(const Facts& facts) {
                 // An extender works from anywhere, a plugin on its own node.
                 const bool concerns_us = &stranger == kStrangers.data() ||
                                          (node != facts.nodes->end() && node->has_report);
-                if (is_it && concerns_us)
-                    faults.add(fmt::format("{} ({}) runs on {}", stranger.what,
-                                           pod.facts.name.str(), pod.facts.node.str()));
+                if (!is_it || !concerns_us) continue;
+                faults.add(fmt::format("{} ({}) runs on {}", stranger.what, pod.facts.name.str(),
+                                       pod.facts.node.str()));
             }
         }
     }

@@ -26,8 +26,4 @@ inline constexpr auto kObstacles = std::to_array<ObstacleRow>({
 #undef OBSTACLE
 });
 
-inline constexpr std::string_view obstacle_name(Obstacle obstacle) {
-    return kObstacles.at(static_cast<std::size_t>(obstacle)).name;
-}
-
 }  // namespace tessera
