@@ -186,7 +186,7 @@ class MetricsTest(unittest.TestCase):
                     "server": f"http://127.0.0.1:{nowhere}"}}]}))
             program = subprocess.Popen(
                 [str(build / "bin" / "tessera-controller"), f"--kubeconfig={kubeconfig}",
-                 f"--port={port}", "--health-port=0"], stderr=subprocess.DEVNULL)
+                 f"--port={port}", "--health-port=0", "--open-reads"], stderr=subprocess.DEVNULL)
             try:
                 for _ in range(100):
                     try:
