@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <span>
 
+#include "app/scheduler/refusals.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -50,108 +50,6 @@ std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
     return prices;
 }
 
-// kube-scheduler makes one event of all reasons: it counts equal ones, and the API server cuts what
-// is longer than 1,024 bytes. Up to so many different ones of a class stay as they are; of more,
-// the class speaks, with the largest number of all its nodes.
-constexpr std::size_t kFewReasons = 3;
-
-struct Why {
-    Obstacle obstacle = Obstacle::unknown_node;
-    const Misfit* misfit = nullptr;  // null: the reason names the node
-};
-
-// Why nodes refuse a pod, made for all of them together.
-class Reasons {
-  public:
-    Reasons(Placer& placer, const ClusterView& view, const ExtenderArgs& args)
-        : placer_(placer), view_(view), args_(args) {}
-
-    // The node args.names[i] refuses the pod.
-    void add(std::size_t i, std::uint32_t position) {
-        const Why why = why_of(position);
-        Class& of = classes_.at(static_cast<std::size_t>(why.obstacle));
-        if (of.reasons <= kFewReasons && is_new(of, why.misfit)) ++of.reasons;
-        const bool more =
-            why.misfit != nullptr && (of.most == nullptr || of.most->most < why.misfit->most);
-        if (more) of.most = why.misfit;
-        if (why.misfit == nullptr && of.reasons == 1) of.first = reason_of(i, position);
-        if (refused_.empty()) refused_.reserve(args_.names.size());
-        refused_.push_back({i, position, why});
-    }
-
-    // All that were added, each in the list that kube-scheduler wants it in.
-    void write(FilterAnswer& answer) {
-        for (Class& of : classes_) {
-            if (of.reasons <= kFewReasons) continue;
-            of.together = together_of(of);
-        }
-        answer.failed.reserve(refused_.size());
-        for (const Refused& node : refused_) {
-            const auto number = static_cast<std::size_t>(node.why.obstacle);
-            const std::string& together = classes_.at(number).together;
-            const bool never = node.why.misfit != nullptr ? node.why.misfit->never
-                                                          : node.why.obstacle == Obstacle::no_gpu;
-            (never ? answer.unresolvable : answer.failed)
-                .push_back({node.i, !together.empty() ? together
-                                    : node.why.misfit != nullptr
-                                        ? node.why.misfit->reason
-                                        : reason_of(node.i, node.position)});
-            if (!answer.obstacle || node.why.obstacle < *answer.obstacle)
-                answer.obstacle = node.why.obstacle;
-        }
-    }
-
-  private:
-    struct Class {
-        std::size_t reasons = 0;  // different ones, counted up to kFewReasons + 1
-        std::array<const Misfit*, kFewReasons> seen{};
-        const Misfit* most = nullptr;
-        std::string first;     // of those that name their node
-        std::string together;  // in place of each one; empty: they are few
-    };
-    struct Refused {
-        std::size_t i;
-        std::uint32_t position;
-        Why why;
-    };
-
-    [[nodiscard]] Why why_of(std::uint32_t position) {
-        if (position == NameIndex::kNone) return {Obstacle::unknown_node};
-        const PlacementRow& row = view_.row(position);
-        if (row.open) {
-            const Misfit& misfit = placer_.explain(row);
-            return {misfit.obstacle, &misfit};
-        }
-        return {row.node->blocked.empty() ? Obstacle::no_gpu : Obstacle::blocked};
-    }
-    [[nodiscard]] std::string reason_of(std::size_t i, std::uint32_t position) const {
-        if (position == NameIndex::kNone) {
-            return fmt::format("node \"{}\" not found", args_.names[i]);
-        }
-        const std::string& blocked = view_.row(position).node->blocked;
-        if (!blocked.empty()) return blocked;
-        return fmt::format("The node {} is not for GPU share, need skip", args_.names[i]);
-    }
-    [[nodiscard]] std::string together_of(const Class& of) const {
-        if (of.most != nullptr) return placer_.explain_many(*of.most);
-        return "several nodes like this one: " + of.first;
-    }
-    static bool is_new(Class& of, const Misfit* misfit) {
-        if (misfit == nullptr) return true;
-        const auto end =
-            of.seen.begin() + static_cast<std::ptrdiff_t>(std::min(of.reasons, kFewReasons));
-        if (std::find(of.seen.begin(), end, misfit) != end) return false;
-        if (of.reasons < kFewReasons) of.seen.at(of.reasons) = misfit;
-        return true;
-    }
-
-    Placer& placer_;
-    const ClusterView& view_;
-    const ExtenderArgs& args_;
-    std::array<Class, kObstacles.size()> classes_;
-    std::vector<Refused> refused_;
-};
-
 // A pod whose Binding is under way or in doubt, and that is asked about again: it has its cards.
 FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
     FilterAnswer answer;
@@ -193,15 +91,15 @@ FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
     Placer placer(request, policy);
     const auto positions = view.positions(args.names);
     const std::vector<Price> prices = prices_of(placer, view, positions);
-    Reasons reasons(placer, view, args);
+    Refusals refusals(placer, view, args);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (prices[i] == kNoFit) {
-            reasons.add(i, positions[i]);
+            refusals.add(i, positions[i]);
         } else if (all) {
             answer.fitting.push_back(i);
         }
     }
-    reasons.write(answer);
+    refusals.write(answer);
     if (!all) answer.fitting = cheapest(prices, best);
     return answer;
 }

@@ -1,0 +1,72 @@
+#include "app/scheduler/refusals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+void Refusals::add(std::size_t i, std::uint32_t position) {
+    const Why why = why_of(position);
+    Class& of = class_of(why.obstacle);
+    if (of.reasons <= kFew && is_new(of, why.misfit)) ++of.reasons;
+    if (why.misfit == nullptr) {
+        if (of.reasons == 1) of.first = reason_naming(i, position);
+    } else if (of.most == nullptr || of.most->most < why.misfit->most) {
+        of.most = why.misfit;
+    }
+    if (refused_.empty()) refused_.reserve(args_.names.size());
+    refused_.push_back({i, position, why});
+}
+
+void Refusals::write(FilterAnswer& answer) {
+    for (Class& of : classes_) {
+        if (of.reasons > kFew) of.together = together_of(of);
+    }
+    answer.failed.reserve(refused_.size());
+    for (const Refused& node : refused_) {
+        const auto& [obstacle, misfit] = node.why;
+        const bool never = misfit != nullptr ? misfit->never : obstacle == Obstacle::no_gpu;
+        (never ? answer.unresolvable : answer.failed).push_back({node.i, reason_of(node)});
+        if (!answer.obstacle || obstacle < *answer.obstacle) answer.obstacle = obstacle;
+    }
+}
+
+Refusals::Why Refusals::why_of(std::uint32_t position) {
+    if (position == NameIndex::kNone) return {Obstacle::unknown_node};
+    const PlacementRow& row = view_.row(position);
+    if (row.open) {
+        const Misfit& misfit = placer_.explain(row);
+        return {misfit.obstacle, &misfit};
+    }
+    return {row.node->blocked.empty() ? Obstacle::no_gpu : Obstacle::blocked};
+}
+
+std::string Refusals::reason_of(const Refused& node) const {
+    const Class& of = class_of(node.why.obstacle);
+    if (!of.together.empty()) return of.together;
+    if (node.why.misfit != nullptr) return node.why.misfit->reason;
+    return reason_naming(node.i, node.position);
+}
+
+std::string Refusals::reason_naming(std::size_t i, std::uint32_t position) const {
+    if (position == NameIndex::kNone) return fmt::format("node \"{}\" not found", args_.names[i]);
+    const std::string& blocked = view_.row(position).node->blocked;
+    if (!blocked.empty()) return blocked;
+    return fmt::format("The node {} is not for GPU share, need skip", args_.names[i]);
+}
+
+std::string Refusals::together_of(const Class& of) const {
+    if (of.most != nullptr) return placer_.explain_many(*of.most);
+    return "several nodes like this one: " + of.first;
+}
+
+bool Refusals::is_new(Class& of, const Misfit* misfit) {
+    if (misfit == nullptr) return true;
+    const auto end = of.seen.begin() + static_cast<std::ptrdiff_t>(std::min(of.reasons, kFew));
+    if (std::find(of.seen.begin(), end, misfit) != end) return false;
+    if (of.reasons < kFew) of.seen.at(of.reasons) = misfit;
+    return true;
+}
+
+}  // namespace tessera
