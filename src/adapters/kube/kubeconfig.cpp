@@ -44,16 +44,45 @@ Result<std::string> pem_of(const YAML::Node& node, const std::string& key,
     return read_file((std::filesystem::path(directory) / path).string());
 }
 
-// The entry called `name` of a kubeconfig list, its `field` member.
-Result<YAML::Node> entry(const YAML::Node& root, const char* list, const std::string& name,
-                         const char* field) {
-    for (const YAML::Node& item : root[list]) {
-        if (text_of(item, "name") == name && item[field]) return item[field];
+struct Parsed {
+    YAML::Node root;
+    std::string directory;
+};
+
+Result<std::vector<Parsed>> parse(const std::vector<KubeconfigText>& files) {
+    std::vector<Parsed> out;
+    for (const KubeconfigText& file : files) {
+        const std::string which = files.size() > 1 ? file.name + ": " : "";
+        try {
+            out.push_back({YAML::Load(file.text), file.directory});
+        } catch (const YAML::Exception& error) {
+            return bad(fmt::format("{}kubeconfig: {}", which, error.what()));
+        }
+        if (!out.back().root.IsMap()) {
+            return bad(which + "kubeconfig: is empty or not a mapping");
+        }
     }
+    return out;
+}
+
+// What stands in `member` of the entry called `name` of a list, and where its file names start.
+struct Entry {
+    YAML::Node node;
+    std::string directory;
+};
+
+Result<Entry> entry(const std::vector<Parsed>& files, const char* list, const std::string& name,
+                    const char* member) {
     std::string names;
-    for (const YAML::Node& item : root[list])
-        names += " " + text_of(item, "name");
-    return bad(fmt::format("kubeconfig: no {} called \"{}\"; there is{}", field, name,
+    for (const Parsed& file : files) {
+        for (const YAML::Node& item : file.root[list]) {
+            if (text_of(item, "name") == name && item[member]) {
+                return Entry{item[member], file.directory};
+            }
+            names += " " + text_of(item, "name");
+        }
+    }
+    return bad(fmt::format("kubeconfig: no {} called \"{}\"; there is{}", member, name,
                            names.empty() ? " none" : ":" + names));
 }
 
@@ -162,25 +191,27 @@ Result<KubeConnection> in_cluster(const std::string& host) {
 
 }  // namespace
 
-Result<KubeConnection> read_kubeconfig(const std::string& text, const std::string& context,
-                                       const std::string& directory) {
+Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
+                                       const std::string& context) {
+    TRY(const std::vector<Parsed> parsed, parse(files));
     try {
-        const YAML::Node root = YAML::Load(text);
-        if (!root.IsMap()) return bad("kubeconfig: is empty or not a mapping");
-        const std::string name = context.empty() ? text_of(root, "current-context") : context;
+        std::string name = context;
+        for (const Parsed& file : parsed) {
+            if (name.empty()) name = text_of(file.root, "current-context");
+        }
         if (name.empty()) {
             return bad(
                 "kubeconfig: no current-context; choose one with --context, or kubectl config "
                 "use-context NAME");
         }
-        TRY(const YAML::Node chosen, entry(root, "contexts", name, "context"));
-        TRY(const YAML::Node cluster,
-            entry(root, "clusters", text_of(chosen, "cluster"), "cluster"));
-        TRY(const YAML::Node user, entry(root, "users", text_of(chosen, "user"), "user"));
+        TRY(const Entry chosen, entry(parsed, "contexts", name, "context"));
+        TRY(const Entry cluster,
+            entry(parsed, "clusters", text_of(chosen.node, "cluster"), "cluster"));
+        TRY(const Entry user, entry(parsed, "users", text_of(chosen.node, "user"), "user"));
         KubeConnection out;
-        TRY_VOID(read_cluster(cluster, directory, out.endpoint));
-        TRY_VOID(read_user(user, directory, out.endpoint));
-        out.space = text_of(chosen, "namespace");
+        TRY_VOID(read_cluster(cluster.node, cluster.directory, out.endpoint));
+        TRY_VOID(read_user(user.node, user.directory, out.endpoint));
+        out.space = text_of(chosen.node, "namespace");
         if (out.space.empty()) out.space = "default";
         return out;
     } catch (const YAML::Exception& error) {
@@ -188,14 +219,56 @@ Result<KubeConnection> read_kubeconfig(const std::string& text, const std::strin
     }
 }
 
+namespace {
+
+Result<KubeconfigText> read_one(const std::string& path) {
+    TRY(std::string text, read_file(path));
+    return KubeconfigText{std::move(text), std::filesystem::path(path).parent_path().string(),
+                          path};
+}
+
+// Of a list as $KUBECONFIG has it: those that exist, as kubectl does it.
+Result<std::vector<KubeconfigText>> read_listed(const std::string& list) {
+    std::vector<KubeconfigText> out;
+    for (std::size_t begin = 0; begin <= list.size();) {
+        const std::size_t end = std::min(list.find(':', begin), list.size());
+        const std::string path = list.substr(begin, end - begin);
+        begin = end + 1;
+        if (path.empty() || !std::filesystem::exists(path)) continue;
+        TRY(KubeconfigText file, read_one(path));
+        out.push_back(std::move(file));
+    }
+    if (out.empty()) {
+        return bad(
+            fmt::format("no kubeconfig: none of KUBECONFIG={} exists; mend it, or give "
+                        "--kubeconfig FILE",
+                        list));
+    }
+    return out;
+}
+
+Result<KubeConnection> connect_by(const std::vector<KubeconfigText>& files,
+                                  const std::string& context) {
+    std::string names;
+    for (const KubeconfigText& file : files)
+        names += (names.empty() ? "" : ":") + file.name;
+    auto connection = read_kubeconfig(files, context);
+    if (!connection) return fail(connection.error().in(names));
+    const auto usable = check_credentials(connection->endpoint);
+    if (!usable) return fail(usable.error().in(names + ": kubeconfig"));
+    return connection;
+}
+
+}  // namespace
+
 Result<KubeConnection> connect_info(const KubeConfigOptions& options) {
     std::string path = options.path;
-    const char* variable = std::getenv("KUBECONFIG");
-    if (path.empty() && variable != nullptr) {
-        path = variable;
-        path.erase(std::min(path.find(':'), path.size()));
-    }
     if (path.empty()) {
+        const char* list = std::getenv("KUBECONFIG");
+        if (list != nullptr && *list != '\0') {
+            TRY(const auto files, read_listed(list));
+            return connect_by(files, options.context);
+        }
         const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
         if (host != nullptr && std::filesystem::exists(std::string(kServiceAccount) + "/token")) {
             return in_cluster(host);
@@ -209,13 +282,8 @@ Result<KubeConnection> connect_info(const KubeConfigOptions& options) {
                             path));
         }
     }
-    TRY(const std::string text, read_file(path));
-    auto connection =
-        read_kubeconfig(text, options.context, std::filesystem::path(path).parent_path().string());
-    if (!connection) return fail(connection.error().in(path));
-    const auto usable = check_credentials(connection->endpoint);
-    if (!usable) return fail(usable.error().in(path + ": kubeconfig"));
-    return connection;
+    TRY(KubeconfigText file, read_one(path));
+    return connect_by({std::move(file)}, options.context);
 }
 
 }  // namespace tessera

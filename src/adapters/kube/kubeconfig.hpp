@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "adapters/http/http.hpp"
 #include "base/result.hpp"
@@ -10,7 +11,8 @@
 namespace tessera {
 
 struct KubeConfigOptions {
-    std::string path;     // empty: $KUBECONFIG (first entry), then in-cluster, then ~/.kube/config
+    // Empty: the files of $KUBECONFIG, those that exist; else in-cluster, else ~/.kube/config.
+    std::string path;
     std::string context;  // empty: current-context
 };
 
@@ -22,8 +24,15 @@ struct KubeConnection {
 // Errors name the file, the field and the fix.
 Result<KubeConnection> connect_info(const KubeConfigOptions& options);
 
-// The text of a kubeconfig. `directory` is where its relative file names start.
-Result<KubeConnection> read_kubeconfig(const std::string& text, const std::string& context,
-                                       const std::string& directory);
+struct KubeconfigText {
+    std::string text;
+    std::string directory;  // where its relative file names start
+    std::string name;       // in errors, where there are several
+};
+
+// Several are one, as for kubectl: the first that names a context, cluster, user or the current
+// context is asked.
+Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
+                                       const std::string& context);
 
 }  // namespace tessera

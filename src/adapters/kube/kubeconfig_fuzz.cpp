@@ -4,7 +4,8 @@
 // What reads has a host and a port. File names lead to a folder that does not exist.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tessera;
-    const auto read = read_kubeconfig(std::string(fuzz_text(data, size)), "", "/nonexistent");
+    const auto read =
+        read_kubeconfig({{std::string(fuzz_text(data, size)), "/nonexistent", ""}}, "");
     if (!read) return 0;
     FUZZ_CHECK(!read->endpoint.host.empty());
     FUZZ_CHECK(read->endpoint.port >= 1 && read->endpoint.port <= 65535);

@@ -41,9 +41,13 @@ std::string with(std::string_view from, std::string_view to) {
     return text.replace(at, from.size(), to);
 }
 
+Result<KubeConnection> read(const std::string& text, const std::string& context = "") {
+    return read_kubeconfig({{text, "/", "config"}}, context);
+}
+
 // Goal: the current context, or the one that was asked for, with everything that belongs to it.
 TEST(Kubeconfig, ReadsContexts) {
-    const auto main = read_kubeconfig(std::string(kText), "", "/");
+    const auto main = read(std::string(kText));
     ASSERT_TRUE(main) << main.error().text;
     EXPECT_EQ(main->endpoint.host, "10.0.0.1");
     EXPECT_EQ(main->endpoint.port, 6443);
@@ -54,7 +58,7 @@ TEST(Kubeconfig, ReadsContexts) {
     EXPECT_EQ(main->endpoint.client_key_pem, "KEY");
     EXPECT_EQ(main->space, "team-a");
 
-    const auto other = read_kubeconfig(std::string(kText), "other", "/");
+    const auto other = read(std::string(kText), "other");
     ASSERT_TRUE(other) << other.error().text;
     EXPECT_EQ(other->endpoint.host, "::1");
     EXPECT_EQ(other->endpoint.port, 8080);
@@ -82,11 +86,11 @@ TEST(Kubeconfig, Servers) {
         {"https://[fd00::1]:6443", "fd00::1", 6443, ""},
         {"https://[fd00::1]/p", "fd00::1", 443, "/p"}};
     for (const Case& c : cases) {
-        const auto read = read_kubeconfig(with("https://10.0.0.1:6443", c.url), "", "/");
-        ASSERT_TRUE(read) << read.error().text;
-        EXPECT_EQ(read->endpoint.host, c.host) << c.url;
-        EXPECT_EQ(read->endpoint.port, c.port) << c.url;
-        EXPECT_EQ(read->endpoint.path_prefix, c.prefix) << c.url;
+        const auto found = read(with("https://10.0.0.1:6443", c.url));
+        ASSERT_TRUE(found) << found.error().text;
+        EXPECT_EQ(found->endpoint.host, c.host) << c.url;
+        EXPECT_EQ(found->endpoint.port, c.port) << c.url;
+        EXPECT_EQ(found->endpoint.path_prefix, c.prefix) << c.url;
     }
 }
 
@@ -129,20 +133,40 @@ TEST(Kubeconfig, RefusesWrongText) {
         {with("- name: u1", "- 7\n- name: u1"), "kubeconfig: "},
     };
     for (const Case& c : cases) {
-        const auto read = read_kubeconfig(c.text, "", "/");
-        ASSERT_FALSE(read) << c.text;
-        EXPECT_EQ(read.error().code, Code::invalid_argument);
-        EXPECT_NE(read.error().text.find(c.part), std::string::npos) << read.error().text;
+        const auto found = read(c.text);
+        ASSERT_FALSE(found) << c.text;
+        EXPECT_EQ(found.error().code, Code::invalid_argument);
+        EXPECT_NE(found.error().text.find(c.part), std::string::npos) << found.error().text;
     }
-    EXPECT_FALSE(read_kubeconfig(std::string(kText), "nope", "/"));
+    EXPECT_FALSE(read(std::string(kText), "nope"));
 }
 
 // Goal: a server whose certificate names another host is asked for that one.
 TEST(Kubeconfig, TlsServerName) {
-    const auto read = read_kubeconfig(
-        with("    certificate-authority-data: Q0E=", "    tls-server-name: api.example"), "", "/");
-    ASSERT_TRUE(read) << read.error().text;
-    EXPECT_EQ(read->endpoint.tls_server_name, "api.example");
+    const auto found =
+        read(with("    certificate-authority-data: Q0E=", "    tls-server-name: api.example"));
+    ASSERT_TRUE(found) << found.error().text;
+    EXPECT_EQ(found->endpoint.tls_server_name, "api.example");
+}
+
+// Goal: several files are one, as for kubectl: the first that says a thing counts, and relative
+// names start at the file that has them.
+TEST(Kubeconfig, SeveralFiles) {
+    const std::string clusters =
+        "clusters: [{name: c, cluster: {server: 'https://a:1', certificate-authority: ca}}]";
+    const std::string first =
+        "{current-context: x, contexts: [{name: x, context: {cluster: c, "
+        "user: u}}]}";
+    const std::string later =
+        "current-context: y\nusers: [{name: u, user: {token: t}}]\n"
+        "contexts: [{name: x, context: {cluster: nope, user: u}}]\n" +
+        clusters;
+    const auto found =
+        read_kubeconfig({{first, "/first", "one"}, {later, "/nonexistent", "two"}}, "");
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().text.find("/nonexistent/ca"), std::string::npos) << found.error().text;
+    const auto wrong = read_kubeconfig({{first, "/", "one"}, {"- x", "/", "two"}}, "");
+    EXPECT_EQ(wrong.error().text, "two: kubeconfig: is empty or not a mapping");
 }
 
 class KubeconfigFiles : public ::testing::Test {
@@ -183,17 +207,18 @@ TEST_F(KubeconfigFiles, RelativeNames) {
     EXPECT_EQ(read->endpoint.bearer_token(), "from-a-file");
 }
 
-// Goal: the first file of KUBECONFIG is taken; one that is missing or wrong is named.
+// Goal: the files of KUBECONFIG that exist are taken; where none does, or one is wrong, it is
+// named.
 TEST_F(KubeconfigFiles, FromTheEnvironment) {
     write("good", with("current-context: main", "current-context: other"));
     write("bad", "- x");
-    setenv("KUBECONFIG", ((folder_ / "good").string() + ":/nonexistent").c_str(), 1);
+    setenv("KUBECONFIG", ("/nonexistent:" + (folder_ / "good").string() + ":/gone").c_str(), 1);
     EXPECT_TRUE(connect_info({}));
     setenv("KUBECONFIG", (folder_ / "bad").c_str(), 1);
     EXPECT_EQ(connect_info({}).error().text,
               (folder_ / "bad").string() + ": kubeconfig: is empty or not a mapping");
     setenv("KUBECONFIG", (folder_ / "missing").c_str(), 1);
-    EXPECT_NE(connect_info({}).error().text.find("cannot be read"), std::string::npos);
+    EXPECT_NE(connect_info({}).error().text.find("none of KUBECONFIG="), std::string::npos);
 }
 
 // Goal: a certificate that cannot be used is an error at once, with the file and the field, and not
