@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/quantity.hpp"
@@ -16,6 +17,8 @@ struct ProcessFacts {
     std::chrono::nanoseconds cpu{};  // of all threads, user and system
     std::int64_t started_s = 0;      // since 1970
     int open_files = 0;
+    // When the certificate of its server ends, since 1970; nothing where it has none.
+    std::optional<std::int64_t> certificate_ends_s;
 };
 
 // Any thread may call.

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 
 namespace tessera {
@@ -82,6 +83,28 @@ HttpServer::Gate gate_of(Access& access) {
                             .allow = {},
                             .authenticate = std::move(refusal->authenticate)};
     };
+}
+
+Result<std::jthread> serve_health(const FrontDoor& door, const HttpServer::Handler& answer,
+                                  const std::stop_token& stop) {
+    if (door.health_port == 0) return std::jthread();
+    const HttpServer::Handler only_health = [answer](HttpRequest& request) {
+        const bool is_health = request.path == "/healthz" || request.path == "/readyz";
+        if (is_health && request.method == "GET") return answer(request);
+        return HttpResponse{
+            .status = 404, .body = "404 page not found\n", .content_type = "text/plain"};
+    };
+    auto server =
+        std::make_shared<HttpServer>(HttpServerOptions{.address = door.listen,
+                                                       .port = static_cast<int>(door.health_port),
+                                                       .threads = 2,
+                                                       .most_connections = 64,
+                                                       .idle = std::chrono::seconds(10),
+                                                       .max_body_bytes = 1024},
+                                     only_health);
+    const auto port = server->listen();
+    if (!port) return fail(port.error().in("health_port"));
+    return std::jthread([server, stop] { server->serve(stop); });
 }
 
 }  // namespace tessera

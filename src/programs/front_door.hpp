@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "adapters/http/http.hpp"
 #include "app/scheduler/access.hpp"
@@ -13,6 +15,7 @@ namespace tessera {
 struct FrontDoor {
     std::string listen;
     std::int64_t port = 0;
+    std::int64_t health_port = 0;  // 0: none
     HttpTlsFiles tls;
     bool plain_http = false;
     std::string advertise;
@@ -28,5 +31,11 @@ Result<std::string> read_own_url(const FrontDoor& door);
 
 // Asks `access`, which outlives it.
 HttpServer::Gate gate_of(Access& access);
+
+// /healthz and /readyz on a port and threads of their own, without TLS, since there is nothing to
+// hide: kubelet restarts us when /healthz does not answer, which binds that wait for the API server
+// must not bring about. Serves until `stop`; the thread is its caller's.
+Result<std::jthread> serve_health(const FrontDoor& door, const HttpServer::Handler& answer,
+                                  const std::stop_token& stop);
 
 }  // namespace tessera

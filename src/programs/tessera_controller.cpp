@@ -7,12 +7,14 @@
 #include <memory>
 #include <thread>
 
+#include "adapters/http/certificate.hpp"
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_access_review.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
+#include "adapters/os/text_file.hpp"
 #include "app/scheduler/feed.hpp"
 #include "app/scheduler/routes.hpp"
 #include "base/log.hpp"
@@ -30,6 +32,7 @@ namespace {
 FrontDoor door_of(const Config& config) {
     return {.listen = config.listen,
             .port = config.port,
+            .health_port = config.health_port,
             .tls = {config.tls_certificate_file, config.tls_key_file, config.client_ca_file},
             .plain_http = config.plain_http,
             .advertise = config.advertise};
@@ -49,28 +52,12 @@ Result<> check(const ConfigValues& values) {
     return check_seal(config.allocation_key_file);
 }
 
-// Its own port and threads, without TLS, since there is nothing to hide: kubelet restarts us when
-// /healthz does not answer, which binds that wait for the API server must not bring about.
-Result<std::jthread> serve_health(const Config& config, const HttpServer::Handler& answer,
-                                  const std::stop_token& stop) {
-    if (config.health_port == 0) return std::jthread();
-    const HttpServer::Handler only_health = [answer](HttpRequest& request) {
-        const bool is_health = request.path == "/healthz" || request.path == "/readyz";
-        if (is_health && request.method == "GET") return answer(request);
-        return HttpResponse{
-            .status = 404, .body = "404 page not found\n", .content_type = "text/plain"};
-    };
-    auto server =
-        std::make_shared<HttpServer>(HttpServerOptions{.address = config.listen,
-                                                       .port = static_cast<int>(config.health_port),
-                                                       .threads = 2,
-                                                       .most_connections = 64,
-                                                       .idle = std::chrono::seconds(10),
-                                                       .max_body_bytes = 1024},
-                                     only_health);
-    const auto port = server->listen();
-    if (!port) return fail(port.error().in("health_port"));
-    return std::jthread([server, stop] { server->serve(stop); });
+ProcessFacts own_facts(const std::string& certificate_file) {
+    ProcessFacts facts = read_process_facts("tessera-controller");
+    const auto pem = read_text_file(certificate_file);
+    if (!pem) return facts;
+    if (const auto end = certificate_end(*pem)) facts.certificate_ends_s = *end;
+    return facts;
 }
 
 // The rows with the names of the policies in their help.
@@ -103,7 +90,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
                          .seal = sealed,
                          .begin_write = leadership.fence()});
-    SchedulerMetrics metrics(clock, [] { return read_process_facts("tessera-controller"); });
+    SchedulerMetrics metrics(clock,
+                             [file = config.tls_certificate_file] { return own_facts(file); });
     Feed feed(kube, keeper, scheduler, metrics, clock);
     const FeedThreads threads(feed);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election());
@@ -123,7 +111,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                        .tls = door_of(config).tls},
                       answer, gate_of(access));
     TRY(const int port, server.listen());
-    TRY(const std::jthread health, serve_health(config, answer, stop));
+    TRY(const std::jthread health, serve_health(door_of(config), answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},
                                {"port", port},

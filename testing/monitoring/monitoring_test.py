@@ -77,15 +77,16 @@ class ScrapeTest(unittest.TestCase):
     """The examples of how Prometheus finds us."""
 
     def test_prometheus_takes_the_jobs(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            shutil.copy(RULES, name)
-            config = yaml.safe_load((DEPLOY / "scrape.yaml").read_text())
-            for job in config["scrape_configs"]:
-                # Debian's promtool is built without Kubernetes.
-                job.pop("kubernetes_sd_configs", None)
-            (Path(name) / "scrape.yaml").write_text(json.dumps(config))
-            self.assertEqual(promtool.run("check", "config", "--syntax-only",
-                                          str(Path(name) / "scrape.yaml")), "")
+        for example in (DEPLOY / "scrape.yaml", ROOT / "deploy/ha/scrape.yaml"):
+            with self.subTest(example), tempfile.TemporaryDirectory() as name:
+                shutil.copy(RULES, name)
+                config = yaml.safe_load(example.read_text())
+                for job in config["scrape_configs"]:
+                    # Debian's promtool is built without Kubernetes.
+                    job.pop("kubernetes_sd_configs", None)
+                (Path(name) / "scrape.yaml").write_text(json.dumps(config))
+                self.assertEqual(promtool.run("check", "config", "--syntax-only",
+                                              str(Path(name) / "scrape.yaml")), "")
 
     def test_they_name_what_is_deployed(self) -> None:
         monitor = yaml.safe_load((DEPLOY / "podmonitor.yaml").read_text())

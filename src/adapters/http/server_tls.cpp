@@ -7,6 +7,7 @@
 #include <ctime>
 #include <utility>
 
+#include "adapters/http/certificate.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
 
@@ -41,10 +42,10 @@ Result<SslContext> use(const HttpTlsFiles& files, const Result<TlsServerPems>& p
     return tls_server_context(files, *pems);
 }
 
-std::string end_of(SSL_CTX* context) {
-    std::tm end{};
-    ASN1_TIME_to_tm(X509_get0_notAfter(SSL_CTX_get0_certificate(context)), &end);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", end);
+// Of a text that is in use, so it has one.
+std::string end_of(const TlsServerPems& pems) {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                       fmt::gmtime(static_cast<std::time_t>(*certificate_end(pems.certificate))));
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ void ServerTls::refresh() {
         return;
     }
     log_event(Event::certificate_renewed,
-              {{"file", files_.certificate}, {"good_until", end_of(context->get())}});
+              {{"file", files_.certificate}, {"good_until", end_of(*pems)}});
     in_force_ = *std::move(pems);
     fault_.clear();
     const std::scoped_lock lock(mutex_);

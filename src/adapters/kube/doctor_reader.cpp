@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "adapters/kube/certificate.hpp"
+#include "adapters/http/certificate.hpp"
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/os/base64.hpp"
 #include "wire/doctor_json.hpp"

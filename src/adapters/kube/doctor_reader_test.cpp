@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/kube/certificate.hpp"
+#include "adapters/http/certificate.hpp"
 #include "adapters/kube/scripted_server_test.hpp"
 
 namespace tessera {

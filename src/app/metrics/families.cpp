@@ -24,6 +24,9 @@ void add_process(prom::Registry& registry, const ProcessFacts& facts) {
     cpu.Add({}).Increment(std::chrono::duration<double>(facts.cpu).count());
     started.Add({}).Set(static_cast<double>(facts.started_s));
     files.Add({}).Set(facts.open_files);
+    if (facts.certificate_ends_s) {
+        certificate_end.Add({}).Set(static_cast<double>(*facts.certificate_ends_s));
+    }
 }
 
 std::string exposition(std::initializer_list<const prom::Registry*> registries) {

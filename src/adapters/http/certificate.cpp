@@ -1,4 +1,4 @@
-#include "adapters/kube/certificate.hpp"
+#include "adapters/http/certificate.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/pem.h>
