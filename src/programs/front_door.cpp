@@ -71,17 +71,21 @@ Result<std::string> read_own_url(const FrontDoor& door) {
     return fmt::format("{}{}:{}", scheme, is_v6 ? "[" + door.listen + "]" : door.listen, door.port);
 }
 
+HttpResponse to_http(RouteAnswer answer) {
+    return {.status = answer.status,
+            .body = std::move(answer.body),
+            .content_type = std::move(answer.content_type),
+            .location = std::move(answer.location),
+            .allow = std::move(answer.allow),
+            .authenticate = std::move(answer.authenticate)};
+}
+
 HttpServer::Gate gate_of(Access& access) {
     return [&access](const HttpHead& head) -> std::optional<HttpResponse> {
         auto refusal =
             access.refuse({head.method, head.path, head.has_certificate, head.bearer_token});
         if (!refusal) return std::nullopt;
-        return HttpResponse{.status = refusal->status,
-                            .body = std::move(refusal->body),
-                            .content_type = std::move(refusal->content_type),
-                            .location = {},
-                            .allow = {},
-                            .authenticate = std::move(refusal->authenticate)};
+        return to_http(*std::move(refusal));
     };
 }
 

@@ -29,6 +29,8 @@ Result<> check_front_door(const FrontDoor& door);
 // row.
 Result<std::string> read_own_url(const FrontDoor& door);
 
+HttpResponse to_http(RouteAnswer answer);
+
 // Asks `access`, which outlives it.
 HttpServer::Gate gate_of(Access& access);
 

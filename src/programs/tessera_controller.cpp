@@ -96,9 +96,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const FeedThreads threads(feed);
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election());
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {
-        RouteAnswer out = routes.answer({request.method, request.path, request.body});
-        return HttpResponse{out.status, std::move(out.body), std::move(out.content_type),
-                            std::move(out.location), std::move(out.allow)};
+        return to_http(routes.answer({request.method, request.path, request.body}));
     };
     KubeAccessReview review(connection.endpoint);
     Access access(

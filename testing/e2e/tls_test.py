@@ -87,8 +87,12 @@ class TlsTest(Replicas):
         older = self.context(self.stack.certificates / "scheduler")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
+            older.minimum_version = ssl.TLSVersion.TLSv1
+            older.set_ciphers("ALL:@SECLEVEL=0")
+            older.maximum_version = ssl.TLSVersion.TLSv1_2
+            self.assertEqual(report.http_answer(self.stack.port, "GET", "/healthz",
+                                                tls=older).status, 200)
             older.maximum_version = ssl.TLSVersion.TLSv1_1
-        older.set_ciphers("ALL:@SECLEVEL=0")
         server = self.context(self.stack.certificates / "controller")  # no client's certificate
         for context in (None, forged, older, server):
             with self.assertRaises(KubeError):

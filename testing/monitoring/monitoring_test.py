@@ -167,7 +167,8 @@ class MetricsTest(unittest.TestCase):
         self.assertEqual(promtool.run("check", "metrics", text=text), "")
         gauges = {m.name for table in ("The controller", "Both")
                   for m in tables.rows(tables.TABLES[table]) if m.kind == "gauge"}
-        empty = {m for m in gauges if m.startswith("tessera_gpu_") and m != "tessera_gpu_overcommitted"}
+        empty = {m for m in gauges if m.startswith(("tessera_gpu_", "tessera_tls_"))
+                 and m != "tessera_gpu_overcommitted"}
         self.assertEqual(gauges - empty - shown, set())
 
     def exposition(self) -> str:

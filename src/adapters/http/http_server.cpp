@@ -44,6 +44,21 @@ bool has_no_length(const httplib::Request& request) {
            ::strcasecmp(request.get_header_value("Transfer-Encoding").c_str(), "chunked") != 0;
 }
 
+// The library reads no body where a method needs none: the bytes of one would be the next request
+// of the connection, which nobody between us and the client has seen as one.
+bool has_body(const httplib::Request& request) {
+    return request.has_header("Transfer-Encoding") ||
+           request.get_header_value<std::uint64_t>("Content-Length") > 0;
+}
+
+// How a body may not come, as a status: its size would be said twice, or be that of what is packed.
+std::optional<int> fault_of_body(const httplib::Request& request) {
+    if (has_no_length(request)) return 411;
+    if (request.has_header("Content-Encoding")) return 415;
+    if (request.has_header("Transfer-Encoding") && request.has_header("Content-Length")) return 400;
+    return std::nullopt;
+}
+
 // Closing a socket with unread bytes resets it, and the peer may lose the answer.
 void drain(int fd) {
     ::shutdown(fd, SHUT_WR);
@@ -124,7 +139,7 @@ class HttpServer::Impl {
         parser_.set_payload_max_length(options_.max_body_bytes);
         const httplib::Server::Handler answer = [this](const httplib::Request& in,
                                                        httplib::Response& out) {
-            exchange_now.read_whole = true;
+            exchange_now.read_whole = !has_body(in);
             if (lets_in(in, out)) respond({in.method, in.path, in.body, {}}, out);
         };
         for (const auto add : {&httplib::Server::Get, &httplib::Server::Options}) {
@@ -185,8 +200,7 @@ class HttpServer::Impl {
     // Whether more may come.
     bool serve_one(ServedConnection& at) {
         if (tls_ != nullptr && !at.secured) return greet(at);
-        exchange_now.has_certificate = at.tls && has_good_certificate(at.tls.get());
-        at.stranger = knows_clients() && !exchange_now.has_certificate;
+        at.stranger = knows_clients() && !(at.tls && has_good_certificate(at.tls.get()));
         if (!at.stranger) return converse(at);
         // Who drips its requests holds a thread each; some are left for those that we know.
         const bool room = strangers_.fetch_add(1) < std::max(1, options_.threads / 2);
@@ -199,7 +213,11 @@ class HttpServer::Impl {
     bool greet(ServedConnection& at) {
         if (!at.tls) at.tls = tls_->new_session(at.fd);
         const Handshake now = shake_hands(at.tls.get());
-        if (now != Handshake::done) return now == Handshake::waits;  // until its end_by
+        if (now == Handshake::waits) return true;  // until its end_by
+        if (now == Handshake::failed) {
+            tls_->complain_of_client(at.tls.get());
+            return false;
+        }
         at.secured = true;
         at.stranger = knows_clients() && !has_good_certificate(at.tls.get());
         at.end_by = std::chrono::steady_clock::now() + options_.idle;
@@ -208,9 +226,12 @@ class HttpServer::Impl {
 
     // Answers the requests that are here. Whether more may come.
     bool converse(ServedConnection& at) {
-        const bool is_old = at.tls && !tls_->is_current(at.tls.get());
+        const SSL* const session = at.tls.get();
         SocketStream stream(at.fd, std::move(at.tls));
         do {
+            // Anew for each request: who asks without a pause is no exception.
+            const bool is_old = session != nullptr && !tls_->is_current(session);
+            exchange_now.has_certificate = session != nullptr && has_good_certificate(session);
             stream.start({.whole = options_.exchange,
                           .answer = options_.exchange,
                           .grace = kGrace,
@@ -251,8 +272,8 @@ class HttpServer::Impl {
 
     void read_and_respond(const httplib::Request& in, httplib::Response& out,
                           const httplib::ContentReader& read) {
-        if (has_no_length(in)) {
-            out.status = 411;
+        if (const auto fault = fault_of_body(in)) {
+            out.status = *fault;
             return;
         }
         if (!lets_in(in, out)) return;

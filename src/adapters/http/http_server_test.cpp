@@ -208,6 +208,31 @@ TEST(HttpServer, LengthIsRequired) {
     EXPECT_TRUE(chunks.read_until("aabc").ends_with("aabc"));
 }
 
+// Goal: what comes as the body of a request that needs none is not taken for the next one; nor is a
+// body taken whose size is said twice or is that of what is packed.
+TEST(HttpServer, BodiesThatHide) {
+    Served served({});
+    const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
+    const std::string length = "Content-Length: " + std::to_string(hidden.size()) + "\r\n";
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"GET /x HTTP/1.1\r\n" + length, "200 OK"},
+        {"OPTIONS /x HTTP/1.1\r\n" + length, "200 OK"},
+        {"GET /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", "200 OK"},
+        {"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n",
+         "400 Bad Request"},
+        {"POST /x HTTP/1.1\r\nContent-Encoding: gzip\r\n" + length, "415 "},
+    };
+    for (const auto& [head, status] : cases) {
+        RawPeer peer = RawPeer::connect(served.port());
+        peer.send(head + "\r\n" + hidden);
+        const std::string answer = peer.read_all();
+        EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + status)) << answer;
+        EXPECT_EQ(answer.find("HTTP/1.1", 1), std::string::npos) << answer;
+        EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+        EXPECT_TRUE(peer.closed());
+    }
+}
+
 // Goal: the limit of a body holds for one that comes in chunks, too.
 TEST(HttpServer, ChunksAboveTheLimit) {
     Served served({.max_body_bytes = 1'000});

@@ -228,6 +228,23 @@ TEST_F(TlsHttpServer, RenewsItsCertificate) {
     EXPECT_TRUE(last.ends_with("/x0")) << last;
 }
 
+// Goal: who asks without a pause has no longer time than others before he must show himself anew.
+TEST_F(TlsHttpServer, RenewsWhileOneAsksWithoutAPause) {
+    serve({.threads = 2, .tls_refresh = milliseconds(20)});
+    const TlsPeer busy(port_);
+    const long old = busy.serial();
+    const Identity renewed = Identity::make("renewed", &authority_, "IP:127.0.0.1");
+    secret_.put(renewed, authority_);
+    std::string got;
+    const auto end = std::chrono::steady_clock::now() + kDeadline;
+    while (got.find("Connection: close") == std::string::npos) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "it goes on for ever";
+        busy.send(kGet);
+        got = busy.read_until("/x0");
+    }
+    EXPECT_NE(TlsPeer(port_).serial(), old);
+}
+
 // Goal: what cannot be used is said once and changes nothing; what can be used later is taken.
 TEST_F(TlsHttpServer, KeepsWhatIsGood) {
     auto tls = ServerTls::open(secret_.files());
@@ -329,6 +346,19 @@ TEST_F(TlsHttpServer, ManyStrangers) {
     EXPECT_TRUE(known.send({"POST", "/x", "", ""}, kDeadline)) << "on its old connection";
     silent.front().read_all();
     EXPECT_TRUE(silent.front().closed());
+}
+
+// Goal: strangers that have greeted go before those that may still turn out to be none.
+TEST_F(TlsHttpServer, GreetedStrangers) {
+    serve({.threads = 2, .most_connections = 6});
+    std::vector<std::unique_ptr<TlsPeer>> greeted;
+    for (int i = 0; i < 5; ++i)
+        greeted.push_back(std::make_unique<TlsPeer>(port_));
+    RawPeer greeting = RawPeer::connect(port_);
+    for (int i = 0; i < 5; ++i)
+        greeted.push_back(std::make_unique<TlsPeer>(port_));
+    pollfd entry{greeting.fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&entry, 1, 100), 0) << "it was ended";
 }
 
 // Goal: a stop ends connections that are still greeting, and those that wait.

@@ -109,12 +109,14 @@ void ServerLoop::accept_all() {
     watch(listening_, EPOLL_CTL_MOD);
 }
 
-// Under the mutex. The stranger that was to end first ends now.
+// Under the mutex. A stranger ends now: one that has greeted before one that may still turn out to
+// be none, and of those the one that was to end first.
 bool ServerLoop::make_room() {
+    const auto order = [](const ServedConnection& c) { return std::pair(!c.secured, c.end_by); };
     ServedConnection* first = nullptr;
     for (auto& [fd, connection] : idle_) {
         const bool goes = connection.stranger && connection.end_by != SteadyTime::min();
-        if (goes && (first == nullptr || connection.end_by < first->end_by)) first = &connection;
+        if (goes && (first == nullptr || order(connection) < order(*first))) first = &connection;
     }
     if (first == nullptr) return false;
     first->end_by = SteadyTime::min();  // once

@@ -15,6 +15,7 @@ namespace tessera {
 namespace {
 
 constexpr int kReadings = 5;
+constexpr std::chrono::seconds kBetweenComplaints{10};
 
 Result<TlsServerPems> read_once(const HttpTlsFiles& files) {
     TlsServerPems out;
@@ -91,6 +92,18 @@ SslPtr ServerTls::new_session(int fd) const {
 bool ServerTls::is_current(const SSL* session) const {
     const std::scoped_lock lock(mutex_);
     return SSL_get_SSL_CTX(session) == context_.get();
+}
+
+void ServerTls::complain_of_client(const SSL* session) {
+    const long verdict = SSL_get_verify_result(session);
+    if (verdict == X509_V_OK) return;  // it did not get so far
+    const auto now = std::chrono::steady_clock::now();
+    {
+        const std::scoped_lock lock(mutex_);
+        if (now < silent_until_) return;
+        silent_until_ = now + kBetweenComplaints;
+    }
+    log_event(Event::client_refused, {{"reason", X509_verify_cert_error_string(verdict)}});
 }
 
 Handshake shake_hands(SSL* session) {

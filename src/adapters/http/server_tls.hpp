@@ -2,6 +2,7 @@
 // handshake that waits for nobody.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 
@@ -22,6 +23,8 @@ class ServerTls {
     SslPtr new_session(int fd) const;
     // Whether the certificates have not changed since the session began.
     bool is_current(const SSL* session) const;
+    // Logs why the certificate of a client was not believed; now and then, where there are many.
+    void complain_of_client(const SSL* session);
 
   private:
     ServerTls(HttpTlsFiles files, TlsServerPems pems, SslContext context);
@@ -30,7 +33,8 @@ class ServerTls {
     TlsServerPems in_force_;
     std::string fault_;  // that was logged, while it lasts
     mutable std::mutex mutex_;
-    std::shared_ptr<SSL_CTX> context_;  // guarded by mutex_
+    std::shared_ptr<SSL_CTX> context_;  // guarded by mutex_, like the next
+    std::chrono::steady_clock::time_point silent_until_{};
 };
 
 enum class Handshake { done, waits, failed };

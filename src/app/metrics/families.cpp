@@ -2,6 +2,7 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <iterator>
 #include <vector>
 
 #include "base/log.hpp"
@@ -33,7 +34,8 @@ std::string exposition(std::initializer_list<const prom::Registry*> registries) 
     std::vector<prom::MetricFamily> families;
     for (const prom::Registry* registry : registries) {
         auto more = registry->Collect();
-        families.insert(families.end(), more.begin(), more.end());
+        families.insert(families.end(), std::make_move_iterator(more.begin()),
+                        std::make_move_iterator(more.end()));
     }
     return prom::TextSerializer().Serialize(families);
 }

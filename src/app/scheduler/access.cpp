@@ -69,7 +69,10 @@ std::optional<RouteAnswer> Access::refuse_token(const std::string& token, std::s
 
 Result<Verdict> Access::judge(const Key& key) {
     if (const auto known = recall(key)) return *known;
-    if (reviews_.fetch_add(1) >= kMostReviews) {
+    // Who makes tokens up keeps neither the API server busy nor a reader out whose time is over.
+    const bool was_good = was_granted(key);
+    const int reviews = reviews_.fetch_add(1);
+    if (!was_good && (reviews >= kMostReviews || !may_ask_for_strangers())) {
         --reviews_;
         return fail(Code::unavailable, "too many tokens are being checked");
     }
@@ -94,15 +97,33 @@ std::optional<Verdict> Access::recall(const Key& key) {
     return found->second.verdict;
 }
 
+bool Access::was_granted(const Key& key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = memory_.find(key);
+    return found != memory_.end() && found->second.verdict == Verdict::granted;
+}
+
+bool Access::may_ask_for_strangers() {
+    const std::scoped_lock lock(mutex_);
+    const auto now = clock_.steady();
+    if (now >= second_ends_) {
+        second_ends_ = now + std::chrono::seconds(1);
+        asked_this_second_ = 0;
+    }
+    return asked_this_second_++ < kMostStrangersPerSecond;
+}
+
 void Access::remember(const Key& key, Verdict verdict) {
     const bool granted = verdict == Verdict::granted;
     const auto now = clock_.steady();
     const std::scoped_lock lock(mutex_);
     if (memory_.size() >= kMostRemembered) {
-        // Made-up tokens do not push those that are good out.
-        std::erase_if(memory_, [now](const auto& entry) {
-            return entry.second.verdict != Verdict::granted || entry.second.until <= now;
-        });
+        // Made-up tokens do not push those out that are or were good.
+        std::erase_if(memory_,
+                      [](const auto& entry) { return entry.second.verdict != Verdict::granted; });
+    }
+    if (memory_.size() >= kMostRemembered) {
+        std::erase_if(memory_, [now](const auto& entry) { return entry.second.until <= now; });
     }
     if (memory_.size() >= kMostRemembered) memory_.clear();
     memory_[key] = {verdict, now + (granted ? kGrantedFor : kRefusedFor)};

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/scheduler/routes.hpp"
+#include "app/scheduler/route_answer.hpp"
 #include "ports/access_review.hpp"
 #include "ports/clock.hpp"
 
@@ -35,7 +35,9 @@ class Access {
     static constexpr std::chrono::seconds kGrantedFor{60};
     static constexpr std::chrono::seconds kRefusedFor{10};
     static constexpr std::size_t kMostRemembered = 1'024;
-    static constexpr int kMostReviews = 4;  // at once: strangers do not keep the API server busy
+    // Of tokens that were never good: at once, and in a second.
+    static constexpr int kMostReviews = 4;
+    static constexpr int kMostStrangersPerSecond = 50;
 
     Access(AccessReview& review, Clock& clock, AccessOptions options);
 
@@ -56,6 +58,8 @@ class Access {
     std::optional<RouteAnswer> refuse_token(const std::string& token, std::string_view path);
     Result<Verdict> judge(const Key& key);
     std::optional<Verdict> recall(const Key& key);
+    bool was_granted(const Key& key);
+    bool may_ask_for_strangers();
     void remember(const Key& key, Verdict verdict);
 
     AccessReview& review_;
@@ -64,7 +68,9 @@ class Access {
     std::atomic<int> reviews_ = 0;
     std::mutex mutex_;
     std::map<Key, Memory> memory_;              // guarded by mutex_
-    std::chrono::nanoseconds silent_until_{0};  // no complaint before; guarded by mutex_
+    std::chrono::nanoseconds silent_until_{0};  // no complaint before; guarded by mutex_, as these:
+    std::chrono::nanoseconds second_ends_{0};
+    int asked_this_second_ = 0;
 };
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 
 #include "app/scheduler/route_table.hpp"
@@ -156,11 +157,28 @@ TEST_F(AccessTest, NobodyCanSay) {
 // Goal: made-up tokens fill no memory and push no good one out.
 TEST_F(AccessTest, MadeUpTokens) {
     EXPECT_EQ(get("/metrics", "scraper"), 0);
-    for (std::size_t i = 0; i < 3 * Access::kMostRemembered; ++i)
+    for (std::size_t i = 0; i < Access::kMostRemembered + 100; ++i) {
+        if (i % Access::kMostStrangersPerSecond == 0) clock_.advance(std::chrono::seconds(1));
         EXPECT_EQ(get("/metrics", "x" + std::to_string(i)), 401);
+    }
     const int before = review_.reviews;
     EXPECT_EQ(get("/metrics", "scraper"), 0);
     EXPECT_EQ(review_.reviews, before);
+}
+
+// Goal: a reader whose time is over is let in again, however many tokens are made up meanwhile.
+TEST_F(AccessTest, MadeUpTokensKeepNobodyOut) {
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
+    int refused = 0;
+    for (int i = 0; i < 2 * Access::kMostStrangersPerSecond; ++i)
+        refused += get("/metrics", "x" + std::to_string(i)) == 503 ? 1 : 0;
+    EXPECT_EQ(refused, Access::kMostStrangersPerSecond + 1) << "the scraper's first was one too";
+    clock_.advance(Access::kGrantedFor - std::chrono::milliseconds(1));
+    for (int i = 0; i < 2 * Access::kMostStrangersPerSecond; ++i)
+        (void)get("/metrics", "y" + std::to_string(i));
+    clock_.advance(std::chrono::milliseconds(1));
+    EXPECT_EQ(get("/metrics", "z"), 503);
+    EXPECT_EQ(get("/metrics", "scraper"), 0);
 }
 
 // Goal: strangers keep few reviews busy at once. Method: reviews that wait for one another.

@@ -139,6 +139,8 @@ class SchedulerMetrics::Impl {
     void heard(Watched what) { heard_.at(number(what)) = clock_.steady(); }
 
     std::string expose(const SchedulerFacts& facts) {
+        // One at a time: that of a large cluster takes much memory while it is made.
+        const std::scoped_lock lock(exposing_);
         prom::Registry now;
         Gauges gauges(now);
         gauges.set_nodes(facts.view);
@@ -158,7 +160,6 @@ class SchedulerMetrics::Impl {
     // Logged where it happens; counted there too.
     void repair_counter(Event event) {
         auto& shown = repairs_.Add({{"kind", std::string(event_name(event))}});
-        const std::scoped_lock lock(repairs_mutex_);
         shown.Increment(static_cast<double>(event_count(event)) - shown.Value());
     }
 
@@ -167,7 +168,7 @@ class SchedulerMetrics::Impl {
     const std::chrono::nanoseconds begun_ = clock_.steady();
     std::array<std::atomic<std::chrono::nanoseconds>, kWatched.size()> heard_{begun_, begun_};
     std::array<std::atomic<bool>, kWatched.size()> listed_{};
-    std::mutex repairs_mutex_;
+    std::mutex exposing_;
     prom::Registry registry_;
 #define METRIC_gauge(name, exposed, help)
 #define METRIC_counter(name, exposed, help) \

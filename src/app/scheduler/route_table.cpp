@@ -4,6 +4,10 @@
 
 namespace tessera {
 
+std::string_view path_of(Route route) {
+    return std::ranges::find(kRoutes, route, &RouteRow::route)->path;
+}
+
 const RouteRow* find_route(std::string_view path) {
     const auto* const row = std::ranges::find_if(kRoutes, [path](const RouteRow& route) {
         if (path == route.path) return true;

@@ -12,7 +12,10 @@ enum class Need {
     token,        // of a user of the cluster who may get the route's path
 };
 
+enum class Route { filter, prioritize, preempt, bind, inspect, metrics, version, healthz, readyz };
+
 struct RouteRow {
+    Route route;
     std::string_view method;
     std::string_view path;
     bool below;  // paths below it, too
@@ -20,16 +23,18 @@ struct RouteRow {
 };
 
 inline constexpr auto kRoutes = std::to_array<RouteRow>({
-    {"POST", "/gpushare-scheduler/filter", false, Need::certificate},
-    {"POST", "/gpushare-scheduler/prioritize", false, Need::certificate},
-    {"POST", "/gpushare-scheduler/preempt", false, Need::certificate},
-    {"POST", "/gpushare-scheduler/bind", false, Need::certificate},
-    {"GET", "/gpushare-scheduler/inspect", true, Need::token},
-    {"GET", "/metrics", false, Need::token},
-    {"GET", "/version", false, Need::nothing},
-    {"GET", "/healthz", false, Need::nothing},
-    {"GET", "/readyz", false, Need::nothing},
+    {Route::filter, "POST", "/gpushare-scheduler/filter", false, Need::certificate},
+    {Route::prioritize, "POST", "/gpushare-scheduler/prioritize", false, Need::certificate},
+    {Route::preempt, "POST", "/gpushare-scheduler/preempt", false, Need::certificate},
+    {Route::bind, "POST", "/gpushare-scheduler/bind", false, Need::certificate},
+    {Route::inspect, "GET", "/gpushare-scheduler/inspect", true, Need::token},
+    {Route::metrics, "GET", "/metrics", false, Need::token},
+    {Route::version, "GET", "/version", false, Need::nothing},
+    {Route::healthz, "GET", "/healthz", false, Need::nothing},
+    {Route::readyz, "GET", "/readyz", false, Need::nothing},
 });
+
+std::string_view path_of(Route route);
 
 // The row of a path, whatever the method; null: there is none.
 const RouteRow* find_route(std::string_view path);

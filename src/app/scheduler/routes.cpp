@@ -1,8 +1,5 @@
 #include "app/scheduler/routes.hpp"
 
-#include <array>
-
-#include "app/scheduler/route_table.hpp"
 #include "base/log.hpp"
 #include "wire/extender_json.hpp"
 #include "wire/inspect_json.hpp"
@@ -11,7 +8,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kPrefix = "/gpushare-scheduler/";
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 // What gpushare answers, and tools compare with; our own version is on /metrics and in the logs.
 constexpr std::string_view kGpushareVersion = "0.1.0";
@@ -29,9 +25,9 @@ RouteAnswer refusal(std::string body) {
     return {.body = std::move(body), .failed = true};
 }
 
-constexpr std::string_view kBind = "/gpushare-scheduler/bind";
-
-constexpr std::string_view kInspect = "/gpushare-scheduler/inspect";
+RouteAnswer not_found() {
+    return plain(404, "404 page not found\n");
+}
 
 }  // namespace
 
@@ -55,43 +51,56 @@ RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
         return {.status = request.method == "GET" ? 301 : 307, .location = std::string(path)};
     }
     const RouteRow* const row = find_route(path);
-    if (row == nullptr) return plain(404, "404 page not found\n");
-    if (row->method == "POST") {
-        if (request.method != "POST") {
-            RouteAnswer refused = plain(405, "Method Not Allowed\n");
-            refused.allow = "OPTIONS, POST";
-            return refused;
-        }
-        const auto begin = std::chrono::steady_clock::now();
-        const std::string_view verb = path.substr(kPrefix.size());
-        RouteAnswer out = verb == "filter"       ? filter(request.body)
-                          : verb == "prioritize" ? prioritize(request.body)
-                          : verb == "preempt"    ? preempt(request.body)
-                                                 : bind(request.body);
-        metrics_.observe(verb, std::chrono::steady_clock::now() - begin, out.failed);
-        return out;
+    if (row == nullptr) return not_found();
+    const bool is_verb = row->method == "POST";
+    if (request.method != row->method) {
+        if (!is_verb) return not_found();
+        RouteAnswer refused = plain(405, "Method Not Allowed\n");
+        refused.allow = "OPTIONS, POST";
+        return refused;
     }
-    if (request.method != "GET") return plain(404, "404 page not found\n");
-    return get(path);
+    const auto begin = std::chrono::steady_clock::now();
+    RouteAnswer out = answer_to(*row, path, request.body);
+    // Who is sent on to the leader is counted there.
+    if (is_verb && out.status != 307) {
+        const std::string_view verb = row->path.substr(row->path.rfind('/') + 1);
+        metrics_.observe(verb, std::chrono::steady_clock::now() - begin, out.failed);
+    }
+    return out;
 }
 
-RouteAnswer SchedulerRoutes::get(std::string_view path) {
-    if (path == "/version") return plain(200, std::string(kGpushareVersion));
-    if (path == "/healthz") return plain(200, "ok\n");
-    if (path == "/readyz") {
-        return synced_ ? plain(200, "ok\n") : plain(503, std::string(kStarting) + "\n");
+RouteAnswer SchedulerRoutes::answer_to(const RouteRow& row, std::string_view path,
+                                       std::string& body) {
+    switch (row.route) {
+        case Route::filter:
+            return filter(body);
+        case Route::prioritize:
+            return prioritize(body);
+        case Route::preempt:
+            return preempt(body);
+        case Route::bind:
+            return bind(body);
+        case Route::inspect:
+            return inspect(path == row.path ? "" : path.substr(row.path.size() + 1));
+        case Route::metrics:
+            return metrics();
+        case Route::version:
+            return plain(200, std::string(kGpushareVersion));
+        case Route::healthz:
+            return plain(200, "ok\n");
+        case Route::readyz:
+            return synced_ ? plain(200, "ok\n") : plain(503, std::string(kStarting) + "\n");
     }
-    if (path == "/metrics") {
-        const auto pending = keeper_.ask([](ClusterState& state) { return state.pending_pods(); });
-        const auto view = keeper_.view();
-        const WaitingCounts waiting = scheduler_.waiting(pending);
-        return {.body = metrics_.expose(
-                    {.view = *view, .waiting = waiting, .synced = synced_, .leads = leads()}),
-                .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    }
-    if (path == kInspect) return inspect("");
-    if (path.starts_with(kInspect)) return inspect(path.substr(kInspect.size() + 1));
-    return plain(404, "404 page not found\n");
+    return not_found();
+}
+
+RouteAnswer SchedulerRoutes::metrics() {
+    const auto pending = keeper_.ask([](ClusterState& state) { return state.pending_pods(); });
+    const auto view = keeper_.view();
+    const WaitingCounts waiting = scheduler_.waiting(pending);
+    return {.body = metrics_.expose(
+                {.view = *view, .waiting = waiting, .synced = synced_, .leads = leads()}),
+            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 RouteAnswer SchedulerRoutes::filter(std::string& body) {
@@ -133,7 +142,8 @@ RouteAnswer SchedulerRoutes::bind(const std::string& body) {
     if (!leads()) {
         // kube-scheduler's client repeats the request there (Go's net/http, for 307).
         const std::string url = election_->leader_url();
-        if (!url.empty()) return {.status = 307, .location = url + std::string(kBind)};
+        if (!url.empty())
+            return {.status = 307, .location = url + std::string(path_of(Route::bind))};
     }
     const auto args = read_bind_args(body);
     if (!args) {

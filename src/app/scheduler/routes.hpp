@@ -8,6 +8,8 @@
 
 #include "app/scheduler/election.hpp"
 #include "app/scheduler/metrics.hpp"
+#include "app/scheduler/route_answer.hpp"
+#include "app/scheduler/route_table.hpp"
 #include "app/scheduler/scheduler.hpp"
 
 namespace tessera {
@@ -16,16 +18,6 @@ struct RouteRequest {
     std::string_view method;
     std::string_view path;  // without the query
     std::string& body;      // may be padded by the parser
-};
-
-struct RouteAnswer {
-    int status = 200;
-    std::string body;
-    std::string content_type = "application/json";
-    std::string location;
-    std::string allow;
-    std::string authenticate;
-    bool failed = false;  // counted as an error of the verb, whatever the status
 };
 
 class SchedulerRoutes {
@@ -39,13 +31,14 @@ class SchedulerRoutes {
     RouteAnswer answer(const RouteRequest& request);
 
   private:
+    RouteAnswer answer_to(const RouteRow& row, std::string_view path, std::string& body);
     RouteAnswer filter(std::string& body);
     RouteAnswer prioritize(std::string& body);
     RouteAnswer preempt(const std::string& body);
     RouteAnswer bind(const std::string& body);
     [[nodiscard]] bool leads() const;
     RouteAnswer inspect(std::string_view node) const;
-    RouteAnswer get(std::string_view path);
+    RouteAnswer metrics();
 
     Scheduler& scheduler_;
     Keeper& keeper_;
