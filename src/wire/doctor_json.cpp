@@ -37,16 +37,13 @@ std::vector<std::string> words_of(JsonValue container) {
 
 doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
     doctor::Node node{.inventory = read_node(json)};
-    node.is_ready = has_condition(json, "Ready");
     node.has_report = json["metadata"]["annotations"][key::kGpus].present();
     const JsonValue labels = json["metadata"]["labels"];
     node.wants_agent =
         selector.present() && std::ranges::all_of(selector.members(), [&](const auto& wanted) {
             return labels[wanted.first].text_or("") == wanted.second.text_or("");
         });
-    const JsonValue offered = json["status"]["allocatable"];
-    node.slots = amount(offered, resource::kGpu);
-    node.memory_units = amount(offered, resource::kAliyunMem);
+    node.slots = amount(json["status"]["allocatable"], resource::kGpu);
     node.nvidia_gpus = amount(json["status"]["capacity"], "nvidia.com/gpu");
     return node;
 }
@@ -54,7 +51,6 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
 doctor::Pod read_doctor_pod(JsonValue json, const AllocationSeal* seal) {
     doctor::Pod pod{.facts = read_pod(json, seal)};
     pod.scheduler = json["spec"]["schedulerName"].text_or("");
-    pod.is_running = json["status"]["phase"].text_or("") == "Running";
     pod.has_signature = json["metadata"]["annotations"][key::kAllocationMac].present();
     for (const char* list : {"initContainers", "containers"}) {
         for (const JsonValue container : json["spec"][list].elements())

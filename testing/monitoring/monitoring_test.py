@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,25 @@ class ScrapeTest(unittest.TestCase):
         port, = (e["port"] for e in monitor["spec"]["podMetricsEndpoints"])
         self.assertIn(f"--metrics-port={ports[port]}", [o["value"] for o in operations])
         self.assertIn(f":{ports[port]}", (DEPLOY / "scrape.yaml").read_text())
+
+    def test_controllers_over_tls_are_asked_by_name_and_port(self) -> None:
+        ha = ROOT / "deploy/ha"
+        job, = yaml.safe_load((ha / "scrape.yaml").read_text())["scrape_configs"]
+        extender, = yaml.safe_load((ha / "scheduler.yaml").read_text())["extenders"]
+        name = job["tls_config"]["server_name"]
+        self.assertEqual(name, extender["tlsConfig"]["serverName"])
+        self.assertIn(f"subjectAltName=DNS:{name}\n", (ha / "certificates").read_text())
+        dns = [issued["spec"]["dnsNames"]
+               for issued in yaml.safe_load_all((ha / "cert-manager.yaml").read_text())
+               if issued["metadata"]["name"] == "tessera-controller-tls"]
+        self.assertEqual(dns, [[name]])
+        address, = (rule["replacement"] for rule in job["relabel_configs"]
+                    if rule.get("target_label") == "__address__")
+        port = address.rpartition(":")[2]
+        self.assertEqual(urllib.parse.urlsplit(extender["urlPrefix"]).port, int(port))
+        controller = yaml.safe_load((ha / "controller.yaml").read_text())
+        container, = controller["spec"]["template"]["spec"]["containers"]
+        self.assertIn(f"--port={port}", container["args"])
 
 
 class DashboardTest(unittest.TestCase):

@@ -80,8 +80,9 @@ def put_certificates(cluster: ClusterHandle, certificates: Path) -> None:
     """Makes the Secret of the controllers' certificates, or replaces what is in it."""
     folder = certificates / "controller"
     secret = cluster.kubectl(
-        "-n", NAMESPACE, "create", "secret", "generic", "tessera-controller-tls", "-o", "yaml",
-        "--dry-run=client", *(f"--from-file={folder / name}" for _, name in TLS_FILES))
+        "-n", NAMESPACE, "create", "secret", "generic", "tessera-controller-tls",
+        "--type=kubernetes.io/tls", "-o", "yaml", "--dry-run=client",
+        *(f"--from-file={folder / name}" for _, name in TLS_FILES))
     cluster.kubectl("apply", "-f", "-", input=secret)
 
 

@@ -45,7 +45,7 @@ class Reader {
                     .pods = std::vector<doctor::Pod>(),
                     .key = read_key(),
                     .policies = read_policies(),
-                    .scheduler_command = read_scheduler(),
+                    .scheduler_commands = read_schedulers(),
                     .certificates = read_certificates()};
         facts.pods = read_pods();
         facts.nodes = read_nodes();
@@ -178,11 +178,12 @@ class Reader {
         return out;
     }
 
-    Result<std::vector<std::string>> read_scheduler() {
-        std::vector<std::string> out;
+    Result<std::vector<std::vector<std::string>>> read_schedulers() {
+        std::vector<std::vector<std::string>> out;
         TRY_VOID(
             each("/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler",
-                 "list pods in kube-system", [&](JsonValue json) { out = read_command(json); }));
+                 "list pods in kube-system",
+                 [&](JsonValue json) { out.push_back(read_command(json)); }));
         return out;
     }
 

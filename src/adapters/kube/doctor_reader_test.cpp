@@ -49,7 +49,8 @@ void add_trust(ScriptedServer& server) {
                   list_of(R"({"spec":{"policyName":"tessera-allocations-stay",)"
                           R"("validationActions":["Deny"]}})"));
     server.answer("GET /api/v1/namespaces/kube-system/pods", 200,
-                  list_of(R"({"spec":{"containers":[{"command":["s","--config=/x"]}]}})"));
+                  list_of(R"({"spec":{"containers":[{"command":["s"]}]}},)"
+                          R"({"spec":{"containers":[{"command":["s","--config=/x"]}]}})"));
     server.answer(std::string("GET ") + kSpace + "secrets", 200,
                   list_of(R"({"metadata":{"name":"tls"},"data":{"tls.crt":"bm8="}})"));
 }
@@ -88,7 +89,9 @@ TEST(DoctorReader, ReadsTheCluster) {
     EXPECT_TRUE(facts.key->has_value() && (*facts.key)->has_value());
     EXPECT_TRUE(facts.policies->at(0).exists && facts.policies->at(0).denies);
     EXPECT_FALSE(facts.policies->at(1).exists || facts.policies->at(1).denies);
-    EXPECT_EQ(*facts.scheduler_command, (std::vector<std::string>{"s", "--config=/x"}));
+    EXPECT_EQ(*facts.scheduler_commands,
+              (std::vector<std::vector<std::string>>{
+                  std::vector<std::string>{"s"}, std::vector<std::string>{"s", "--config=/x"}}));
     ASSERT_EQ(facts.nodes->size(), 2U);
     const doctor::Node& n1 = facts.nodes->at(0);
     EXPECT_TRUE(n1.wants_agent && n1.agent_ready && n1.has_report);

@@ -77,7 +77,8 @@ Judgement controller(const Facts& facts) {
             return unread(facts.controller.error());
         return {
             Status::failed, fmt::format("no Deployment tessera-controller in {}", facts.space),
-            "kubectl apply -k deploy/nvidia (README.md), or name the namespace with --namespace"};
+            "apply your own kustomization again (the first time: README.md), or name the namespace "
+            "with --namespace"};
     }
     const Workload& it = *facts.controller;
     if (it.ready == 0)
@@ -104,7 +105,8 @@ Judgement leader(const Facts& facts) {
         if (facts.lease.error().code != Code::not_found) return unread(facts.lease.error());
         return {Status::failed,
                 "there is no Lease: controllers that find none wait, and nothing is bound",
-                "kubectl apply -k deploy/base makes it"};
+                "kubectl apply -n tessera-system -f deploy/base/controller-rbac.yaml makes it, and "
+                "touches no Deployment"};
     }
     const Lease& lease = facts.lease->lease;
     const std::string log = fmt::format(
@@ -123,9 +125,10 @@ Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
         return {Status::failed, fmt::format("no DaemonSet tessera-agent in {}", facts.space),
-                "kubectl apply -k deploy/nvidia (README.md)"};
+                "apply your own kustomization again (the first time: README.md)"};
     }
     if (!facts.nodes) return unread(facts.nodes.error());
+    if (!facts.pods) return unread(facts.pods.error());  // which tell where an agent is ready
     Faults faults;
     int good = 0;
     bool is_selected = true;
@@ -206,8 +209,8 @@ Judgement cards(const Facts& facts) {
 // kube-scheduler's file is out of an API client's reach: what it does is the evidence.
 Judgement routing(const Facts& facts) {
     constexpr const char* kFix =
-        "give kube-scheduler deploy/scheduler/config.yaml (--config), restart it, and make these "
-        "pods anew";
+        "give kube-scheduler deploy/scheduler/config.yaml, or with deploy/ha every one "
+        "deploy/ha/scheduler.yaml (--config), restart it, and make these pods anew";
     if (!facts.pods) return unread(facts.pods.error());
     Faults past;
     int through = 0;
@@ -231,13 +234,14 @@ Judgement routing(const Facts& facts) {
         return {Status::ok, fmt::format("{} GPU pods came through Tessera, none past it", through),
                 ""};
     }
-    if (facts.scheduler_command && !facts.scheduler_command->empty()) {
-        const bool has_config = std::ranges::any_of(
-            *facts.scheduler_command,
-            [](const std::string& word) { return word.starts_with("--config"); });
-        if (!has_config) {
-            return {Status::failed, "kube-scheduler runs without --config, so it knows no extender",
-                    kFix};
+    if (facts.scheduler_commands && !facts.scheduler_commands->empty()) {
+        const auto lacks_config = [](const std::vector<std::string>& command) {
+            return std::ranges::none_of(
+                command, [](const std::string& word) { return word.starts_with("--config"); });
+        };
+        if (std::ranges::any_of(*facts.scheduler_commands, lacks_config)) {
+            return {Status::failed,
+                    "a kube-scheduler runs without --config, so it knows no extender", kFix};
         }
         return {Status::skipped,
                 "kube-scheduler has a --config; no GPU pod is bound by which to see whether it "
@@ -289,7 +293,8 @@ Judgement key(const Facts& facts) {
                 fmt::format("the {} run without --allocation-key-file: who may edit a pod's "
                             "annotations can take any card",
                             name),
-                "use deploy/base as it is, with the Secret tessera-allocation-key (README.md)"};
+                "apply your own kustomization again, with that argument as deploy/base has it, and "
+                "with the Secret tessera-allocation-key (README.md)"};
     }
     if (!facts.key) return unread(facts.key.error());
     if (!*facts.key) {
@@ -324,7 +329,7 @@ Judgement admission(const Facts& facts) {
 }
 
 struct Stranger {
-    const char* in_image;
+    const char* in_image;  // a part of path_of(image)
     const char* what;
 };
 // Who else gives out cards, known by the name of its image.
@@ -332,9 +337,17 @@ constexpr auto kStrangers = std::to_array<Stranger>({
     {"gpushare-schd-extender", "gpushare's extender"},
     {"gpushare-plugin", "gpushare's device plugin"},
     {"gpu-manager", "Tencent's gpu-manager"},
-    {"hami", "HAMi"},
+    {"/hami/", "HAMi"},
     {"k8s-device-plugin", "NVIDIA's device plugin"},
 });
+
+// An image without tag and digest, between slashes: "/registry/name/".
+std::string path_of(const std::string& image) {
+    std::string path = image.substr(0, image.find('@'));
+    const std::size_t slash = path.rfind('/');
+    const std::size_t colon = path.find(':', slash == std::string::npos ? 0 : slash);
+    return "/" + path.substr(0, colon) + "/";
+}
 
 Judgement others(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
@@ -352,7 +365,7 @@ Judgement others(const Facts& facts) {
                                                 [](const Node& n) { return n.inventory.name; });
             for (const Stranger& stranger : kStrangers) {
                 const bool is_it = std::ranges::any_of(pod.images, [&](const std::string& image) {
-                    return image.find(stranger.in_image) != std::string::npos;
+                    return path_of(image).find(stranger.in_image) != std::string::npos;
                 });
                 // An extender works from anywhere, a plugin on its own node.
                 const bool concerns_us = &stranger == kStrangers.data() ||
@@ -390,11 +403,13 @@ Judgement certificates(const Facts& facts) {
         first = first == 0 ? left : std::min(first, left);
     }
     constexpr const char* kFix =
-        "renew it (kubeadm certs renew, or whoever issues it) and restart who uses it";
+        "renew it (kubeadm certs renew, or whoever issues it); controllers read their Secret again "
+        "by themselves, kube-scheduler reads its files when it starts";
     if (ended.any()) return {Status::failed, ended.text(), kFix};
     if (ending.any()) return {Status::warning, ending.text(), kFix};
     if (facts.certificates->empty())
-        return {Status::ok, "no certificate to look at: Tessera has none of its own", ""};
+        return {Status::ok,
+                "no Secret of type kubernetes.io/tls, no certificate in your kubeconfig", ""};
     return {Status::ok,
             fmt::format("{} certificates, the first ends in {} days", facts.certificates->size(),
                         first / kDay),

@@ -13,13 +13,15 @@ namespace {
 constexpr std::int64_t kNow = 1'800'000'000;
 constexpr std::int64_t kDay = 86'400;
 
+using Words = std::vector<std::string>;
+using Commands = std::vector<Words>;
+
 Pod bound_pod(const std::string& name) {
     const PodFacts facts = build::pod(name, build::native(gibibytes(4)));
     const Allocation allocation =
         build::allocation(facts, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {}, false}});
     return {.facts = build::bound(facts, allocation),
             .scheduler = "default-scheduler",
-            .is_running = true,
             .has_signature = true,
             .images = {"busybox"}};
 }
@@ -36,17 +38,15 @@ Facts healthy() {
         .agents = Workload{1, 1, "registry/tessera-agent:0.1.0", true},
         .lease = LeaseLook{{.holder = "controller-1"}, true},
         .nodes = std::vector<Node>{{.inventory = build::node("n1", 2, gibibytes(16)),
-                                    .is_ready = true,
                                     .has_report = true,
                                     .wants_agent = true,
                                     .agent_ready = true,
-                                    .slots = 128,
-                                    .memory_units = 32},
+                                    .slots = 128},
                                    {.inventory = {.name = NodeName("cpu-only")}}},
         .pods = std::vector<Pod>{bound_pod("p")},
         .key = std::optional<Result<>>(Result<>()),
         .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
-        .scheduler_command = std::vector<std::string>(),
+        .scheduler_commands = Commands(),
         .certificates = std::vector<Certificate>{{"Secret tls", kNow + 90 * kDay}},
     };
     return facts;
@@ -85,7 +85,7 @@ std::vector<Case> workload_cases() {
          "controller",
          Status::failed,
          {"no Deployment"},
-         {"kubectl apply -k"},
+         {"your own kustomization", "--namespace"},
          [](Facts& f) { f.controller = fail(Code::not_found, "x"); }},
         {"none ready",
          "controller",
@@ -115,7 +115,7 @@ std::vector<Case> workload_cases() {
          "leader",
          Status::failed,
          {"no Lease"},
-         {"deploy/base"},
+         {"deploy/base/controller-rbac.yaml"},
          [](Facts& f) { f.lease = fail(Code::not_found, "x"); }},
         {"nobody leads",
          "leader",
@@ -134,6 +134,12 @@ std::vector<Case> workload_cases() {
 
 std::vector<Case> node_cases() {
     return {
+        {"no DaemonSet",
+         "agents",
+         Status::failed,
+         {"no DaemonSet"},
+         {"your own kustomization"},
+         [](Facts& f) { f.agents = fail(Code::not_found, "x"); }},
         {"no agent on a node",
          "agents",
          Status::failed,
@@ -225,7 +231,7 @@ std::vector<Case> pod_cases() {
          {"deploy/scheduler/config.yaml"},
          [](Facts& f) {
              f.pods->clear();
-             f.scheduler_command = std::vector<std::string>{"kube-scheduler", "--v=2"};
+             f.scheduler_commands = Commands{Words{"kube-scheduler", "--v=2"}};
          }},
         {"a scheduler of which little is known",
          "routing",
@@ -234,7 +240,17 @@ std::vector<Case> pod_cases() {
          {"run"},
          [](Facts& f) {
              f.pods->clear();
-             f.scheduler_command = std::vector<std::string>{"kube-scheduler", "--config=/x"};
+             f.scheduler_commands = Commands{Words{"kube-scheduler", "--config=/x"}};
+         }},
+        {"one scheduler of two without --config",
+         "routing",
+         Status::failed,
+         {"without --config"},
+         {"deploy/ha/scheduler.yaml"},
+         [](Facts& f) {
+             f.pods->clear();
+             f.scheduler_commands =
+                 Commands{Words{"kube-scheduler"}, Words{"kube-scheduler", "--config=/x"}};
          }},
     };
 }
@@ -267,6 +283,11 @@ std::vector<Case> allocation_cases() {
          {"signatures not checked"},
          {},
          [](Facts& f) { f.key = fail(Code::permission_denied, "get secrets"); }},
+    };
+}
+
+std::vector<Case> stranger_cases() {
+    return {
         {"gpushare's extender",
          "others",
          Status::failed,
@@ -282,6 +303,18 @@ std::vector<Case> allocation_cases() {
          {"NVIDIA's"},
          {"take it off"},
          [](Facts& f) { f.pods->front().images = {"nvcr.io/nvidia/k8s-device-plugin:v0.17"}; }},
+        {"HAMi on our node",
+         "others",
+         Status::failed,
+         {"HAMi", "default/p"},
+         {"take it off"},
+         [](Facts& f) { f.pods->front().images = {"r:5000/projecthami/hami:v2.4"}; }},
+        {"a name that only begins like HAMi's",
+         "others",
+         Status::ok,
+         {},
+         {},
+         [](Facts& f) { f.pods->front().images = {"r:5000/hamilton/hamilton:hami"}; }},
         {"NVIDIA's plugin elsewhere",
          "others",
          Status::ok,
@@ -318,7 +351,7 @@ std::vector<Case> trust_cases() {
          "key",
          Status::warning,
          {"the agents run without"},
-         {"deploy/base"},
+         {"deploy/base", "your own kustomization"},
          [](Facts& f) { f.agents->signs = false; }},
         {"no right to see it",
          "key",
@@ -342,7 +375,7 @@ std::vector<Case> trust_cases() {
          "certificates",
          Status::failed,
          {"Secret tls ended 2 days ago"},
-         {"renew"},
+         {"renew", "kube-scheduler reads its files when it starts"},
          [](Facts& f) { f.certificates->front().ends_s = kNow - 2 * kDay; }},
         {"a certificate that ends soon",
          "certificates",
@@ -350,6 +383,12 @@ std::vector<Case> trust_cases() {
          {"ends in 13 days"},
          {"renew"},
          [](Facts& f) { f.certificates->front().ends_s = kNow + 14 * kDay - 1; }},
+        {"no certificate",
+         "certificates",
+         Status::ok,
+         {"no Secret of type kubernetes.io/tls"},
+         {},
+         [](Facts& f) { f.certificates->clear(); }},
         {"no certificate in a Secret",
          "certificates",
          Status::failed,
@@ -363,7 +402,8 @@ std::vector<Case> trust_cases() {
 // the other checks stay content, or say why they cannot tell.
 TEST(Doctor, FindsWhatIsBroken) {
     auto cases = workload_cases();
-    for (auto more : {node_cases(), pod_cases(), allocation_cases(), trust_cases()})
+    for (auto more :
+         {node_cases(), pod_cases(), allocation_cases(), stranger_cases(), trust_cases()})
         cases.insert(cases.end(), more.begin(), more.end());
     for (const Case& c : cases) {
         Facts facts = healthy();
@@ -401,12 +441,49 @@ TEST(Doctor, NoRights) {
     facts.pods = denied;
     facts.key = denied;
     facts.policies = denied;
-    facts.scheduler_command = denied;
+    facts.scheduler_commands = denied;
     facts.certificates = denied;
     for (const Finding& finding : examine(facts)) {
         if (finding.check == "api_server") continue;
         EXPECT_EQ(finding.status, Status::skipped) << finding.check;
         EXPECT_EQ(finding.found, "needs the right to get things") << finding.check;
+    }
+}
+
+// Goal: a single right that is missing accuses nobody: the checks that need it are skipped, the
+// others stay content.
+TEST(Doctor, OneRightLess) {
+    const auto denied = fail(Code::permission_denied, "get things");
+    struct Row {
+        std::function<void(Facts&)> deny;
+        std::vector<std::string_view> skipped;
+    };
+    const std::vector<Row> rows = {
+        {[&](Facts& f) { f.controller = denied; }, {"controller"}},
+        {[&](Facts& f) { f.agents = denied; }, {"agents"}},
+        {[&](Facts& f) { f.lease = denied; }, {"leader"}},
+        {[&](Facts& f) { f.nodes = denied; }, {"agents", "cards", "others"}},
+        {[&](Facts& f) {
+             f.pods = denied;
+             // Without the pods nobody knows where an agent runs (doctor_reader.cpp).
+             f.nodes->front().agent_ready = false;
+         },
+         {"agents", "routing", "allocations", "others"}},
+        {[&](Facts& f) { f.key = denied; }, {"key"}},
+        {[&](Facts& f) { f.policies = denied; }, {"admission"}},
+        {[&](Facts& f) { f.scheduler_commands = denied; }, {}},
+        {[&](Facts& f) { f.certificates = denied; }, {"certificates"}},
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        Facts facts = healthy();
+        rows[i].deny(facts);
+        std::vector<std::string_view> skipped;
+        for (const Finding& finding : examine(facts)) {
+            if (finding.status == Status::skipped) skipped.push_back(finding.check);
+            EXPECT_TRUE(finding.status == Status::ok || finding.status == Status::skipped)
+                << i << " " << finding.check << ": " << finding.found;
+        }
+        EXPECT_EQ(skipped, rows[i].skipped) << i;
     }
 }
 

@@ -30,19 +30,16 @@ struct LeaseLook {
 
 struct Node {
     NodeInventory inventory;
-    bool is_ready = false;
-    bool has_report = false;        // the annotation tessera.dev/gpus
-    bool wants_agent = false;       // the DaemonSet's selector names it
-    bool agent_ready = false;       // a pod of ours runs there and is ready
-    std::int64_t slots = 0;         // tessera.dev/gpu, allocatable
-    std::int64_t memory_units = 0;  // aliyun.com/gpu-mem, allocatable
-    std::int64_t nvidia_gpus = 0;   // nvidia.com/gpu, capacity: another plugin gives cards out
+    bool has_report = false;       // the annotation tessera.dev/gpus
+    bool wants_agent = false;      // the DaemonSet's selector names it
+    bool agent_ready = false;      // a pod of ours runs there and is ready
+    std::int64_t slots = 0;        // tessera.dev/gpu, allocatable
+    std::int64_t nvidia_gpus = 0;  // nvidia.com/gpu, capacity: another plugin gives cards out
 };
 
 struct Pod {
     PodFacts facts;
-    std::string scheduler;  // spec.schedulerName
-    bool is_running = false;
+    std::string scheduler;       // spec.schedulerName
     bool has_signature = false;  // the annotation; with a key it was checked, too
     std::vector<std::string> images;
 };
@@ -72,9 +69,8 @@ struct Facts {
     // Nothing where there is no such Secret; else whether the key can be used.
     Result<std::optional<Result<>>> key;
     Result<std::vector<Policy>> policies;
-    // --config and the rest of kube-scheduler's command, where it runs as a pod; empty: it does
-    // not.
-    Result<std::vector<std::string>> scheduler_command;
+    // --config and the rest of each kube-scheduler's command, where they run as pods.
+    Result<std::vector<std::vector<std::string>>> scheduler_commands;
     Result<std::vector<Certificate>> certificates;
 };
 
