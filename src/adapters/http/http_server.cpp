@@ -246,8 +246,9 @@ class HttpServer::Impl {
     bool lets_in(const httplib::Request& in, httplib::Response& out) const {
         if (!gate_) return true;
         auto refusal = gate_({in.method, in.path, exchange_now.has_certificate, bearer_token(in)});
-        if (refusal) write(*std::move(refusal), out);
-        return !refusal;
+        if (!refusal) return true;
+        write(*std::move(refusal), out);
+        return false;
     }
 
     // Empty when as many large bodies as may be are here already.

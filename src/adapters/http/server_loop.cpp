@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kNoDescriptor{50};
 
 ServerLoop::ServerLoop(int listening, Options options, Serve serve)
     : listening_(listening),
-      options_(options),
+      options_(std::move(options)),
       serve_(std::move(serve)),
       poll_(::epoll_create1(EPOLL_CLOEXEC)) {
     TESSERA_CHECK(poll_ >= 0, "an epoll can be made");
