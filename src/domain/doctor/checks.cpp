@@ -343,7 +343,7 @@ constexpr auto kStrangers = std::to_array<Stranger>({
 
 // An image without tag and digest, between slashes: "/registry/name/".
 std::string path_of(const std::string& image) {
-    std::string path = image.substr(0, image.find('@'));
+    const std::string path = image.substr(0, image.find('@'));
     const std::size_t slash = path.rfind('/');
     const std::size_t colon = path.find(':', slash == std::string::npos ? 0 : slash);
     return "/" + path.substr(0, colon) + "/";
@@ -407,9 +407,10 @@ Judgement certificates(const Facts& facts) {
         "by themselves, kube-scheduler reads its files when it starts";
     if (ended.any()) return {Status::failed, ended.text(), kFix};
     if (ending.any()) return {Status::warning, ending.text(), kFix};
-    if (facts.certificates->empty())
+    if (facts.certificates->empty()) {
         return {Status::ok,
                 "no Secret of type kubernetes.io/tls, no certificate in your kubeconfig", ""};
+    }
     return {Status::ok,
             fmt::format("{} certificates, the first ends in {} days", facts.certificates->size(),
                         first / kDay),
