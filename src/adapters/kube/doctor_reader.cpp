@@ -33,13 +33,14 @@ class Reader {
     Facts read() {
         const auto begin = std::chrono::steady_clock::now();
         const auto lease = read_lease_once();
+        const auto agents = get_workload("daemonsets", "tessera-agent");
         Facts facts{.own_version = options_.own_version,
                     .now_s = std::time(nullptr),
                     .space = options_.space,
                     .server = fmt::format("{}:{}", endpoint_.host, endpoint_.port),
                     .api_version = read_version(),
-                    .controller = read_workload_of("deployments", "tessera-controller"),
-                    .agents = read_workload_of("daemonsets", "tessera-agent"),
+                    .controller = workload_of(get_workload("deployments", "tessera-controller")),
+                    .agents = workload_of(agents),
                     .lease = fail(Code::internal, "not read"),
                     .nodes = std::vector<doctor::Node>(),
                     .pods = std::vector<doctor::Pod>(),
@@ -48,7 +49,7 @@ class Reader {
                     .scheduler_commands = read_schedulers(),
                     .certificates = read_certificates()};
         facts.pods = read_pods();
-        facts.nodes = read_nodes();
+        facts.nodes = read_nodes(selector_of(agents));
         facts.lease = look_again(lease, begin + kRenewals);
         return facts;
     }
@@ -88,10 +89,18 @@ class Reader {
         return document.root()["gitVersion"].text_or("of no version");
     }
 
-    Result<doctor::Workload> read_workload_of(const std::string& kind, const std::string& name) {
-        TRY(const auto document, get(in_space("/apis/apps/v1", kind + "/" + name),
-                                     fmt::format("get {}.apps in {}", kind, options_.space)));
-        return read_workload(document.root());
+    Result<JsonDocument> get_workload(const std::string& kind, const std::string& name) {
+        return get(in_space("/apis/apps/v1", kind + "/" + name),
+                   fmt::format("get {}.apps in {}", kind, options_.space));
+    }
+    static Result<doctor::Workload> workload_of(const Result<JsonDocument>& document) {
+        if (!document) return fail(document.error());
+        return read_workload(document->root());
+    }
+    // Of the nodes that want its pods; absent when unknown. Lives as long as the document.
+    static JsonValue selector_of(const Result<JsonDocument>& document) {
+        if (!document) return {};
+        return document->root()["spec"]["template"]["spec"]["nodeSelector"];
     }
 
     Result<Lease> read_lease_once() {
@@ -126,11 +135,7 @@ class Reader {
         return out;
     }
 
-    Result<std::vector<doctor::Node>> read_nodes() {
-        const auto agents =
-            get(in_space("/apis/apps/v1", "daemonsets/tessera-agent"), "get daemonsets");
-        const JsonValue selector =
-            agents ? agents->root()["spec"]["template"]["spec"]["nodeSelector"] : JsonValue();
+    Result<std::vector<doctor::Node>> read_nodes(JsonValue selector) {
         std::vector<doctor::Node> out;
         TRY_VOID(each("/api/v1/nodes", "list nodes", [&](JsonValue json) {
             out.push_back(read_doctor_node(json, selector));
