@@ -7,9 +7,9 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "app/agent/device_lists.hpp"
-#include "app/agent/metrics.hpp"
 #include "app/agent/node_publisher.hpp"
 #include "domain/health/gpu_health.hpp"
 #include "ports/gpu_inventory.hpp"
@@ -24,6 +24,12 @@ struct CardsOptions {
     DeviceListOptions lists;
     std::chrono::milliseconds probe_period{5'000};
     NodePublisherOptions publishing;
+};
+
+// The driver's last answer.
+struct CardReadings {
+    std::vector<GpuReading> cards;
+    std::chrono::nanoseconds age{};
 };
 
 class Cards {
