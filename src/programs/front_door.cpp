@@ -3,8 +3,9 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <memory>
 #include <utility>
+
+#include "programs/common/small_server.hpp"
 
 namespace tessera {
 namespace {
@@ -94,21 +95,13 @@ Result<std::jthread> serve_health(const FrontDoor& door, const HttpServer::Handl
     if (door.health_port == 0) return std::jthread();
     const HttpServer::Handler only_health = [answer](HttpRequest& request) {
         const bool is_health = request.path == "/healthz" || request.path == "/readyz";
-        if (is_health && request.method == "GET") return answer(request);
-        return HttpResponse{
-            .status = 404, .body = "404 page not found\n", .content_type = "text/plain"};
+        return is_health && request.method == "GET" ? answer(request) : not_found();
     };
-    auto server =
-        std::make_shared<HttpServer>(HttpServerOptions{.address = door.listen,
-                                                       .port = static_cast<int>(door.health_port),
-                                                       .threads = 2,
-                                                       .most_connections = 64,
-                                                       .idle = std::chrono::seconds(10),
-                                                       .max_body_bytes = 1024},
-                                     only_health);
-    const auto port = server->listen();
-    if (!port) return fail(port.error().in("health_port"));
-    return std::jthread([server, stop] { server->serve(stop); });
+    auto served = serve_beside(
+        {.address = door.listen, .port = door.health_port, .threads = 2, .most_connections = 64},
+        only_health, stop);
+    if (!served) return fail(served.error().in("health_port"));
+    return served;
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
+#include "programs/common/small_server.hpp"
 
 namespace tessera {
 namespace {
@@ -46,27 +47,16 @@ Result<> check(const ConfigValues& values) {
 std::jthread serve_metrics(const Config& config, const Cards& cards, const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
     const auto answer = [&cards](const HttpRequest& request) {
-        if (request.path != "/metrics" || request.method != "GET") {
-            return HttpResponse{
-                .status = 404, .body = "404 page not found\n", .content_type = "text/plain"};
-        }
+        if (request.path != "/metrics" || request.method != "GET") return not_found();
         return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(),
                                                      read_process_facts("tessera-agent")),
                             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
-    auto server = std::make_shared<HttpServer>(
-        HttpServerOptions{.address = config.listen,
-                          .port = static_cast<int>(config.metrics_port),
-                          .threads = 1,
-                          .most_connections = 16,
-                          .idle = std::chrono::seconds(10),
-                          .max_body_bytes = 1024},
-        answer);
-    if (const auto port = server->listen(); !port) {
-        log_event(Event::metrics_off, {{"reason", port.error().text}});
-        return {};
-    }
-    return std::jthread([server, stop] { server->serve(stop); });
+    auto served =
+        serve_beside({.address = config.listen, .port = config.metrics_port}, answer, stop);
+    if (served) return *std::move(served);
+    log_event(Event::metrics_off, {{"reason", served.error().text}});
+    return {};
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
