@@ -209,8 +209,9 @@ class PowerTest(Machine):
             for cluster in (one, two):
                 cluster.kubectl("apply", "-f", "-", input=pod("p"))
             two.kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=40s")
-            self.assertEqual("false", one.kubectl(  # the image is in the other cluster only
-                "get", "pod", "p", "-o", "jsonpath={.status.containerStatuses[0].ready}"))
+            one.wait_for("a pod without its image", lambda: "Image" in one.kubectl(
+                "get", "pod", "p", "-o",
+                "jsonpath={.status.containerStatuses[0].state.waiting.reason}"))
             two.power_off("node-a")
             two.power_on("node-a")
             two.wait_for("restarted pod", lambda: two.kubectl(
