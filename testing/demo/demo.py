@@ -29,6 +29,14 @@ NODES = (GpuNode("node-a", CARDS / "two-15gib.yaml"), GpuNode("node-b", CARDS / 
 NAME = "tessera-demo"
 
 
+BOLD, GREEN = 1, 32
+
+
+def styled(style: int, text: str) -> str:
+    """For a terminal; as it is elsewhere."""
+    return f"\033[{style}m{text}\033[0m" if sys.stdout.isatty() else text
+
+
 class Demo:
     """Tells the story on a running stack."""
 
@@ -38,11 +46,11 @@ class Demo:
 
     def say(self, text: str) -> None:
         """One step of the story."""
-        print(f"\n\033[1m# {text}\033[0m", flush=True)
+        print(f"\n{styled(BOLD, f'# {text}')}", flush=True)
 
     def show(self, command: str, output: str) -> str:
         """A command, as a person would type it, and what it printed."""
-        print(f"\033[32m$ {command}\033[0m", flush=True)
+        print(styled(GREEN, f"$ {command}"), flush=True)
         print(output.rstrip("\n"), flush=True)
         return output
 
@@ -186,6 +194,9 @@ def main() -> int:
     except (KubeError, subprocess.SubprocessError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("demo: interrupted; the cluster is gone", file=sys.stderr)
+        return 130
     return 0
 
 
