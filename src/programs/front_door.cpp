@@ -40,6 +40,9 @@ Result<> check_beyond_loopback(const FrontDoor& door) {
 }  // namespace
 
 Result<> check_front_door(const FrontDoor& door) {
+    if (door.health_port == door.port && door.health_port != 0) {
+        return bad(fmt::format("health_port: {} is port; give it another, or 0", door.health_port));
+    }
     const bool speaks_tls = !door.tls.certificate.empty();
     if (speaks_tls == door.tls.key.empty()) {
         return bad(

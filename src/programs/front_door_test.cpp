@@ -48,6 +48,15 @@ TEST(FrontDoor, RefusesOpenDoors) {
     }
 }
 
+// Goal: two servers on one port are refused before one of them starts.
+TEST(FrontDoor, HealthHasItsOwnPort) {
+    const auto refused =
+        check_front_door({.listen = "127.0.0.1", .port = 12345, .health_port = 12345});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text, "health_port: 12345 is port; give it another, or 0");
+    EXPECT_TRUE(check_front_door({.listen = "127.0.0.1", .port = 12345, .health_port = 12346}));
+}
+
 // Goal: the others are sent to where this replica answers, in the way in which it does.
 TEST(FrontDoor, OwnUrl) {
     const auto url = [](const std::string& listen, const std::string& advertise, bool tls) {

@@ -8,6 +8,7 @@
 #include "app/cli/completion.hpp"
 #include "app/cli/gpushare_text.hpp"
 #include "app/cli/tables.hpp"
+#include "programs/common/command_line.hpp"
 #include "programs/common/completion_words.hpp"
 #include "programs/common/yaml_text.hpp"
 #include "programs/doctor_command.hpp"
@@ -72,7 +73,7 @@ int run_plugin(int argc, char** argv) {
     app.add_option("--context", options.kube.context, "context of the kubeconfig");
     app.add_option("--kubeconfig", options.kube.path, "kubeconfig file");
     try {
-        app.parse(argc, argv);
+        app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
@@ -100,7 +101,7 @@ void add_common(CLI::App& command, Options& options) {
 int run(int argc, char** argv) {
     CLI::App app{"Shared GPUs on Kubernetes.", "tessera"};
     app.set_version_flag("--version", "tessera " TESSERA_VERSION);
-    app.require_subcommand(1);
+    app.require_subcommand(1)->footer(exit_statuses());
     Options options;
     CLI::App* inspect = app.add_subcommand("inspect", "Show who holds which GPU");
     inspect->add_flag("-d,--details", options.details, "one table per node, one line per pod");
@@ -115,7 +116,7 @@ int run(int argc, char** argv) {
         app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
     try {
-        app.parse(argc, argv);
+        app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         const auto rest = app.remaining();
         if (app.get_subcommands().empty() && !rest.empty()) {
@@ -143,7 +144,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     const std::string name = std::filesystem::path(argv[0]).filename().string();
-    const bool plugin = name.starts_with("kubectl-inspect-gpushare") ||
-                        name.starts_with("kubectl-inspect_gpushare");
-    return plugin ? tessera::run_plugin(argc, argv) : tessera::run(argc, argv);
+    const auto run = name.starts_with("kubectl-inspect") ? tessera::run_plugin : tessera::run;
+    if (const int status = run(argc, argv); status != 0 || std::cout.flush()) return status;
+    return tessera::finish({tessera::Code::unavailable, "the output cannot be written"});
 }

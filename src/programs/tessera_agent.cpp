@@ -39,6 +39,7 @@ Result<> check(const ConfigValues& values) {
         return fail(Code::invalid_argument,
                     "identity: \"" + config.identity + "\" is not nri or kubelet");
     }
+    if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
 }
 

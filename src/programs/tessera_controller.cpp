@@ -49,6 +49,7 @@ Result<> check(const ConfigValues& values) {
     TRY_VOID(read_lease_name(config.lease));
     TRY_VOID(check_front_door(door_of(config)));
     TRY_VOID(url_of(config));
+    if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
 }
 

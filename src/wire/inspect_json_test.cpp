@@ -19,8 +19,7 @@ std::string inspect(ClusterState& state) {
 
 void put(ClusterState& state, const std::string& name, std::vector<ContainerSpec> containers) {
     const PodFacts pod = build::pod(name, std::move(containers));
-    const auto made = state.reserve(pod.uid, pod.name, NodeName("n1"),
-                                    build::request(pod.containers), binpack_policy());
+    const auto made = state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
     ASSERT_TRUE(made) << made.error().text;
 }
 

@@ -32,6 +32,21 @@ void read_containers(JsonValue list, bool init, std::vector<ContainerSpec>& out)
     }
 }
 
+// Alibaba Cloud's manifests say the number of cards as a label of the pod, beside the limits: no
+// kubelet counts it there.
+void apply_count_label(JsonValue labels, std::vector<ContainerSpec>& containers) {
+    const auto count = labels[resource::kAliyunCount].text();
+    if (!count) return;
+    for (ContainerSpec& container : containers) {
+        const auto says = [&](std::string_view resource) {
+            return std::ranges::any_of(container.limits,
+                                       [&](const auto& limit) { return limit.first == resource; });
+        };
+        if (!says(resource::kAliyunMem) || says(resource::kAliyunCount)) continue;
+        container.limits.emplace_back(resource::kAliyunCount, *count);
+    }
+}
+
 std::optional<std::int64_t> decimal(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -132,12 +147,15 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.uid = PodUid(metadata["uid"].text_or(""));
     facts.name = {metadata["namespace"].text_or("default"), metadata["name"].text_or("")};
     facts.node = NodeName(spec["nodeName"].text_or(""));
+    facts.nominated = NodeName(pod["status"]["nominatedNodeName"].text_or(""));
     const auto priority = spec["priority"].integer().value_or(0);
     facts.priority = static_cast<int>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
     facts.finished = phase == "Succeeded" || phase == "Failed";
     facts.terminating = metadata["deletionTimestamp"].present();
+    facts.gated = !spec["schedulingGates"].elements().empty();
     read_containers(spec["initContainers"], true, facts.containers);
     read_containers(spec["containers"], false, facts.containers);
+    apply_count_label(metadata["labels"], facts.containers);
     facts.started = any_created(pod["status"], facts.containers);
     const JsonValue annotations = metadata["annotations"];
     if (const auto text = annotations[key::kAllocation].text()) {

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto request = parse_pod_request(pod.containers);
     if (request && !request->empty()) {
         const auto made =
-            state.reserve(PodUid("new"), {"d", "new"}, node.name, *request, binpack_policy());
+            state.reserve({PodUid("new"), {"d", "new"}, *request}, node.name, binpack_policy());
         const auto view = state.view();
         for (const auto& seen : view->nodes()) {
             for (const Card& card : seen->cards)

@@ -34,11 +34,13 @@ TEST(ReadPod, Parts) {
           {"name":"plain"},
           {"name":"requests","resources":{"requests":{"aliyun.com/gpu-mem":"9"}}},
           {"name":"main","resources":{"limits":{"aliyun.com/gpu-mem":"4","cpu":"2","nvidia.com/gpu":"1"}}}]},
-      "status":{"phase":"Running"}})");
+      "status":{"phase":"Running","nominatedNodeName":"n2"}})");
     EXPECT_EQ(pod.uid, PodUid("u-1"));
     EXPECT_EQ(pod.name, (PodName{"team-a", "p"}));
     EXPECT_EQ(pod.node, NodeName("n1"));
+    EXPECT_EQ(pod.nominated, NodeName("n2"));
     EXPECT_TRUE(pod.terminating);
+    EXPECT_FALSE(pod.gated);
     EXPECT_FALSE(pod.finished);
     EXPECT_FALSE(pod.allocation);
     EXPECT_FALSE(pod.legacy);
@@ -87,6 +89,13 @@ TEST(ReadPod, Phases) {
         {"Pending", false},  {"Unknown", false}, {"", false}};
     for (const auto& [phase, finished] : cases)
         EXPECT_EQ(pod_of(R"({"status":{"phase":")" + phase + "\"}}").finished, finished) << phase;
+}
+
+// Goal: a pod is gated as long as it has a scheduling gate.
+TEST(ReadPod, Gated) {
+    EXPECT_TRUE(pod_of(R"({"spec":{"schedulingGates":[{"name":"example.com/quota"}]}})").gated);
+    EXPECT_FALSE(pod_of(R"({"spec":{"schedulingGates":[]}})").gated);
+    EXPECT_FALSE(pod_of(R"({"spec":{"schedulingGates":null}})").gated);
 }
 
 // Goal: a pod has started when the runtime has made one of its GPU containers, whatever became of
@@ -218,6 +227,36 @@ TEST(ReadPod, LegacyAnnotations) {
         EXPECT_EQ(pod.legacy ? pod.legacy->shares : Shares{}, c.shares) << c.annotations;
         EXPECT_EQ(pod.legacy.has_value(), !c.shares.empty());
         EXPECT_FALSE(pod_of(head + R"("spec":{}})").legacy) << "asks for nothing";
+    }
+}
+
+// Goal: Alibaba Cloud's label says the number of cards of the containers that ask for gpu-mem and
+// do not say it themselves; foreign text is kept for the request's own reader to refuse.
+TEST(ReadPod, NumberOfCardsAsALabel) {
+    struct Case {
+        std::string label;
+        std::string limits;
+        std::vector<std::pair<std::string, std::string>> read;
+    };
+    const std::string mem(resource::kAliyunMem);
+    const std::string count(resource::kAliyunCount);
+    const std::vector<Case> cases = {
+        {R"("2")", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}, {count, "2"}}},
+        {R"("2")",
+         R"("aliyun.com/gpu-mem":"6","aliyun.com/gpu-count":"3")",
+         {{mem, "6"}, {count, "3"}}},
+        {R"("two")", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}, {count, "two"}}},
+        {R"("")", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}, {count, ""}}},
+        {"2", R"("aliyun.com/gpu-mem":"6")", {{mem, "6"}}},
+        {R"("2")", R"("tessera.dev/gpu":"1")", {{std::string(resource::kGpu), "1"}}},
+    };
+    for (const Case& c : cases) {
+        const PodFacts pod =
+            pod_of(R"({"metadata":{"name":"p","labels":{"aliyun.com/gpu-count":)" + c.label +
+                   R"(}},"spec":{"containers":[{"name":"a","resources":{"limits":{)" + c.limits +
+                   R"(}}},{"name":"b"}]}})");
+        ASSERT_EQ(pod.containers.size(), 1U) << c.label << c.limits;
+        EXPECT_EQ(pod.containers[0].limits, c.read) << c.label << c.limits;
     }
 }
 

@@ -102,10 +102,13 @@ class Controller {
         const std::string kubeconfig = "--kubeconfig=" + path_.string();
         const std::string port = fmt::format("--port={}", port_);
         const std::string best = fmt::format("--best-nodes={}", best_nodes);
-        std::vector<char*> arguments = {
-            const_cast<char*>(program.c_str()),   const_cast<char*>(kubeconfig.c_str()),
-            const_cast<char*>(port.c_str()),      const_cast<char*>(best.c_str()),
-            const_cast<char*>("--health-port=0"), nullptr};
+        std::vector<char*> arguments = {const_cast<char*>(program.c_str()),
+                                        const_cast<char*>(kubeconfig.c_str()),
+                                        const_cast<char*>(port.c_str()),
+                                        const_cast<char*>(best.c_str()),
+                                        const_cast<char*>("--health-port=0"),
+                                        const_cast<char*>("--open-reads"),
+                                        nullptr};
         TESSERA_CHECK(
             ::posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments.data(), environ) == 0,
             "start tessera-controller");
@@ -263,6 +266,15 @@ std::vector<double> bind(int port, const ClusterText& text) {
     return samples;
 }
 
+std::vector<double> scrape(int port) {
+    constexpr int kScrapes = 20;
+    Wire wire(connect_to(port));
+    std::vector<double> samples;
+    for (int i = 0; i < kScrapes; ++i)
+        samples.push_back(timed(wire, get("/metrics"), "tessera_gpu_capacity_bytes{"));
+    return samples;
+}
+
 void show(const std::string& what, const std::vector<double>& samples) {
     shown(what + " p50", quantile(samples, 0.5), "ms");
     shown(what + " p99", quantile(samples, 0.99), "ms");
@@ -293,7 +305,10 @@ bool run(const std::string& program, int nodes) {
           both_p99(*slowest), "ms");
     show(at + "names: filter, no node fits", ask_in_vain(controller.port(), text));
     show(at + "bind", bind(controller.port(), text));
-    holds &= at_most(at + "RSS in names mode", 200, std::max(loaded, controller.rss_mb()), "MB");
+    holds &=
+        at_most(at + "scrape of /metrics p50", 300, quantile(scrape(controller.port()), 0.5), "ms");
+    holds &= at_most(at + "RSS in names mode, after scrapes", 200,
+                     std::max(loaded, controller.rss_mb()), "MB");
     const Samples full = ask(controller.port(), api.port(), text, true, kFullRounds);
     show(at + "full objects: filter", full.filter);
     show(at + "full objects: prioritize", full.prioritize);

@@ -28,6 +28,14 @@ NodeInventory node(std::string_view name, int count, Bytes each) {
     return out;
 }
 
+NodeView node_view(std::span<const Card> cards, MemoryUnit unit) {
+    NodeView node;
+    node.inventory.unit = unit;
+    node.cards.assign(cards.begin(), cards.end());
+    node.free = free_of(cards);
+    return node;
+}
+
 NodeInventory legacy_node(std::string_view name, int count, std::int64_t units_each) {
     NodeInventory out = node(name, count, gibibytes(units_each));
     out.source = InventorySource::legacy;
@@ -68,6 +76,10 @@ PodFacts pod(std::string_view name, std::vector<ContainerSpec> containers) {
     out.name = {"default", std::string(name)};
     out.containers = std::move(containers);
     return out;
+}
+
+PodAsk ask(const PodFacts& pod) {
+    return {pod.uid, pod.name, request(pod.containers), pod.priority};
 }
 
 PodFacts bound(PodFacts pod, const Allocation& allocation) {

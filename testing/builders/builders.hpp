@@ -9,6 +9,7 @@
 
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "domain/cluster/view.hpp"
 #include "domain/request/dialect.hpp"
 
 namespace tessera::build {
@@ -19,6 +20,8 @@ using Limits = std::vector<std::pair<std::string, std::string>>;
 Gpu gpu(std::string_view node, int index, Bytes memory);
 // A node of an agent with `count` equal cards.
 NodeInventory node(std::string_view name, int count, Bytes each);
+// Cards in any condition, and no more of their node.
+NodeView node_view(std::span<const Card> cards, MemoryUnit unit = MemoryUnit::gib);
 // A node of gpushare's device plugin: cards "index:N", known by their sums.
 NodeInventory legacy_node(std::string_view name, int count, std::int64_t units_each);
 
@@ -35,6 +38,8 @@ PodRequest request(const std::vector<ContainerSpec>& containers);
 
 // Namespace "default", uid "uid-<name>", on no node.
 PodFacts pod(std::string_view name, std::vector<ContainerSpec> containers);
+// What a pod asks, which must be valid.
+PodAsk ask(const PodFacts& pod);
 // The same pod as the API server shows it once bound with this allocation.
 PodFacts bound(PodFacts pod, const Allocation& allocation);
 // The same pod bound to `node` by gpushare's own scheduler: card index and units.

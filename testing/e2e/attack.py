@@ -44,6 +44,10 @@ class Attack(StackCase):
     def test_who_edits_his_allocation_gets_no_second_pod_onto_his_card(self) -> None:
         """The controller that was there keeps what it knew; one that was not takes no chances."""
         owner, = self.running(pods.simple("owner", pods.aliyun(8), node="node-a"))
+        for key in (truth.ALLOCATION, truth.ALLOCATION_MAC, truth.ENFORCED_BY):
+            with self.subTest(key), self.assertRaises(ApiError) as refused:
+                self.annotate("owner", {key: "exclusive"})
+            self.assertEqual(refused.exception.code, 403, key)
         smaller = truth.annotation(owner, truth.ALLOCATION).replace(str(8 * GIB), str(GIB))
         with self.without_policy("tessera-allocations-stay"):
             self.annotate("owner", {truth.ALLOCATION: smaller})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from e2e import pods, truth
 from e2e.case import SECONDS, StackCase
+from e2e.lifecycle import STUBBORN
 from kube.api import ApiError
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -51,6 +52,29 @@ class Preemption(StackCase):
         self.assertEqual(after - {self.pod("high")["metadata"]["uid"]}, before)
         self.delete("high")
         self.cluster.wait_for("it is gone", lambda: len(self.pods()) == len(before), SECONDS)
+
+    def test_freed_room_is_kept_for_whom_it_was_freed(self) -> None:
+        """One of two victims is gone, the other still holds its part of the card. A pod that fits
+        into what is free already, also by kube-scheduler's sums, goes to the other card."""
+        self.make_classes()
+        slow = pods.pod("slow", pods.container("main", pods.aliyun(8), script=STUBBORN),
+                        node="node-a", priorityClassName="low", terminationGracePeriodSeconds=10)
+        first, _ = (*self.running(slow), *self.running(
+            pods.simple("quick", pods.aliyun(7), node="node-a", priorityClassName="low")))
+        stays, = self.running(pods.simple("stays", pods.aliyun(3), node="node-a",
+                                          priorityClassName="high"))
+        self.assertNotEqual(truth.uuids(first), truth.uuids(stays))
+        self.create(pods.simple("high", pods.aliyun(15), node="node-a", priorityClassName="high"))
+        self.cluster.wait_for(
+            "kube-scheduler names the node of which room is made",
+            lambda: self.pod("high")["status"].get("nominatedNodeName") == "node-a", SECONDS)
+        self.wait_gone("quick")
+        later, = self.running(pods.simple("later", pods.aliyun(4), node="node-a",
+                                          priorityClassName="low"))
+        self.assertEqual(truth.uuids(later), truth.uuids(stays))
+        self.assertIn("deletionTimestamp", self.pod("slow")["metadata"], "it was too fast")
+        self.assertEqual(truth.uuids(self.wait_running("high")), truth.uuids(first))
+        self.assertNotIn("deletionTimestamp", self.pod("later")["metadata"])
 
     def make_classes(self) -> None:
         """Once for all tests."""

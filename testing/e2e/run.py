@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import unittest
 
 SKIPPED = 77  # SKIP_RETURN_CODE in CMakeLists.txt
+
+
+class Timed(unittest.TextTestResult):
+    """Says how long each test took."""
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        self.began = time.monotonic()
+        super().startTest(test)
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        self.stream.write(f"{time.monotonic() - self.began:.1f} s ")
+        super().addSuccess(test)
 
 
 def main(modules: list[str]) -> int:
@@ -14,7 +27,9 @@ def main(modules: list[str]) -> int:
     if os.geteuid() != 0:
         print("skipped: a Kubernetes with nodes of its own needs root; run: sudo ./dev test -L e2e")
         return SKIPPED
-    program = unittest.main(module=None, argv=["e2e", "-v", *modules], exit=False)
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Timed)
+    program = unittest.main(module=None, argv=["e2e", "-v", *modules], exit=False,
+                            testRunner=runner)
     return 0 if program.result.wasSuccessful() else 1
 
 

@@ -118,6 +118,21 @@ class Sharing(StackCase):
         self.assert_shares(made)
         self.assertEqual(sorted(truth.holds(made).values()), [3 * GIB, 3 * GIB])
 
+    def test_number_of_cards_as_a_label(self) -> None:
+        """Alibaba Cloud's spelling. Kubelet counts the limit of that name, so a second pod with the
+        limit waits; as many as have room share the cards by the label."""
+        both = [pods.simple(f"label-{i}", pods.aliyun(6), node="node-a") for i in range(2)]
+        for pod in both:
+            pod["metadata"]["labels"] = {"aliyun.com/gpu-count": "2"}
+        limit = pods.simple("limit", pods.aliyun(6, count=2), node="node-a")
+        for made in self.running(*both, limit):
+            self.assert_shares(made)
+            self.assertEqual(sorted(truth.holds(made).values()), [3 * GIB, 3 * GIB])
+        self.create(pods.simple("second", pods.aliyun(6, count=2), node="node-a"))
+        self.wait_event("second", "Insufficient aliyun.com/gpu-count")
+        self.delete("limit")
+        self.assert_shares(self.wait_running("second"))
+
     def test_dialects_share_a_card(self) -> None:
         made = self.running(pods.simple("old", pods.aliyun(3), node="node-a"),
                             pods.simple("new", pods.native("1536Mi", cores=25), node="node-a"))

@@ -67,7 +67,8 @@ def document() -> str:
     out = [HEAD]
     for title, table in TABLES.items():
         out.append(f"\n## {title}\n\n`{table}`\n\n| metric | kind | what |\n|---|---|---|\n")
-        out += [f"| `{m.name}` | {m.kind} | {m.help} |\n" for m in rows(table)]
+        out += [f"| `{m.name}` | {m.kind.removeprefix('card_')} | {m.help} |\n"
+                for m in rows(table)]
     out.append(f"\n## The label `reason` of `tessera_pending_pods`\n\n`{OBSTACLES}`: of all nodes' "
                "refusals, the one that is nearest to its end.\n\n| reason | meaning |\n|---|---|\n")
     out += [f"| `{name}` | {meaning} |\n" for name, meaning in obstacles()]

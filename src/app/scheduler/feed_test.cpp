@@ -113,8 +113,7 @@ TEST_F(FeedTest, RelistEndsDoubts) {
     keeper_.ask([&](ClusterState& state) {
         for (const auto& [name, gib] : {std::pair("doubt", 3), std::pair("under-way", 4)}) {
             const PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
-            const auto made = state.reserve(pod.uid, pod.name, NodeName("n1"),
-                                            build::request(pod.containers), binpack_policy());
+            const auto made = state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
             EXPECT_TRUE(made);
             if (gib == 3) state.confirm(made->attempt);
         }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "app/metrics/families.hpp"
+#include "app/scheduler/card_gauges.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -31,18 +32,6 @@ double seconds(std::chrono::nanoseconds duration) {
     return std::chrono::duration<double>(duration).count();
 }
 
-// What the cards hold for Bindings that no watch has shown; parallel to the node's cards.
-std::vector<Card> unseen_part(const NodeView& node) {
-    std::vector<Card> out;
-    out.reserve(node.cards.size());
-    for (const Card& card : node.cards)
-        out.push_back({.capacity = card.capacity});
-    for (const TenantPtr& tenant : node.tenants) {
-        if (tenant->stage != Stage::seen) count_holds(*tenant, node.inventory.gpus, out, +1);
-    }
-    return out;
-}
-
 // Families that live for one exposition: a card that is gone must not be shown for ever.
 class Gauges {
   public:
@@ -55,10 +44,9 @@ class Gauges {
             const NodeInventory& inventory = node->inventory;
             if (inventory.gpus.empty() && inventory.fault.empty()) continue;
             ++states.at(!inventory.fault.empty() ? 2 : node->blocked.empty() ? 0 : 1);
-            const std::vector<Card> unseen = unseen_part(*node);
             for (std::size_t i = 0; i < node->cards.size(); ++i) {
-                set_card(inventory.name, inventory.gpus[i], node->cards[i], unseen[i].held);
                 over += node->cards[i].held > node->cards[i].capacity ? 1 : 0;
+                if (!node->cards[i].healthy) show_unhealthy(inventory.name, inventory.gpus[i]);
             }
         }
         overcommitted_.Add({}).Set(over);
@@ -88,25 +76,20 @@ class Gauges {
     }
 
   private:
-    void set_card(const NodeName& node, const Gpu& gpu, const Card& card, Bytes reserved) {
-        const prom::Labels labels{
-            {"node", node.str()}, {"gpu", std::to_string(gpu.index)}, {"uuid", gpu.uuid.str()}};
-        card_capacity_.Add(labels).Set(static_cast<double>(card.capacity.count));
-        card_allocated_.Add(labels).Set(static_cast<double>((card.held - reserved).count));
-        card_reserved_.Add(labels).Set(static_cast<double>(reserved.count));
-        card_compute_.Add(labels).Set(card.cores_held.value / 100.0);
-        card_pods_.Add(labels).Set(card.holders);
-        card_healthy_.Add(labels).Set(card.healthy ? 1 : 0);
-        if (card.healthy) return;
-        prom::Labels with_reason = labels;
-        with_reason.emplace("reason", gpu.reason);
-        card_unhealthy_.Add(with_reason).Set(1);
+    void show_unhealthy(const NodeName& node, const Gpu& gpu) {
+        card_unhealthy_
+            .Add({{"node", node.str()},
+                  {"gpu", std::to_string(gpu.index)},
+                  {"uuid", gpu.uuid.str()},
+                  {"reason", gpu.reason}})
+            .Set(1);
     }
 
     prom::Registry& now_;
 #define METRIC(kind, name, exposed, help) METRIC_##kind(name, exposed, help)
 #define METRIC_gauge(name, exposed, help) \
     prom::Family<prom::Gauge>& name##_ = gauge(now_, exposed, help);
+#define METRIC_card_gauge(name, exposed, help)
 #define METRIC_counter(name, exposed, help)
 #define METRIC_histogram(name, exposed, help)
 #include "app/scheduler/metrics.def"
@@ -139,7 +122,7 @@ class SchedulerMetrics::Impl {
     void heard(Watched what) { heard_.at(number(what)) = clock_.steady(); }
 
     std::string expose(const SchedulerFacts& facts) {
-        // One at a time: that of a large cluster takes much memory while it is made.
+        // One at a time: that of a large cluster is 20 MB of text.
         const std::scoped_lock lock(exposing_);
         prom::Registry now;
         Gauges gauges(now);
@@ -153,7 +136,9 @@ class SchedulerMetrics::Impl {
         for (const Event event : {Event::bind_settled, Event::allocation_changed})
             repair_counter(event);
         if (process_) add_process(now, process_());
-        return exposition({&registry_, &now});
+        std::string text = exposition({&registry_, &now});
+        append_card_gauges(text, facts.view);
+        return text;
     }
 
   private:
@@ -179,6 +164,7 @@ class SchedulerMetrics::Impl {
 #undef METRIC_gauge
 #undef METRIC_counter
 #undef METRIC_histogram
+#undef METRIC_card_gauge
 #undef METRIC
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "app/scheduler/refusals.hpp"
+#include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -35,19 +36,33 @@ void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positio
     }
 }
 
+// Of the pod that `placer` places.
+std::optional<std::int64_t> price_of(Placer& placer, const ClusterView& view,
+                                     std::uint32_t position, const Asker& pod,
+                                     const Policy& policy) {
+    const PlacementRow& row = view.row(position);
+    if (!row.promised || !row.open) return placer.price(row, view.free_of(position));
+    const Fit* fit = try_left(placer, *row.node, pod, policy);
+    return fit == nullptr ? std::nullopt : std::optional(fit->price);
+}
+
 // Parallel to positions; kNoFit where the pod does not fit.
 std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
-                             std::span<const std::uint32_t> positions) {
+                             std::span<const std::uint32_t> positions, const Asker& pod,
+                             const Policy& policy) {
     std::vector<Price> prices(positions.size(), kNoFit);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         fetch_ahead(view, positions, i);
         if (positions[i] == NameIndex::kNone) continue;
-        const PlacementRow& row = view.row(positions[i]);
-        if (const auto price = placer.price(row, view.free_of(positions[i]))) {
-            prices[i] = {*price, row.spare.count};
+        if (const auto price = price_of(placer, view, positions[i], pod, policy)) {
+            prices[i] = {*price, view.row(positions[i]).spare.count};
         }
     }
     return prices;
+}
+
+Asker asker_of(const ExtenderArgs& args) {
+    return {args.pod.uid, args.pod.priority};
 }
 
 // A pod whose Binding is under way or in doubt, and that is asked about again: it has its cards.
@@ -90,8 +105,8 @@ FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
     FilterAnswer answer;
     Placer placer(request, policy);
     const auto positions = view.positions(args.names);
-    const std::vector<Price> prices = prices_of(placer, view, positions);
-    Refusals refusals(placer, view, args);
+    const std::vector<Price> prices = prices_of(placer, view, positions, asker_of(args), policy);
+    Refusals refusals(placer, request, view, args);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (prices[i] == kNoFit) {
             refusals.add(i, positions[i]);
@@ -113,7 +128,8 @@ std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args,
         return scores;
     }
     Placer placer(request, policy);
-    const std::vector<Price> prices = prices_of(placer, view, view.positions(args.names));
+    const std::vector<Price> prices =
+        prices_of(placer, view, view.positions(args.names), asker_of(args), policy);
     const Price cheapest = lowest_of(prices);
     if (cheapest == kNoFit) return scores;
     std::int64_t dearest = cheapest.first;

@@ -22,8 +22,7 @@ std::shared_ptr<const ClusterView> cluster(const std::vector<int>& held) {
         state.set_node(node);
         if (held[i] == 0) continue;
         const PodFacts pod = build::pod(fmt::format("holder-{}", i), build::aliyun(held[i]));
-        const auto reserved = state.reserve(pod.uid, pod.name, node.name,
-                                            build::request(pod.containers), binpack_policy());
+        const auto reserved = state.reserve(build::ask(pod), node.name, binpack_policy());
         EXPECT_TRUE(reserved);
         state.set_pod(build::bound(pod, reserved->allocation));
     }
@@ -134,6 +133,36 @@ TEST(ChooseNodes, ClassesStayApart) {
             {"several nodes like this one: node \"n12\" not found", 4}}));
     EXPECT_EQ(answer.unresolvable.size(), 6U);
     EXPECT_EQ(answer.obstacle, Obstacle::unhealthy);
+}
+
+// Goal: a node whose room is kept for a nominee refuses its equals, says for whom, and is passed
+// over for one that has room; the nominee itself is offered it, and so is a pod above it.
+TEST(ChooseNodes, RoomKeptForANominee) {
+    ClusterState state;
+    for (const char* name : {"n0", "n1"})
+        state.set_node(build::node(name, 1, gibibytes(16)));
+    PodFacts nominee = build::pod("nominee", build::aliyun(14));
+    nominee.priority = 10;
+    nominee.nominated = NodeName("n0");
+    state.set_pod(nominee);
+    Asked asked(2, 4);
+    const auto choose = [&] {
+        return choose_nodes(*state.view(), asked.args, asked.request(), binpack_policy(), 2);
+    };
+    const FilterAnswer after = choose();
+    EXPECT_EQ(after.fitting, std::vector<std::size_t>{1});
+    EXPECT_EQ(counted(after),
+              (std::map<std::string, int>{{"the room on this node is kept for pod default/nominee "
+                                           "of priority 10, for which others are ended",
+                                           1}}));
+    EXPECT_EQ(after.failed.size(), 1U) << "it may fit later";
+    EXPECT_EQ(after.obstacle, Obstacle::kept);
+    EXPECT_EQ(score_nodes(*state.view(), asked.args, asked.request(), binpack_policy()),
+              (std::vector<int>{0, 10}));
+    asked.args.pod.priority = 11;
+    EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
+    asked.args.pod = nominee;
+    EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
 }
 
 // Goal: a pod that prefers some nodes by its own rules is offered all that fit.

@@ -29,14 +29,13 @@ bool lacks_sum(const NodeView& node, const PodRequest& request) {
 
 // Nothing where the node is no place for the pod.
 std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& asked,
-                                      const PodRequest& request, const Policy& policy,
-                                      int priority) {
-    const Preemption alone = plan_preemption(node, request, policy, priority);
+                                      const PodAsk& pod, const Policy& policy) {
+    const Preemption alone = plan_preemption(node, pod, policy);
     if (alone.kind == Kind::fits) return asked;
     if (alone.kind != Kind::evict) return std::nullopt;
-    const Preemption added = plan_preemption(node, request, policy, priority, asked.pods);
+    const Preemption added = plan_preemption(node, pod, policy, asked.pods);
     if (added.kind != Kind::evict) return asked;
-    const bool exchange = lacks_sum(node, request);
+    const bool exchange = lacks_sum(node, pod.request);
     NodeVictims out{asked.node, {}, asked.pdb_violations};
     for (const Tenant* tenant : exchange ? alone.victims : added.victims)
         out.pods.push_back(tenant->uid);
@@ -50,11 +49,12 @@ std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& a
 
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
                                         const PodRequest& request, const Policy& policy) {
+    const PodAsk pod{args.pod.uid, args.pod.name, request, args.pod.priority};
     std::vector<NodeVictims> out;
     for (const NodeVictims& asked : args.nodes) {
         const NodeView* node = view.find(asked.node.str());
         if (node == nullptr) continue;
-        auto victims = victims_on(*node, asked, request, policy, args.pod.priority);
+        auto victims = victims_on(*node, asked, pod, policy);
         if (victims && !victims->pods.empty()) out.push_back(*std::move(victims));
     }
     return out;

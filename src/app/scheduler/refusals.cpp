@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "domain/placement/nominees.hpp"
+
 namespace tessera {
 
 void Refusals::add(std::size_t i, std::uint32_t position) {
@@ -11,7 +13,7 @@ void Refusals::add(std::size_t i, std::uint32_t position) {
     Class& of = class_of(why.obstacle);
     if (of.reasons <= kFew && is_new(of, why.misfit)) ++of.reasons;
     if (why.misfit == nullptr) {
-        if (of.reasons == 1) of.first = reason_naming(i, position);
+        if (of.reasons == 1) of.first = reason_naming({i, position, why});
     } else if (of.most == nullptr || of.most->most < why.misfit->most) {
         of.most = why.misfit;
     }
@@ -36,7 +38,10 @@ Refusals::Why Refusals::why_of(std::uint32_t position) {
     if (position == NameIndex::kNone) return {Obstacle::unknown_node};
     const PlacementRow& row = view_.row(position);
     if (row.open) {
-        const Misfit& misfit = placer_.explain(row);
+        const bool fits_but_for_nominees =
+            row.promised && placer_.try_node(row.node->offer()) != nullptr;
+        if (fits_but_for_nominees) return {Obstacle::kept};
+        const Misfit& misfit = explainer_.explain(row);
         return {misfit.obstacle, &misfit};
     }
     return {row.node->blocked.empty() ? Obstacle::no_gpu : Obstacle::blocked};
@@ -46,18 +51,20 @@ std::string Refusals::reason_of(const Refused& node) const {
     const Class& of = class_of(node.why.obstacle);
     if (!of.together.empty()) return of.together;
     if (node.why.misfit != nullptr) return node.why.misfit->reason;
-    return reason_naming(node.i, node.position);
+    return reason_naming(node);
 }
 
-std::string Refusals::reason_naming(std::size_t i, std::uint32_t position) const {
+std::string Refusals::reason_naming(const Refused& refused) const {
+    const auto& [i, position, why] = refused;
     if (position == NameIndex::kNone) return fmt::format("node \"{}\" not found", args_.names[i]);
-    const std::string& blocked = view_.row(position).node->blocked;
-    if (!blocked.empty()) return blocked;
+    const NodeView& node = *view_.row(position).node;
+    if (!node.blocked.empty()) return node.blocked;
+    if (why.obstacle == Obstacle::kept) return kept_for(node, {args_.pod.uid, args_.pod.priority});
     return fmt::format("The node {} is not for GPU share, need skip", args_.names[i]);
 }
 
 std::string Refusals::together_of(const Class& of) const {
-    if (of.most != nullptr) return placer_.explain_many(*of.most);
+    if (of.most != nullptr) return explainer_.explain_many(*of.most);
     return "several nodes like this one: " + of.first;
 }
 

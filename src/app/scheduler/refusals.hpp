@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "domain/cluster/view.hpp"
-#include "domain/placement/obstacle.hpp"
+#include "domain/placement/misfit.hpp"
 #include "domain/placement/place.hpp"
 #include "wire/extender_json.hpp"
 
@@ -21,9 +21,10 @@ class Refusals {
     // the class speaks, with the largest number of all its nodes.
     static constexpr std::size_t kFew = 3;
 
-    // All of them outlive it. `placer` is the pod's.
-    Refusals(Placer& placer, const ClusterView& view, const ExtenderArgs& args)
-        : placer_(placer), view_(view), args_(args) {}
+    // All of them outlive it. `placer` and `request` are the pod's.
+    Refusals(Placer& placer, const PodRequest& request, const ClusterView& view,
+             const ExtenderArgs& args)
+        : placer_(placer), explainer_(request), view_(view), args_(args) {}
 
     // The node args.names[i], at that position of the view, refuses the pod.
     void add(std::size_t i, std::uint32_t position);
@@ -50,7 +51,7 @@ class Refusals {
     };
 
     [[nodiscard]] Why why_of(std::uint32_t position);
-    [[nodiscard]] std::string reason_naming(std::size_t i, std::uint32_t position) const;
+    [[nodiscard]] std::string reason_naming(const Refused& refused) const;
     [[nodiscard]] std::string reason_of(const Refused& node) const;
     [[nodiscard]] std::string together_of(const Class& of) const;
     static bool is_new(Class& of, const Misfit* misfit);
@@ -61,6 +62,7 @@ class Refusals {
     }
 
     Placer& placer_;
+    Explainer explainer_;
     const ClusterView& view_;
     const ExtenderArgs& args_;
     std::array<Class, kObstacles.size()> classes_;

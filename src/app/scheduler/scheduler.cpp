@@ -79,19 +79,32 @@ std::vector<NodeVictims> Scheduler::preempt(const PreemptionArgs& args) const {
     return choose_victims(*keeper_.view(), args, *request, options_.policy);
 }
 
-Result<PodRequest> Scheduler::request_of(const BindArgs& args) {
-    const auto pending = keeper_.ask([&](ClusterState& state) {
-        const PendingPod* pod = state.pending(args.uid);
-        return pod == nullptr ? std::optional<Result<PodRequest>>() : pod->request;
-    });
-    if (pending) return *pending;
-    // The watch may be behind the scheduler's own.
+Result<PodAsk> Scheduler::read_ask(const BindArgs& args) {
     TRY(const PodFacts pod, kube_.get_pod(args.pod));
     if (pod.uid != args.uid) {
         return fail(Code::not_found, fmt::format("pod {} with uid {} is gone; another has its name",
                                                  args.pod.str(), args.uid.str()));
     }
-    return parse_pod_request(pod.containers);
+    TRY(PodRequest request, parse_pod_request(pod.containers));
+    return PodAsk{args.uid, args.pod, std::move(request), pod.priority};
+}
+
+// The state's owner is asked once where it knows the pod: each question wakes a thread, and makes
+// a view.
+Result<Reservation> Scheduler::reserve(const BindArgs& args) {
+    using Answer = std::optional<Result<Reservation>>;
+    const Answer known = keeper_.ask([&](ClusterState& state) -> Answer {
+        const PendingPod* pending = state.pending(args.uid);
+        if (pending == nullptr) return std::nullopt;
+        if (!pending->ask) return fail(pending->ask.error());
+        const PodAskPtr pod = *pending->ask;  // it is pending no more once it holds something
+        return state.reserve(*pod, args.node, options_.policy);
+    });
+    if (known) return *known;
+    // The watch may be behind the scheduler's own.
+    TRY(const PodAsk pod, read_ask(args));
+    return keeper_.ask(
+        [&](ClusterState& state) { return state.reserve(pod, args.node, options_.policy); });
 }
 
 Result<> Scheduler::check_fence() const {
@@ -103,17 +116,20 @@ Result<> Scheduler::check_fence() const {
 
 Result<> Scheduler::bind(const BindArgs& args) {
     TRY_VOID(check_fence());
-    TRY(const PodRequest request, request_of(args));
-    if (request.empty()) return kube_.bind(args.uid, args.pod, args.node, {});
-    const auto reservation = keeper_.ask([&](ClusterState& state) {
-        return state.reserve(args.uid, args.pod, args.node, request, options_.policy);
-    });
+    const auto reservation = reserve(args);
     if (!reservation) {
         log_event(Event::bind_refused,
                   {{"pod", args.pod.str()}, {"reason", reservation.error().text}});
         return fail(reservation.error());
     }
-    if (reservation->kind == Reservation::Kind::done) return {};
+    switch (reservation->kind) {
+        case Reservation::Kind::done:
+            return {};
+        case Reservation::Kind::nothing:
+            return kube_.bind(args.uid, args.pod, args.node, {});
+        case Reservation::Kind::write:
+            break;
+    }
     return write_binding(args, *reservation);
 }
 

@@ -51,7 +51,9 @@ class Scheduler {
   private:
     FilterAnswer fitting_nodes(const ExtenderArgs& args);
     [[nodiscard]] Result<> check_fence() const;
-    Result<PodRequest> request_of(const BindArgs& args);
+    // The pod that kube-scheduler binds, of which the watch has not shown us that it is pending.
+    Result<PodAsk> read_ask(const BindArgs& args);
+    Result<Reservation> reserve(const BindArgs& args);
     Result<> write_binding(const BindArgs& args, const Reservation& reservation);
     Result<> settle(const BindArgs& args, const Reservation& reservation, const Error& cause);
 

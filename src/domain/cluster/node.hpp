@@ -61,6 +61,15 @@ struct Card {
     friend bool operator==(const Card&, const Card&) = default;
 };
 
+// Parallel to the cards.
+inline std::vector<Bytes> free_of(std::span<const Card> cards) {
+    std::vector<Bytes> out;
+    out.reserve(cards.size());
+    for (const Card& card : cards)
+        out.push_back(card.free());
+    return out;
+}
+
 // A node's cards as placement is offered them.
 struct Offer {
     std::span<const Card> cards;

@@ -29,11 +29,13 @@ struct LegacyAllocation {
 struct PodFacts {
     PodUid uid;
     PodName name;
-    NodeName node;  // empty until bound
+    NodeName node;       // empty until bound
+    NodeName nominated;  // where kube-scheduler ends others for it; empty mostly
     int priority = 0;
     bool finished = false;                  // Succeeded or Failed: its containers are gone for good
     bool started = false;                   // a GPU container of it has been made: it had its cards
     bool terminating = false;               // has a deletionTimestamp; holds its cards all the same
+    bool gated = false;                     // has schedulingGates: nobody places it yet
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;

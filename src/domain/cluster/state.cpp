@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "domain/placement/misfit.hpp"
+#include "domain/placement/nominees.hpp"
 
 namespace tessera {
 namespace {
@@ -19,6 +21,11 @@ Card* card_of(NodeView& node, const GpuUuid& uuid) {
 // Who is not known yet may be gpushare's plugin: then its pods hold their cards.
 InventorySource served_by(const NodeInventory& inventory, bool known) {
     return known ? inventory.source : InventorySource::legacy;
+}
+
+// Of a node's nominees.
+auto order_of_nominee(const PodAskPtr& pod) {
+    return std::pair(-std::int64_t{pod->priority}, std::cref(pod->uid));
 }
 
 // Of a node's tenants. The names are the tenant's own: the result lives as long as it does.
@@ -64,7 +71,8 @@ void ClusterState::remove_node(const NodeName& name) {
 void ClusterState::forget_if_unused(const NodeName& name) {
     const auto at = nodes_.find(name);
     if (at == nodes_.end() || at->second.known) return;
-    if (at->second.tenants.empty() && at->second.puzzles.empty()) nodes_.erase(at);
+    const NodeState& node = at->second;
+    if (node.tenants.empty() && node.puzzles.empty() && node.nominees.empty()) nodes_.erase(at);
 }
 
 bool ClusterState::set_pod(const PodFacts& pod) {
@@ -88,16 +96,46 @@ bool ClusterState::set_pod(const PodFacts& pod) {
     if (!pod.node.empty()) {
         take_bound(pod);
     } else if (held == tenants_.end()) {  // else a stale event: its Binding is under way
-        auto request = parse_pod_request(pod.containers);
-        if (!request || !request->empty()) {
-            pending_.insert_or_assign(pod.uid, PendingPod{pod.uid, pod.name, std::move(request)});
-        }
+        set_pending(pod);
     }
     return true;
 }
 
+void ClusterState::set_pending(const PodFacts& pod) {
+    end_pending(pod.uid);
+    if (pod.terminating || pod.gated) return;  // kube-scheduler asks for none of them
+    auto request = parse_pod_request(pod.containers);
+    if (!request) {
+        pending_.emplace(pod.uid, PendingPod{fail(request.error()), {}});
+        return;
+    }
+    if (request->empty()) return;
+    const auto ask = std::make_shared<const PodAsk>(
+        PodAsk{pod.uid, pod.name, *std::move(request), pod.priority});
+    pending_.emplace(pod.uid, PendingPod{ask, pod.nominated});
+    if (pod.nominated.empty()) return;
+    std::vector<PodAskPtr>& nominees = nodes_[pod.nominated].nominees;
+    nominees.insert(std::ranges::upper_bound(nominees, order_of_nominee(ask), {}, order_of_nominee),
+                    ask);
+    refresh(pod.nominated);
+}
+
+void ClusterState::end_pending(const PodUid& uid) {
+    const auto at = pending_.find(uid);
+    if (at == pending_.end()) return;
+    const NodeName nominated = at->second.nominated;
+    pending_.erase(at);
+    if (nominated.empty()) return;
+    if (const auto node = nodes_.find(nominated); node != nodes_.end()) {
+        std::erase_if(node->second.nominees,
+                      [&](const PodAskPtr& nominee) { return nominee->uid == uid; });
+        forget_if_unused(nominated);
+    }
+    refresh(nominated);
+}
+
 void ClusterState::take_bound(const PodFacts& pod) {
-    pending_.erase(pod.uid);
+    end_pending(pod.uid);
     unblock(pod.uid);
     const auto hold_seen = [&](Allocation allocation) {
         auto held = holds(allocation.containers);
@@ -136,7 +174,7 @@ void ClusterState::take_bound(const PodFacts& pod) {
 }
 
 void ClusterState::remove_pod(const PodUid& uid) {
-    pending_.erase(uid);
+    end_pending(uid);
     drop(uid);
     unblock(uid);
 }
@@ -165,21 +203,25 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
         remove_pod(uid);
 }
 
-Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name,
-                                          const NodeName& node_name, const PodRequest& request,
+Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& node_name,
                                           const Policy& policy) {
-    if (tenants_.contains(uid)) return reserve_again(uid, name, node_name);
+    if (tenants_.contains(pod.uid)) return reserve_again(pod, node_name);
+    if (pod.request.empty()) return Reservation{.kind = Reservation::Kind::nothing};
     const auto at = nodes_.find(node_name);
     if (at == nodes_.end() || !at->second.known) {
         return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
     }
     NodeView now = build(at->second);
     if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
-    Placer placer(request, policy);
-    const Fit* fit = placer.try_node(now.offer());
-    if (fit == nullptr) return fail(Code::unavailable, placer.explain(now.offer()).reason);
-    Allocation allocation{uid, node_name, request.front().gpu.dialect,
-                          containers_of(request, *fit, now.inventory.gpus, now.inventory.unit)};
+    Placer placer(pod.request, policy);
+    const Asker asker{pod.uid, pod.priority};
+    const Fit* fit = try_left(placer, now, asker, policy);
+    if (fit == nullptr && placer.try_node(now.offer()) != nullptr)
+        return fail(Code::unavailable, kept_for(now, asker));
+    if (fit == nullptr)
+        return fail(Code::unavailable, Explainer(pod.request).explain(now.offer()).reason);
+    Allocation allocation{pod.uid, node_name, pod.request.front().gpu.dialect,
+                          containers_of(pod.request, *fit, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
     for (const Hold& share : held) {
         const Card* card = card_of(now, share.uuid);
@@ -187,8 +229,8 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
         TESSERA_CHECK(share.memory <= card->free(),
                       "a reservation takes no card over its capacity");
     }
-    hold({.uid = uid,
-          .name = name,
+    hold({.uid = pod.uid,
+          .name = pod.name,
           .stage = Stage::reserved,
           .attempt = 1,
           .allocation = allocation,
@@ -196,20 +238,19 @@ Result<Reservation> ClusterState::reserve(const PodUid& uid, const PodName& name
     return Reservation{.kind = Reservation::Kind::write,
                        .allocation = std::move(allocation),
                        .node = now.inventory,
-                       .attempt = {uid, 1}};
+                       .attempt = {pod.uid, 1}};
 }
 
 // The pod holds cards already: kube-scheduler asks once more.
-Result<Reservation> ClusterState::reserve_again(const PodUid& uid, const PodName& name,
-                                                const NodeName& node_name) {
-    Tenant tenant = *tenants_.at(uid);
+Result<Reservation> ClusterState::reserve_again(const PodAsk& pod, const NodeName& node_name) {
+    Tenant tenant = *tenants_.at(pod.uid);
     if (tenant.allocation.node != node_name) {
-        return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already", name.str(),
-                                                tenant.allocation.node.str()));
+        return fail(Code::conflict, fmt::format("pod {} holds GPUs on node {} already",
+                                                pod.name.str(), tenant.allocation.node.str()));
     }
     if (tenant.stage == Stage::reserved) {
         return fail(Code::conflict,
-                    fmt::format("pod {} is being bound by another request", name.str()));
+                    fmt::format("pod {} is being bound by another request", pod.name.str()));
     }
     Reservation again{.kind = Reservation::Kind::done,
                       .allocation = tenant.allocation,
@@ -220,7 +261,7 @@ Result<Reservation> ClusterState::reserve_again(const PodUid& uid, const PodName
     tenant.in_doubt = true;
     ++tenant.attempt;
     again.kind = Reservation::Kind::write;
-    again.attempt = {uid, tenant.attempt};
+    again.attempt = {pod.uid, tenant.attempt};
     hold(std::move(tenant));
     return again;
 }
@@ -261,7 +302,7 @@ void ClusterState::release_unconfirmed() {
 
 std::vector<TenantPtr> ClusterState::unconfirmed() const {
     std::vector<TenantPtr> out;
-    for (const auto& [uid, tenant] : unseen_) {
+    for (const TenantPtr& tenant : unseen_.all()) {
         if (tenant->stage == Stage::bound) out.push_back(tenant);
     }
     return out;
@@ -283,7 +324,7 @@ void ClusterState::hold(Tenant tenant) {
             std::erase(nodes_[node].tenants, held->second);
         }
     }
-    pending_.erase(tenant.uid);
+    end_pending(tenant.uid);
     const auto held_now = std::make_shared<const Tenant>(std::move(tenant));
     std::vector<TenantPtr>& tenants = nodes_[node].tenants;
     tenants.insert(std::ranges::upper_bound(tenants, order_of(held_now), {}, order_of), held_now);
@@ -294,10 +335,9 @@ void ClusterState::hold(Tenant tenant) {
 
 void ClusterState::set_unseen(const TenantPtr& tenant) {
     if (tenant->stage != Stage::seen) {
-        unseen_.insert_or_assign(tenant->uid, tenant);
-        unseen_changed_ = true;
-    } else if (unseen_.erase(tenant->uid) > 0) {
-        unseen_changed_ = true;
+        unseen_.set(tenant);
+    } else {
+        unseen_.erase(tenant->uid);
     }
 }
 
@@ -307,7 +347,7 @@ void ClusterState::drop(const PodUid& uid) {
     const TenantPtr held = at->second;
     const NodeName& name = held->allocation.node;
     tenants_.erase(at);
-    unseen_changed_ |= unseen_.erase(uid) > 0;
+    unseen_.erase(uid);
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
         std::erase(node->second.tenants, held);
@@ -358,14 +398,14 @@ NodeView ClusterState::build(const NodeState& node) const {
                  .cards = {},
                  .free = {},
                  .tenants = node.tenants,
+                 .nominees = node.nominees,
                  .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {
         out.cards.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy});
     }
     for (const TenantPtr& tenant : node.tenants)
         count_holds(*tenant, node.inventory.gpus, out.cards, 1);
-    for (const Card& card : out.cards)
-        out.free.push_back(card.free());
+    out.free = free_of(out.cards);
     if (!node.inventory.fault.empty()) {
         out.blocked = node.inventory.fault;
         return out;
@@ -395,11 +435,9 @@ std::shared_ptr<const ClusterView> ClusterState::view() {
         }
         builder_.set_nodes(std::move(nodes));
     }
-    if (unseen_changed_) builder_.set_unseen(unseen_);
     names_changed_ = false;
-    unseen_changed_ = false;
     dirty_.clear();
-    view_ = builder_.build();
+    view_ = builder_.build(unseen_);
     return view_;
 }
 

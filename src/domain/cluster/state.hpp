@@ -24,19 +24,19 @@
 
 namespace tessera {
 
-// A pod that asks for GPUs and is on no node yet.
+// A pod that asks for GPUs, is on no node yet, and is to be placed.
 struct PendingPod {
-    PodUid uid;
-    PodName name;
-    Result<PodRequest> request;
+    Result<PodAskPtr> ask;  // an error where its request makes no sense
+    NodeName nominated;     // to whose cards it goes before others (nominees.hpp); empty mostly
 };
 
 // What `reserve` decided.
 struct Reservation {
     enum class Kind {
-        write,  // write the Binding (again, when an earlier answer was lost), then say confirm(),
-                // refuse() or release()
-        done,   // the API server has shown the pod bound like this: say yes
+        write,    // write the Binding (again, when an earlier answer was lost), then say confirm(),
+                  // refuse() or release()
+        done,     // the API server has shown the pod bound like this: say yes
+        nothing,  // the pod asks for no GPU: nobody's cards are touched
     };
     Kind kind = Kind::write;
     Allocation allocation;
@@ -60,8 +60,7 @@ class ClusterState {
 
     // Errors: not_found (no such node), conflict (bound elsewhere, or another try is under way),
     // unavailable (does not fit now), each with the reason.
-    Result<Reservation> reserve(const PodUid& uid, const PodName& name, const NodeName& node,
-                                const PodRequest& request, const Policy& policy);
+    Result<Reservation> reserve(const PodAsk& pod, const NodeName& node, const Policy& policy);
     // The Binding was written, or is in doubt and must be counted until the API says otherwise.
     void confirm(const Attempt& attempt);
     // The API server refused this attempt. The pod holds nothing, unless an earlier one is in
@@ -103,14 +102,17 @@ class ClusterState {
     };
     struct NodeState {
         NodeInventory inventory;
-        bool known = false;              // false while only pods have named it
-        std::vector<TenantPtr> tenants;  // those of tenants_, ascending by name, then uid
+        bool known = false;               // false while only pods have named it
+        std::vector<TenantPtr> tenants;   // those of tenants_, ascending by name, then uid
+        std::vector<PodAskPtr> nominees;  // those of pending_, as in NodeView
         std::map<PodUid, Puzzle> puzzles;
     };
 
     void take_bound(const PodFacts& pod);
     void judge_again(const NodeState& node);
-    Result<Reservation> reserve_again(const PodUid& uid, const PodName& name, const NodeName& node);
+    Result<Reservation> reserve_again(const PodAsk& pod, const NodeName& node);
+    void set_pending(const PodFacts& pod);
+    void end_pending(const PodUid& uid);
     void hold(Tenant tenant);
     [[nodiscard]] const Tenant* on_attempt(const Attempt& attempt) const;
     void set_unseen(const TenantPtr& tenant);
@@ -126,8 +128,7 @@ class ClusterState {
 
     std::map<NodeName, NodeState> nodes_;
     std::unordered_map<PodUid, TenantPtr> tenants_;
-    UnseenTenants unseen_;
-    bool unseen_changed_ = false;
+    UnseenIndex unseen_;
     std::unordered_map<PodUid, PodFacts> legacy_pods_;  // re-read when their node's cards change
     std::unordered_map<PodUid, NodeName> blocked_by_;   // pod of a puzzle → its node
     std::unordered_map<PodUid, PendingPod> pending_;

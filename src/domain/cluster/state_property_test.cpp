@@ -11,6 +11,8 @@
 
 #include "domain/cluster/state.hpp"
 #include "domain/placement/binpack.hpp"
+#include "domain/placement/misfit.hpp"
+#include "domain/placement/place.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -172,8 +174,8 @@ class Model {
             std::next(api_.pods.begin(), static_cast<std::ptrdiff_t>(number % api_.pods.size()));
         const PodFacts pod = at->second;
         if (pod.finished) return;
-        const auto made = state_.reserve(pod.uid, pod.name, node_name(number / 64 % kNodes),
-                                         build::request(pod.containers), binpack_policy());
+        const auto made =
+            state_.reserve(build::ask(pod), node_name(number / 64 % kNodes), binpack_policy());
         if (made && made->kind == Reservation::Kind::write) {
             under_way_.push_back({pod, made->allocation, made->attempt});
         }
@@ -187,7 +189,7 @@ class Model {
         const auto at = api_.pods.find(tenant.uid);
         if (at == api_.pods.end() || at->second.finished) return;
         const auto made =
-            state_.reserve(tenant.uid, tenant.name, tenant.allocation.node, {}, binpack_policy());
+            state_.reserve({tenant.uid, tenant.name, {}}, tenant.allocation.node, binpack_policy());
         if (made && made->kind == Reservation::Kind::write) {
             under_way_.push_back({at->second, made->allocation, made->attempt});
         }
@@ -368,15 +370,16 @@ RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
         Placer placer(request, binpack_policy());
         const Fit* fit = placer.try_node(now->offer());
         const auto made =
-            state.reserve(pod.uid, pod.name, NodeName("n"), request, binpack_policy());
+            state.reserve({pod.uid, pod.name, request}, NodeName("n"), binpack_policy());
         RC_ASSERT((fit != nullptr) == made.has_value());
         const std::uint32_t position = view->position("n");
         const PlacementRow& row = view->row(position);
         const auto price = placer.price(row, view->free_of(position));
         RC_ASSERT(price.has_value() == made.has_value());
         if (fit == nullptr) {
-            RC_ASSERT(made.error().text == placer.explain(now->offer()).reason);
-            RC_ASSERT(made.error().text == placer.explain(row).reason);
+            Explainer explainer(request);
+            RC_ASSERT(made.error().text == explainer.explain(now->offer()).reason);
+            RC_ASSERT(made.error().text == explainer.explain(row).reason);
         } else {
             fit = placer.try_node(now->offer());
             RC_ASSERT(*price == fit->price);

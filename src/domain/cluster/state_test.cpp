@@ -13,8 +13,7 @@ class State : public ::testing::Test {
     State() { state_.set_node(build::node("n1", 2, gibibytes(16))); }
 
     Result<Reservation> reserve(const PodFacts& pod, const std::string& node = "n1") {
-        return state_.reserve(pod.uid, pod.name, NodeName(node), build::request(pod.containers),
-                              binpack_policy());
+        return state_.reserve(build::ask(pod), NodeName(node), binpack_policy());
     }
     // Reserves, and returns the pod as the API server shows it once the Binding is written.
     PodFacts reserved(const PodFacts& pod, const std::string& node = "n1") {
@@ -550,7 +549,7 @@ TEST_F(State, PendingPods) {
         build::pod("wrong", {build::container("a", {{"aliyun.com/gpu-mem", "x"}})});
     state_.set_pod(wrong);
     ASSERT_NE(state_.pending(wrong.uid), nullptr);
-    EXPECT_FALSE(state_.pending(wrong.uid)->request);
+    EXPECT_FALSE(state_.pending(wrong.uid)->ask);
     state_.set_pod(build::pod("plain", {}));
     EXPECT_EQ(state_.pending(PodUid("uid-plain")), nullptr);
     EXPECT_EQ(state_.pending_count(), 1U);

@@ -6,60 +6,25 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "domain/allocation/allocation.hpp"
 #include "domain/cluster/name_index.hpp"
 #include "domain/cluster/node.hpp"
+#include "domain/cluster/tenant.hpp"
+#include "domain/cluster/unseen_index.hpp"
 
 namespace tessera {
-
-// How sure we are of a pod's hold on its cards.
-enum class Stage {
-    reserved,  // ours, in memory; an attempt to write the Binding is under way
-    bound,     // the last attempt was answered or is in doubt; the watch has not shown it yet
-    seen,      // the API server showed the pod with this allocation
-};
-
-// One attempt to write a pod's Binding. What is said of an attempt has no effect once there is a
-// later one.
-struct Attempt {
-    PodUid pod;
-    int number = 0;  // from 1
-
-    friend bool operator==(const Attempt&, const Attempt&) = default;
-};
-
-// A pod that holds shares on a node.
-struct Tenant {
-    PodUid uid;
-    PodName name;
-    Stage stage = Stage::reserved;
-    int attempt = 0;        // the last one's number; 0 when none was ours
-    bool in_doubt = false;  // an earlier attempt may still bind the pod
-    int priority = 0;       // spec.priority; of Stage::seen, like the next
-    bool terminating = false;
-    Allocation allocation;
-    std::vector<Hold> holds;
-
-    friend bool operator==(const Tenant&, const Tenant&) = default;
-};
-
-using TenantPtr = std::shared_ptr<const Tenant>;
-
-// Adds what a tenant holds to the cards, or takes it away (`sign` -1). `cards` is parallel to
-// `gpus`; what is on a card that the node does not have counts nowhere.
-void count_holds(const Tenant& tenant, std::span<const Gpu> gpus, std::span<Card> cards, int sign);
 
 struct NodeView {
     NodeInventory inventory;
     std::vector<Card> cards;         // parallel to inventory.gpus
     std::vector<Bytes> free;         // of each card; 0 when it is not in use
     std::vector<TenantPtr> tenants;  // ascending by pod name, then uid
+    // Pods that kube-scheduler nominated to the node, the highest priority first, then by uid.
+    std::vector<PodAskPtr> nominees;
     // Why nothing may be placed here although there may be room; empty when it may.
     std::string blocked;
 
@@ -80,7 +45,8 @@ struct PlacementRow {
     Bytes spare;        // free on all cards: among equal prices the fuller node is better
     int unhealthy = 0;  // cards
     MemoryUnit unit = MemoryUnit::gib;
-    bool open = false;  // has cards and is not blocked
+    bool open = false;      // has cards and is not blocked
+    bool promised = false;  // has nominees
 };
 
 // Nodes at consecutive positions. Views share the pieces that did not change between them, so that
@@ -93,19 +59,15 @@ struct ViewPiece {
     std::vector<Bytes> free;  // of all their cards
 };
 
-// Tenants that no watch event has shown bound yet: each for milliseconds, but as many as Bindings
-// are under way.
-using UnseenTenants = std::map<PodUid, TenantPtr>;
-
 class ClusterView {
   public:
     using NodePtr = std::shared_ptr<const NodeView>;
     using PiecePtr = std::shared_ptr<const ViewPiece>;
 
     ClusterView() = default;
-    // The positions in `index` are those in `pieces`; `unseen` ascends by uid.
+    // The positions in `index` are those in `pieces`.
     ClusterView(std::vector<PiecePtr> pieces, std::shared_ptr<const NameIndex> index,
-                std::vector<TenantPtr> unseen)
+                UnseenIndex unseen)
         : pieces_(std::move(pieces)), index_(std::move(index)), unseen_(std::move(unseen)) {}
 
     // NameIndex::kNone when the node is unknown.
@@ -134,11 +96,7 @@ class ClusterView {
     }
 
     // What a pod holds that the API server has not shown bound yet; null when it holds nothing.
-    [[nodiscard]] const Tenant* unseen(const PodUid& uid) const {
-        const auto uid_of = [](const TenantPtr& tenant) -> const PodUid& { return tenant->uid; };
-        const auto at = std::ranges::lower_bound(unseen_, uid, {}, uid_of);
-        return at == unseen_.end() || (*at)->uid != uid ? nullptr : at->get();
-    }
+    [[nodiscard]] const Tenant* unseen(const PodUid& uid) const { return unseen_.find(uid); }
 
     [[nodiscard]] std::size_t unseen_count() const { return unseen_.size(); }
 
@@ -155,7 +113,7 @@ class ClusterView {
   private:
     std::vector<PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
-    std::vector<TenantPtr> unseen_;
+    UnseenIndex unseen_;
 };
 
 }  // namespace tessera

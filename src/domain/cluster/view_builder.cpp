@@ -12,6 +12,7 @@ void weigh(PlacementRow& row, const NodeView& node) {
     row.node = &node;
     row.unit = node.inventory.unit;
     row.open = node.blocked.empty() && !node.cards.empty();
+    row.promised = !node.nominees.empty();
     row.largest = row.largest_free = row.spare = {};
     row.unhealthy = 0;
     for (const Card& card : node.cards) {
@@ -64,15 +65,8 @@ bool ViewBuilder::replace(NodeView node) {
     return true;
 }
 
-void ViewBuilder::set_unseen(const UnseenTenants& unseen) {
-    unseen_.clear();
-    unseen_.reserve(unseen.size());
-    for (const auto& [uid, tenant] : unseen)
-        unseen_.push_back(tenant);
-}
-
-std::shared_ptr<const ClusterView> ViewBuilder::build() const {
-    return std::make_shared<const ClusterView>(pieces_, index_, unseen_);
+std::shared_ptr<const ClusterView> ViewBuilder::build(const UnseenIndex& unseen) const {
+    return std::make_shared<const ClusterView>(pieces_, index_, unseen);
 }
 
 }  // namespace tessera

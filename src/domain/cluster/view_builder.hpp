@@ -16,14 +16,12 @@ class ViewBuilder {
     // A node that was among the last ones; no effect on another. False when it has another number
     // of cards than before: then only set_nodes() can tell.
     bool replace(NodeView node);
-    void set_unseen(const UnseenTenants& unseen);
 
-    [[nodiscard]] std::shared_ptr<const ClusterView> build() const;
+    [[nodiscard]] std::shared_ptr<const ClusterView> build(const UnseenIndex& unseen) const;
 
   private:
     std::vector<ClusterView::PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
-    std::vector<TenantPtr> unseen_;
 };
 
 }  // namespace tessera

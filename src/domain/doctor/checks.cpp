@@ -63,8 +63,12 @@ bool is_live_and_asks(const Pod& pod) {
 
 Judgement api_server(const Facts& facts) {
     if (!facts.api_version) {
-        return {Status::failed, facts.api_version.error().text,
-                "is the cluster up, and is this the right --context?"};
+        const Error& error = facts.api_version.error();
+        const bool is_stranger = error.code == Code::permission_denied;
+        return {Status::failed, error.text,
+                is_stranger
+                    ? "the API server does not accept the kubeconfig's credentials; get new ones"
+                    : "is the cluster up, and is this the right --context?"};
     }
     return {Status::ok, fmt::format("{} at {}", *facts.api_version, facts.server), ""};
 }
@@ -121,6 +125,22 @@ Judgement leader(const Facts& facts) {
     return {Status::ok, fmt::format("{} holds the Lease and renews it", lease.holder), ""};
 }
 
+std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing) {
+    if (!is_selected) {
+        return "label it again (kubectl label node NODE gpushare=true), or drain it: what starts "
+               "there gets no card";
+    }
+    if (!is_missing) {
+        return "an agent writes its report anew within a minute; if it stays so, agent and this "
+               "program are of different releases: bring both to one";
+    }
+    return fmt::format(
+        "kubectl -n {0} describe daemonset,pod -l component=agent says why there is no pod; where "
+        "there is one, its logs say what it lacks (kubectl -n {0} logs POD): the driver, kubelet's "
+        "or the runtime's socket",
+        facts.space);
+}
+
 Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
@@ -132,6 +152,7 @@ Judgement agents(const Facts& facts) {
     Faults faults;
     int good = 0;
     bool is_selected = true;
+    bool is_missing = false;
     for (const Node& node : *facts.nodes) {
         const std::string& name = node.inventory.name.str();
         const bool has_cards = node.has_report || node.slots > 0;
@@ -141,8 +162,10 @@ Judgement agents(const Facts& facts) {
             faults.add(
                 fmt::format("{}: its cards are published, and no agent is wanted there", name));
         } else if (!node.agent_ready) {
+            is_missing = true;
             faults.add(fmt::format("{}: no agent is ready there", name));
         } else if (!node.has_report) {
+            is_missing = true;
             faults.add(fmt::format("{}: the agent has published no cards", name));
         } else if (!node.inventory.fault.empty()) {
             faults.add(
@@ -152,14 +175,7 @@ Judgement agents(const Facts& facts) {
         }
     }
     if (faults.any()) {
-        return {Status::failed, faults.text(),
-                is_selected
-                    ? fmt::format("kubectl -n {} get pods -l component=agent -o wide, and logs of "
-                                  "the one on that node: "
-                                  "the driver, kubelet's and the runtime's sockets must be there",
-                                  facts.space)
-                    : "label it again (kubectl label node NODE gpushare=true), or drain it: what "
-                      "starts there gets no card"};
+        return {Status::failed, faults.text(), fix_of_agents(facts, is_selected, is_missing)};
     }
     if (good == 0) {
         return {Status::failed, "no node is a GPU node", "kubectl label node NODE gpushare=true"};

@@ -162,7 +162,7 @@ std::vector<Case> node_cases() {
          "agents",
          Status::failed,
          {"n1", "not JSON"},
-         {"logs"},
+         {"within a minute", "different releases"},
          [](Facts& f) { f.nodes->front().inventory.fault = "not JSON"; }},
         {"no GPU node",
          "agents",

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "domain/placement/binpack.hpp"
+#include "domain/placement/misfit.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -24,29 +25,13 @@ std::vector<Card> cards(int count, int gib) {
     return std::vector<Card>(static_cast<std::size_t>(count), Card{.capacity = gibibytes(gib)});
 }
 
-NodeView node_of(std::span<const Card> cards, MemoryUnit unit = kGib) {
-    NodeView node;
-    node.inventory.unit = unit;
-    node.cards.assign(cards.begin(), cards.end());
-    for (const Card& card : cards)
-        node.free.push_back(card.free());
-    return node;
-}
-
 // The cards that the best fit takes; empty when there is none.
 std::vector<int> place(const std::vector<ContainerSpec>& containers, std::span<const Card> on,
                        MemoryUnit unit = kGib) {
     const PodRequest request = build::request(containers);
     Placer placer(request, binpack_policy());
-    const Fit* fit = placer.try_node(node_of(on, unit).offer());
+    const Fit* fit = placer.try_node(build::node_view(on, unit).offer());
     return fit == nullptr ? std::vector<int>{} : fit->cards;
-}
-
-Misfit explain(const std::vector<ContainerSpec>& containers, std::span<const Card> on) {
-    const PodRequest request = build::request(containers);
-    Placer placer(request, binpack_policy());
-    EXPECT_EQ(placer.try_node(node_of(on, kGib).offer()), nullptr);
-    return placer.explain(node_of(on).offer());
 }
 
 using Cards = std::vector<int>;
@@ -185,12 +170,12 @@ TEST(Place, PlacerForgetsTheLastNode) {
     Placer placer(request, binpack_policy());
     const auto full = cards(1, 4);
     const auto roomy = cards(1, 16);
-    ASSERT_NE(placer.try_node(node_of(roomy, kGib).offer()), nullptr);
-    const std::int64_t price = placer.try_node(node_of(roomy, kGib).offer())->price;
-    EXPECT_EQ(placer.try_node(node_of(full, kGib).offer()), nullptr);
-    ASSERT_NE(placer.try_node(node_of(roomy, kGib).offer()), nullptr);
-    EXPECT_EQ(placer.try_node(node_of(roomy, kGib).offer())->price, price);
-    EXPECT_EQ(placer.try_node(node_of(roomy, kGib).offer())->cards, Cards{0});
+    ASSERT_NE(placer.try_node(build::node_view(roomy, kGib).offer()), nullptr);
+    const std::int64_t price = placer.try_node(build::node_view(roomy, kGib).offer())->price;
+    EXPECT_EQ(placer.try_node(build::node_view(full, kGib).offer()), nullptr);
+    ASSERT_NE(placer.try_node(build::node_view(roomy, kGib).offer()), nullptr);
+    EXPECT_EQ(placer.try_node(build::node_view(roomy, kGib).offer())->price, price);
+    EXPECT_EQ(placer.try_node(build::node_view(roomy, kGib).offer())->cards, Cards{0});
 }
 
 // Goal: the price orders nodes: the one with less room left is cheaper, and what the pod's own
@@ -201,79 +186,10 @@ TEST(Place, PriceOrdersNodes) {
     auto used = cards(1, 16);
     used[0].held = gibibytes(8);
     const auto empty = cards(1, 16);
-    const std::int64_t empty_price = placer.try_node(node_of(empty, kGib).offer())->price;
-    const std::int64_t used_price = placer.try_node(node_of(used, kGib).offer())->price;
+    const std::int64_t empty_price = placer.try_node(build::node_view(empty, kGib).offer())->price;
+    const std::int64_t used_price = placer.try_node(build::node_view(used, kGib).offer())->price;
     EXPECT_LT(used_price, empty_price);
     EXPECT_EQ(used_price, 4 * kGiB);
-}
-
-struct Reason {
-    const char* what;
-    std::vector<ContainerSpec> containers;
-    std::vector<Card> on;
-    bool never;
-    std::vector<std::string> parts;  // of the text
-};
-
-// Goal: a user reads why, with numbers: what was asked, what is there, how many cards, how many
-// are out of use. Method: a table; gpushare's sentence stays in front for tools that look for it.
-TEST(Explain, SaysWhyWithNumbers) {
-    const auto held = [](int gib, int cores = 0, bool healthy = true) {
-        return Card{gibibytes(16), gibibytes(gib), {cores}, gib > 0 ? 1 : 0, healthy};
-    };
-    const std::string memory = "Insufficient GPU Memory in one device";
-    const std::vector<Reason> cases = {
-        {"too large for any card",
-         build::aliyun(17),
-         {held(0), held(0)},
-         true,
-         {memory, "17Gi", "16Gi", "2 cards"}},
-        {"more cards than there are",
-         build::native(gibibytes(3), 4),
-         {held(0), held(0)},
-         true,
-         {memory, "3Gi on each of 4 cards", "2 cards"}},
-        {"full now",
-         build::aliyun(4),
-         {held(13), held(14)},
-         false,
-         {memory, "asked 4Gi", "largest free share on a card is 3Gi", "2 cards"}},
-        {"free only on a sick card",
-         build::aliyun(4),
-         {held(13), held(0, 0, false)},
-         false,
-         {memory, "3Gi", "2 cards, 1 unhealthy"}},
-        {"all sick",
-         build::aliyun(4),
-         {held(0, 0, false), held(0, 0, false)},
-         false,
-         {memory, "2 unhealthy"}},
-        {"no whole card",
-         build::whole(),
-         {held(1), held(1)},
-         false,
-         {memory, "a whole card", "15Gi"}},
-        {"compute",
-         {container("main", {{kMem, "4"}, {kPercentage, "50"}})},
-         {held(8, 60)},
-         false,
-         {"Insufficient GPU compute in one device", "4Gi and 50 % of its compute", "1 cards"}},
-        {"together",
-         {container("a", {{kMem, "9"}}), container("b", {{kMem, "9"}})},
-         {held(0)},
-         false,
-         {"Insufficient GPU Memory", "in one device for the pod's 2 containers together", "9Gi",
-          "16Gi"}},
-    };
-    for (const Reason& c : cases) {
-        const Misfit misfit = explain(c.containers, c.on);
-        EXPECT_EQ(misfit.never, c.never) << c.what;
-        for (const std::string& part : c.parts)
-            EXPECT_NE(misfit.reason.find(part), std::string::npos)
-                << c.what << ": " << misfit.reason;
-        EXPECT_EQ(misfit.reason.find('\n'), std::string::npos) << c.what;
-    }
-    EXPECT_EQ(explain(build::aliyun(1), {}), (Misfit{true, "no GPU on this node"}));
 }
 
 // Goal: the allocation says of each container which cards it was given, in the request's order.
@@ -357,9 +273,9 @@ RC_GTEST_PROP(PlaceProperty, AFitIsWithinEveryCard, ()) {
     const auto on = random_cards();
     const PodRequest request = build::request(random_containers());
     Placer placer(request, binpack_policy());
-    const Fit* fit = placer.try_node(node_of(on, kGib).offer());
+    const Fit* fit = placer.try_node(build::node_view(on, kGib).offer());
     if (fit == nullptr) {
-        RC_ASSERT(!placer.explain(node_of(on).offer()).reason.empty());
+        RC_ASSERT(!Explainer(request).explain(build::node_view(on).offer()).reason.empty());
         return;
     }
     std::vector<Gpu> gpus;
@@ -404,11 +320,11 @@ RC_GTEST_PROP(PlaceProperty, NeverMeansNever, ()) {
     auto on = random_cards();
     const PodRequest request = build::request(random_containers());
     Placer placer(request, binpack_policy());
-    if (placer.try_node(node_of(on, kGib).offer()) != nullptr) return;
-    if (!placer.explain(node_of(on).offer()).never) return;
+    if (placer.try_node(build::node_view(on, kGib).offer()) != nullptr) return;
+    if (!Explainer(request).explain(build::node_view(on).offer()).never) return;
     for (Card& card : on)
         card = {.capacity = card.capacity};
-    RC_ASSERT(placer.try_node(node_of(on, kGib).offer()) == nullptr);
+    RC_ASSERT(placer.try_node(build::node_view(on, kGib).offer()) == nullptr);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -15,29 +16,28 @@ using Tenants = std::vector<const Tenant*>;
 // The node's cards, of which pods are taken away and put back.
 class Trial {
   public:
-    Trial(const NodeView& node, const PodRequest& request, const Policy& policy)
-        : node_(node), placer_(request, policy), cards_(node.cards), free_(node.free) {}
+    Trial(const NodeView& node, const PodAsk& pod, const Policy& policy)
+        : node_(node),
+          pod_(pod),
+          policy_(policy),
+          placer_(pod.request, policy),
+          cards_(node.cards) {}
 
-    void remove(const Tenant& tenant) { count(tenant, -1); }
-    void put_back(const Tenant& tenant) { count(tenant, 1); }
+    void remove(const Tenant& tenant) { count_holds(tenant, node_.inventory.gpus, cards_, -1); }
+    void put_back(const Tenant& tenant) { count_holds(tenant, node_.inventory.gpus, cards_, 1); }
     [[nodiscard]] bool fits() {
-        Offer offer = node_.offer();
-        offer.cards = cards_;
-        offer.free = free_;
-        return placer_.try_node(offer) != nullptr;
+        std::vector<Card> cards = cards_;
+        count_nominees(node_, {pod_.uid, pod_.priority}, policy_, cards);
+        const RoomLeft left(std::move(cards));
+        return placer_.try_node(left.offer(node_)) != nullptr;
     }
 
   private:
-    void count(const Tenant& tenant, int sign) {
-        count_holds(tenant, node_.inventory.gpus, cards_, sign);
-        for (std::size_t i = 0; i < cards_.size(); ++i)
-            free_[i] = cards_[i].free();
-    }
-
     const NodeView& node_;
+    const PodAsk& pod_;
+    const Policy& policy_;
     Placer placer_;
     std::vector<Card> cards_;
-    std::vector<Bytes> free_;
 };
 
 std::int64_t memory_of(const Tenant& tenant) {
@@ -79,21 +79,22 @@ std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
 
 }  // namespace
 
-Preemption plan_preemption(const NodeView& node, const PodRequest& request, const Policy& policy,
-                           int priority, std::span<const PodUid> ending) {
+Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy& policy,
+                           std::span<const PodUid> ending) {
     Preemption plan;
     if (!node.blocked.empty() || node.cards.empty()) return plan;
-    Trial trial(node, request, policy);
-    if (trial.fits()) {
+    Placer placer(pod.request, policy);
+    if (try_left(placer, node, {pod.uid, pod.priority}, policy) != nullptr) {
         plan.kind = Preemption::Kind::fits;
         return plan;
     }
+    Trial trial(node, pod, policy);
     Tenants lower;
     for (const TenantPtr& tenant : node.tenants) {
         const bool ends = std::ranges::find(ending, tenant->uid) != ending.end();
         if (tenant->terminating || ends) {
             trial.remove(*tenant);
-        } else if (tenant->stage == Stage::seen && tenant->priority < priority) {
+        } else if (tenant->stage == Stage::seen && tenant->priority < pod.priority) {
             lower.push_back(tenant.get());
         }
     }

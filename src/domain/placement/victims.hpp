@@ -29,8 +29,8 @@ struct Preemption {
 // important on, and from the smallest among equals, as kube-scheduler does it. Of the cards: the
 // one whose highest victim has the lowest priority, then the one with the fewest victims, then the
 // lowest sum of priorities. Pods that the API server has not shown bound yet are let be. `ending`:
-// pods that are to end anyhow.
-Preemption plan_preemption(const NodeView& node, const PodRequest& request, const Policy& policy,
-                           int priority, std::span<const PodUid> ending = {});
+// pods that are to end anyhow. What is kept for nominees (nominees.hpp) is not room.
+Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy& policy,
+                           std::span<const PodUid> ending = {});
 
 }  // namespace tessera

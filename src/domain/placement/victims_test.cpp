@@ -39,7 +39,9 @@ class Node {
     }
     [[nodiscard]] const NodeView& view() const { return *view_->find("n"); }
     [[nodiscard]] Preemption plan(const std::vector<ContainerSpec>& asked, int priority) const {
-        return plan_preemption(view(), build::request(asked), binpack_policy(), priority);
+        PodFacts pod = build::pod("p", asked);
+        pod.priority = priority;
+        return plan_preemption(view(), build::ask(pod), binpack_policy());
     }
 
   private:
@@ -115,9 +117,9 @@ TEST(PlanPreemption, BlockedNode) {
     NodeInventory node = build::node("n", 1, gibibytes(16));
     node.fault = "broken";
     state.set_node(node);
-    EXPECT_EQ(plan_preemption(*state.view()->find("n"), build::request(build::whole()),
-                              binpack_policy(), 10)
-                  .kind,
+    PodFacts pod = build::pod("p", build::whole());
+    pod.priority = 10;
+    EXPECT_EQ(plan_preemption(*state.view()->find("n"), build::ask(pod), binpack_policy()).kind,
               kNever);
 }
 

@@ -102,6 +102,12 @@ Result<std::optional<GpuRequest>> read_native(const ContainerSpec& container,
             return refuse(container, resource::kGpuMemory,
                           "is zero; write the bytes that you need on each card, such as 3Gi");
         }
+        if (*memory < kMiB) {
+            return refuse(container, resource::kGpuMemory,
+                          fmt::format("is {} bytes; is the unit missing? Write at least 1Mi, such "
+                                      "as 3Gi",
+                                      *memory));
+        }
         TRY(const auto bytes, read_memory(container, resource::kGpuMemory, *memory, kMaxAmount));
         request.memory = {MemoryAsk::Kind::bytes, bytes};
     } else if (request.cores.value != 0) {

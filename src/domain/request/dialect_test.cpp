@@ -131,6 +131,8 @@ TEST(ParsePodRequest, RefusesNonsense) {
         {{{kCores, "30"}}, kCores, "needs tessera.dev/gpu: 1 beside it"},
         {{{kGpu, "1"}, {kMemory, "0"}}, kMemory, "write the bytes that you need"},
         {{{kGpu, "1"}, {kCores, "30"}}, kCores, "needs tessera.dev/gpu-memory beside it"},
+        {{{kGpu, "1"}, {kMemory, "3"}}, kMemory, "is 3 bytes; is the unit missing?"},
+        {{{kGpu, "1"}, {kMemory, "1023Ki"}}, kMemory, "Write at least 1Mi"},
         {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "0"}}, kCores, "write 1 to 100"},
         {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "101"}}, kCores, "write 1 to 100"},
         {{{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "9223372036854775807"}},

@@ -79,8 +79,8 @@ Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std
             } else if (!pair.second.IsScalar()) {
                 faults +=
                     fmt::format("{}{}: needs a single value", faults.empty() ? "" : "; ", key);
-            } else {
-                values[key] = pair.second.as<std::string>();
+            } else if (!values.emplace(key, pair.second.as<std::string>()).second) {
+                faults += fmt::format("{}{}: stands twice", faults.empty() ? "" : "; ", key);
             }
         }
     } catch (const YAML::Exception& error) {

@@ -69,6 +69,7 @@ TEST(ConfigFile, ReadsAndRefuses) {
     const std::vector<std::pair<std::string, std::string>> bad = {
         {"prot: 7", "prot: unknown key"},
         {"prot: 7\npolicy: x\nport: 1", "prot: unknown key; policy: unknown key"},
+        {"port: 1\nlisten: a\nport: 1", "port: stands twice"},
         {"port: [1]", "port: needs a single value"},
         {"port: {a: 1}", "port: needs a single value"},
         {"port:", "port: needs a single value"},

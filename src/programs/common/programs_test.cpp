@@ -199,6 +199,9 @@ TEST(CheckConfig, OpenDoor) {
     EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http=true"}).starts_with("0 "));
     EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http=false"}).starts_with("78 "));
     EXPECT_TRUE(check({"--listen=0.0.0.0", "--plain-http=perhaps"}).starts_with("78 "));
+    const std::string no_file = check({"--kubeconfig=/none/config"});
+    EXPECT_TRUE(no_file.starts_with("78 ")) << no_file;
+    EXPECT_NE(no_file.find("/none/config"), std::string::npos) << no_file;
 }
 
 // Goal: metrics and inspect ask for a token unless they are said to be open; health never does.

@@ -8,6 +8,7 @@
 
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
+#include "programs/common/command_line.hpp"
 
 namespace tessera {
 namespace {
@@ -97,7 +98,7 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
     app.add_flag("--print-config", print_only, "Print the configuration in force and exit");
     app.set_version_flag("--version", std::string(info.name) + " " TESSERA_VERSION);
     try {
-        app.parse(argc, argv);
+        app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }

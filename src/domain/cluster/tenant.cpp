@@ -1,4 +1,4 @@
-#include "domain/cluster/view.hpp"
+#include "domain/cluster/tenant.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,74 @@
+#include "domain/placement/nominees.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace tessera {
+namespace {
+
+bool comes_before(const PodAsk& nominee, const Asker& pod) {
+    return nominee.priority >= pod.priority && nominee.uid != pod.uid;
+}
+
+bool any_before(const NodeView& node, const Asker& pod) {
+    return std::ranges::any_of(
+        node.nominees, [&](const PodAskPtr& nominee) { return comes_before(*nominee, pod); });
+}
+
+}  // namespace
+
+RoomLeft::RoomLeft(std::vector<Card> cards) : cards_(std::move(cards)), free_(free_of(cards_)) {}
+
+Offer RoomLeft::offer(const NodeView& node) const {
+    Offer offer = node.offer();
+    offer.cards = cards_;
+    offer.free = free_;
+    return offer;
+}
+
+void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy,
+                    std::vector<Card>& cards) {
+    for (const PodAskPtr& nominee : node.nominees) {
+        if (!comes_before(*nominee, pod)) continue;
+        const RoomLeft room(cards);
+        Placer placer(nominee->request, policy);
+        const Fit* fit = placer.try_node(room.offer(node));
+        if (fit == nullptr) continue;
+        Tenant there;
+        there.holds =
+            holds(containers_of(nominee->request, *fit, node.inventory.gpus, node.inventory.unit));
+        count_holds(there, node.inventory.gpus, cards, 1);
+    }
+}
+
+const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy) {
+    if (!any_before(node, pod)) return placer.try_node(node.offer());
+    std::vector<Card> cards = node.cards;
+    for (const TenantPtr& tenant : node.tenants) {
+        if (tenant->terminating) count_holds(*tenant, node.inventory.gpus, cards, -1);
+    }
+    count_nominees(node, pod, policy, cards);
+    // What is ending holds its room still.
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+        Card& card = cards[i];
+        const Card& now = node.cards[i];
+        card.held = std::max(card.held, now.held);
+        card.cores_held = std::max(card.cores_held, now.cores_held);
+        card.holders = std::max(card.holders, now.holders);
+    }
+    return placer.try_node(RoomLeft(std::move(cards)).offer(node));
+}
+
+std::string kept_for(const NodeView& node, const Asker& pod) {
+    const auto first = std::ranges::find_if(
+        node.nominees, [&](const PodAskPtr& nominee) { return comes_before(*nominee, pod); });
+    TESSERA_CHECK(first != node.nominees.end(), "room is kept for a nominee");
+    return fmt::format(
+        "the room on this node is kept for pod {} of priority {}, for which others are ended",
+        (*first)->name.str(), (*first)->priority);
+}
+
+}  // namespace tessera

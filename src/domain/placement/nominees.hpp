@@ -1,0 +1,49 @@
+// Room that was made for a pod is the pod's. When kube-scheduler ends others for a pod it nominates
+// it to their node (status.nominatedNodeName), and asks for it again once they are gone. Until then
+// pods of its priority or a lower one are placed as though it were there: as kube-scheduler itself
+// does with the sums that it knows (RunFilterPluginsWithNominatedPods). Otherwise whoever is asked
+// for first takes the room, and the others were ended in vain.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "domain/cluster/view.hpp"
+#include "domain/placement/place.hpp"
+
+namespace tessera {
+
+// Who asks: nothing is kept from a pod for itself, or for one of a lower priority.
+struct Asker {
+    const PodUid& uid;
+    int priority = 0;
+};
+
+// Counts the nominees that come before the pod on the cards where they fit, as though they were
+// there. `cards` are those of the node in any condition.
+void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy,
+                    std::vector<Card>& cards);
+
+// Cards of a node, with other holds than it has now.
+class RoomLeft {
+  public:
+    // Parallel to the node's.
+    explicit RoomLeft(std::vector<Card> cards);
+
+    // As long as both live.
+    [[nodiscard]] Offer offer(const NodeView& node) const;
+
+  private:
+    std::vector<Card> cards_;
+    std::vector<Bytes> free_;
+};
+
+// Placer::try_node on what the nominees that come before the pod leave of the node; `placer` is the
+// pod's. A nominee's cards are chosen as if the pods that are ending were gone; one that does not
+// fit even so keeps nothing.
+const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy);
+
+// Why a pod does not fit that would but for the nominees: there is one.
+std::string kept_for(const NodeView& node, const Asker& pod);
+
+}  // namespace tessera
