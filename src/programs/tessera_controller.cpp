@@ -11,6 +11,7 @@
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_access_review.hpp"
 #include "adapters/kube/kube_client.hpp"
+#include "adapters/kube/kube_evictions.hpp"
 #include "adapters/kube/kubeconfig.hpp"
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
@@ -95,7 +96,10 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                              [file = config.tls_certificate_file] { return own_facts(file); });
     Feed feed(kube, keeper, scheduler, metrics, clock);
     const FeedThreads threads(feed);
-    SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election());
+    KubeEvictions evictions(connection.endpoint);
+    OwnPreemption preemption(evictions, keeper, metrics, clock, *policy, leadership.fence());
+    SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election(),
+                           config.preempt ? &preemption : nullptr);
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {
         return to_http(routes.answer({request.method, request.path, request.body}));
     };
@@ -116,7 +120,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                                {"port", port},
                                {"policy", config.policy}});
     leadership.begin(feed);
+    std::jthread preempting([&](const std::stop_token& ends) { preemption.run(ends); });
     server.serve(stop);
+    preempting = {};
     leadership.end();
     return {};
 }

@@ -150,6 +150,7 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.nominated = NodeName(pod["status"]["nominatedNodeName"].text_or(""));
     const auto priority = spec["priority"].integer().value_or(0);
     facts.priority = static_cast<int>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
+    facts.preempts = spec["preemptionPolicy"].text_or("") != "Never";
     facts.finished = phase == "Succeeded" || phase == "Failed";
     facts.terminating = metadata["deletionTimestamp"].present();
     facts.gated = !spec["schedulingGates"].elements().empty();

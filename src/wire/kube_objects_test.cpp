@@ -91,6 +91,15 @@ TEST(ReadPod, Phases) {
         EXPECT_EQ(pod_of(R"({"status":{"phase":")" + phase + "\"}}").finished, finished) << phase;
 }
 
+// Goal: others may end for a pod unless it says that they must not.
+TEST(ReadPod, Preempts) {
+    const PodFacts pod = pod_of(R"({"spec":{"priority":7}})");
+    EXPECT_TRUE(pod.preempts);
+    EXPECT_EQ(pod.priority, 7);
+    EXPECT_TRUE(pod_of(R"({"spec":{"preemptionPolicy":"PreemptLowerPriority"}})").preempts);
+    EXPECT_FALSE(pod_of(R"({"spec":{"preemptionPolicy":"Never"}})").preempts);
+}
+
 // Goal: a pod is gated as long as it has a scheduling gate.
 TEST(ReadPod, Gated) {
     EXPECT_TRUE(pod_of(R"({"spec":{"schedulingGates":[{"name":"example.com/quota"}]}})").gated);

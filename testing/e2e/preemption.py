@@ -3,12 +3,18 @@ in vain."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
+
 from e2e import pods, truth
 from e2e.case import SECONDS, StackCase
 from e2e.lifecycle import STUBBORN
-from kube.api import ApiError
+from kube.api import Api, ApiError
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+PREEMPTS = "PreemptLowerPriority"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+OUR_PATIENCE_SECONDS = 4.0  # OwnPreemption::kPatience, twice
 
 
 class Preemption(StackCase):
@@ -17,7 +23,7 @@ class Preemption(StackCase):
     def test_victims_share_one_card(self) -> None:
         """Ten pods fill both cards. In sum any two of them would do for 6 GiB; kube-scheduler would
         take those that started last, which are on different cards."""
-        self.make_classes()
+        make_classes(self.api)
         low = [f"low-{i}" for i in range(10)]
         for name in (*low, "low-again"):
             if name == "low-again":
@@ -30,15 +36,13 @@ class Preemption(StackCase):
         made, = self.running(pods.simple("high", pods.aliyun(6), node="node-a",
                                          priorityClassName="high"))
         self.assert_shares(made)
-        left = {pod["metadata"]["name"] for pod in self.pods()
-                if "deletionTimestamp" not in pod["metadata"]}
-        evicted = [name for name in low if name not in left]
+        evicted = self.evicted(low)
         self.assertEqual(len(evicted), 2, evicted)
         self.assertEqual({cards[name] for name in evicted}, set(truth.uuids(made)))
 
     def test_nobody_ends_where_no_card_comes_free(self) -> None:
         """Each card has a pod that must stay, so none has 15 GiB, whoever ends."""
-        self.make_classes()
+        make_classes(self.api)
         for card in ("one", "two"):
             self.running(
                 pods.simple(f"stays-{card}", pods.aliyun(1), node="node-a", priorityClassName="high"),
@@ -56,7 +60,7 @@ class Preemption(StackCase):
     def test_freed_room_is_kept_for_whom_it_was_freed(self) -> None:
         """One of two victims is gone, the other still holds its part of the card. A pod that fits
         into what is free already, also by kube-scheduler's sums, goes to the other card."""
-        self.make_classes()
+        make_classes(self.api)
         slow = pods.pod("slow", pods.container("main", pods.aliyun(8), script=STUBBORN),
                         node="node-a", priorityClassName="low", terminationGracePeriodSeconds=10)
         first, _ = (*self.running(slow), *self.running(
@@ -76,12 +80,62 @@ class Preemption(StackCase):
         self.assertEqual(truth.uuids(self.wait_running("high")), truth.uuids(first))
         self.assertNotIn("deletionTimestamp", self.pod("later")["metadata"])
 
-    def make_classes(self) -> None:
-        """Once for all tests."""
-        for name, value in (("low", 1), ("high", 1000)):
-            try:
-                self.api.json("POST", CLASSES, {
-                    "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                    "metadata": {"name": name}, "value": value})
-            except ApiError as error:
-                self.assertEqual(error.code, 409, error)
+    def test_kube_scheduler_sees_no_lack(self) -> None:
+        """It ignores tessera.dev/gpu-memory, so by its sums the pod fits beside all others."""
+        make_classes(self.api)
+        low = {name: truth.uuids(self.running(
+            pods.simple(name, pods.native("7Gi"), node="node-a", priorityClassName="low"))[0])
+            for name in ("low-0", "low-1", "low-2", "low-3")}
+        made, = self.running(pods.simple("high", pods.native("10Gi"), node="node-a",
+                                         priorityClassName="high"))
+        self.assert_shares(made)
+        self.wait_event("high", "asked 10Gi", "largest free share on a card is 1Gi")
+        self.assertEqual(self.evicted(low), {n for n in low if low[n] == truth.uuids(made)})
+
+    def test_whole_card_and_budget(self) -> None:
+        """A whole card: who holds one alone would be the cheapest, but his budget keeps him. Nobody
+        ends for a pod that must not preempt."""
+        make_classes(self.api)
+        guarded = pods.simple("guarded", pods.native("8Gi"), node="node-a", priorityClassName="low")
+        guarded["metadata"]["labels"] = {"app": "guarded"}
+        low = {"guarded": truth.uuids(self.running(guarded)[0])}
+        for name in ("low-0", "low-1"):
+            pod, = self.running(pods.simple(name, pods.native("7.5Gi"), node="node-a",
+                                            priorityClassName="low"))
+            low[name] = truth.uuids(pod)
+        self.assertEqual(low["low-0"], low["low-1"])
+        self.assertNotEqual(low["guarded"], low["low-0"])
+        self.api.json("POST", BUDGETS, {
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "guarded"},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}})
+        self.addCleanup(self.api.json, "DELETE", f"{BUDGETS}/guarded")
+        self.create(pods.simple("patient", pods.native(), node="node-a",
+                                priorityClassName="patient"))
+        self.wait_event("patient", "asked a whole card")
+        time.sleep(OUR_PATIENCE_SECONDS)
+        self.assertEqual(self.evicted(low), set())
+        made, = self.running(pods.simple("high", pods.native(), node="node-a",
+                                         priorityClassName="high"))
+        self.assert_shares(made)
+        self.assertEqual(self.evicted(low), {"low-0", "low-1"})
+        self.assertEqual(truth.uuids(made), low["low-0"])
+
+    def evicted(self, names: Iterable[str]) -> set[str]:
+        """Those that are gone, or about to be."""
+        left = {pod["metadata"]["name"] for pod in self.pods()
+                if "deletionTimestamp" not in pod["metadata"]}
+        return set(names) - left
+
+
+def make_classes(api: Api) -> None:
+    """The PriorityClasses, once for all tests of a cluster; a patient pod preempts nobody."""
+    for name, value, policy in (("low", 1, PREEMPTS), ("high", 1000, PREEMPTS),
+                                ("patient", 1000, "Never")):
+        try:
+            api.json("POST", CLASSES, {
+                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                "metadata": {"name": name}, "value": value, "preemptionPolicy": policy})
+        except ApiError as error:
+            if error.code != 409:
+                raise

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from e2e import pods, report, rights
 from e2e.case import CARDS, KUBELET, SECONDS
+from e2e.preemption import make_classes
 from e2e.replicas import FIRST, LEASE, SECOND, SYSTEM_PODS, Replicas
 from kube.errors import KubeError
 from stack import deploy
@@ -57,6 +58,19 @@ class TlsTest(Replicas):
         self.assertEqual(answer.status, 307)
         self.assertRegex(answer.location,
                          rf"^https://.*:{self.second_port}/gpushare-scheduler/bind$")
+
+    def test_the_leader_alone_evicts(self) -> None:
+        """The first, which is asked, finds no node for the pod, and sends kube-scheduler on."""
+        make_classes(self.api)
+        self.running(*(pods.simple(f"low-{i}", pods.native(), node="node-a",
+                                   priorityClassName="low") for i in range(2)))
+        made, = self.running(pods.simple("high", pods.native("1Gi"), node="node-a",
+                                         priorityClassName="high"))
+        self.assert_shares(made)
+        left = [pod for pod in self.pods() if "deletionTimestamp" not in pod["metadata"]]
+        self.assertEqual(len(left), 2, "one of two ended")
+        self.assertIn("pod_preempted", self.controller_log(SECOND))
+        self.assertNotIn("pod_preempted", self.controller_log(FIRST))
 
     def test_strangers(self) -> None:
         for port in (self.stack.port, self.second_port):

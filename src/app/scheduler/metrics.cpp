@@ -111,6 +111,7 @@ class SchedulerMetrics::Impl {
     }
 
     void count_api_trouble() { api_trouble_.Add({}).Increment(); }
+    void count_preempted() { preempted_.Add({}).Increment(); }
 
     void count_list(Watched what) {
         lists_.Add({{"resource", kWatched.at(number(what)).name}}).Increment();
@@ -178,6 +179,10 @@ void SchedulerMetrics::observe(std::string_view verb, std::chrono::nanoseconds t
 
 void SchedulerMetrics::count_api_trouble() {
     impl_->count_api_trouble();
+}
+
+void SchedulerMetrics::count_preempted() {
+    impl_->count_preempted();
 }
 
 void SchedulerMetrics::count_list(Watched what) {

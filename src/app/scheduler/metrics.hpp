@@ -31,6 +31,7 @@ class SchedulerMetrics {
 
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed);
     void count_api_trouble();
+    void count_preempted();
     // A list was read, or the watch brought an event or a bookmark.
     void count_list(Watched what);
     void heard(Watched what);

@@ -32,15 +32,25 @@ RouteAnswer not_found() {
 }  // namespace
 
 SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
-                                 const std::atomic<bool>& synced, const Election* election)
+                                 const std::atomic<bool>& synced, const Election* election,
+                                 OwnPreemption* preemption)
     : scheduler_(scheduler),
       keeper_(keeper),
       metrics_(metrics),
       synced_(synced),
-      election_(election) {}
+      election_(election),
+      preemption_(preemption) {}
 
 bool SchedulerRoutes::leads() const {
     return election_ == nullptr || election_->may_write(KubeApi::kBindTakes);
+}
+
+// Where another leads: kube-scheduler's client repeats the request there (Go's net/http, for 307).
+std::optional<RouteAnswer> SchedulerRoutes::at_leader(Route route) const {
+    if (leads()) return std::nullopt;
+    const std::string url = election_->leader_url();
+    if (url.empty()) return std::nullopt;
+    return RouteAnswer{.status = 307, .location = url + std::string(path_of(route))};
 }
 
 RouteAnswer SchedulerRoutes::answer(const RouteRequest& request) {
@@ -110,7 +120,12 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
     }
-    return json(write_filter_result(*args, scheduler_.filter(*args)));
+    const FilterAnswer answer = scheduler_.filter(*args);
+    if (preemption_ != nullptr && preemption_->may_help(*args, answer)) {
+        if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
+        preemption_->note(*args, answer);
+    }
+    return json(write_filter_result(*args, answer));
 }
 
 RouteAnswer SchedulerRoutes::prioritize(std::string& body) {
@@ -139,12 +154,7 @@ RouteAnswer SchedulerRoutes::preempt(const std::string& body) {
 // kube-scheduler shows the text of a 200 answer to the user and throws that of any other away.
 RouteAnswer SchedulerRoutes::bind(const std::string& body) {
     if (!synced_) return refusal(write_bind_result(kStarting));
-    if (!leads()) {
-        // kube-scheduler's client repeats the request there (Go's net/http, for 307).
-        const std::string url = election_->leader_url();
-        if (!url.empty())
-            return {.status = 307, .location = url + std::string(path_of(Route::bind))};
-    }
+    if (auto sent_on = at_leader(Route::bind)) return *std::move(sent_on);
     const auto args = read_bind_args(body);
     if (!args) {
         log_event(Event::request_refused, {{"verb", "bind"}, {"reason", args.error().text}});

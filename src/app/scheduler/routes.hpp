@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/scheduler/election.hpp"
 #include "app/scheduler/metrics.hpp"
+#include "app/scheduler/own_preemption.hpp"
 #include "app/scheduler/route_answer.hpp"
 #include "app/scheduler/route_table.hpp"
 #include "app/scheduler/scheduler.hpp"
@@ -24,9 +26,11 @@ class SchedulerRoutes {
   public:
     // All that is referred to outlives the routes. `synced` turns true once the view is complete:
     // until then filter and bind answer that the controller is starting. With an election, a bind
-    // is sent on to the leader (307); null: this controller is alone.
+    // is sent on to the leader (307), and so is a filter that no node passes where others might be
+    // evicted; null: this controller is alone. Without `preemption` nobody is.
     SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
-                    const std::atomic<bool>& synced, const Election* election = nullptr);
+                    const std::atomic<bool>& synced, const Election* election = nullptr,
+                    OwnPreemption* preemption = nullptr);
 
     RouteAnswer answer(const RouteRequest& request);
 
@@ -37,6 +41,7 @@ class SchedulerRoutes {
     RouteAnswer preempt(const std::string& body);
     RouteAnswer bind(const std::string& body);
     [[nodiscard]] bool leads() const;
+    [[nodiscard]] std::optional<RouteAnswer> at_leader(Route route) const;
     RouteAnswer inspect(std::string_view node) const;
     RouteAnswer metrics();
 
@@ -45,6 +50,7 @@ class SchedulerRoutes {
     SchedulerMetrics& metrics_;
     const std::atomic<bool>& synced_;
     const Election* election_;
+    OwnPreemption* preemption_;
 };
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
+#include "testing/fakes/fake_evictions.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_lease_store.hpp"
 #include "wire/json.hpp"
@@ -347,6 +348,39 @@ TEST_F(Routes, SendsBindsToTheLeader) {
     other.step();  // elected; its term has not begun
     EXPECT_EQ(ask_other("/gpushare-scheduler/bind", bind).status, 200);
     EXPECT_TRUE(kube_.bindings().empty());
+}
+
+// Goal: only the leader evicts, so a pod for which that would make room is refused by him alone;
+// one that finds room, or nobody below it, is answered by whoever was asked.
+TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
+    add(build::node("a", 1, gibibytes(16)));
+    PodFacts low = build::pod("low", build::native(gibibytes(16)));
+    low.priority = 1;
+    low = build::bound(
+        low, build::allocation(low, "a", {{GpuUuid("GPU-a-0"), 0, gibibytes(16), {}, false}}));
+    keeper_.ask([&](ClusterState& state) { return state.set_pod(low); });
+    settle_keeper();
+    FakeLeaseStore store;
+    store.edit({});
+    Election leader(store, clock_, {.identity = "a", .url = "https://192.0.2.1:12345"},
+                    [&](int term) { leader.begin_term(term); });
+    Election other(store, clock_, {.identity = "b", .url = "https://192.0.2.2:12345"}, [](int) {});
+    leader.step();
+    other.step();
+    FakeEvictions evictions;
+    OwnPreemption preemption(evictions, keeper_, metrics_, clock_, binpack_policy(), {});
+    SchedulerRoutes of_leader(scheduler_, keeper_, metrics_, synced_, &leader, &preemption);
+    SchedulerRoutes of_other(scheduler_, keeper_, metrics_, synced_, &other, &preemption);
+    const auto filter = [&](SchedulerRoutes& routes, const std::string& priority) {
+        std::string body = filter_body("4", R"("a")");
+        body.insert(body.find(R"("containers")"), R"("priority":)" + priority + ",");
+        return routes.answer({"POST", "/gpushare-scheduler/filter", body});
+    };
+    EXPECT_EQ(filter(of_other, "1").status, 200);
+    const RouteAnswer sent_on = filter(of_other, "2");
+    EXPECT_EQ(sent_on.status, 307);
+    EXPECT_EQ(sent_on.location, "https://192.0.2.1:12345/gpushare-scheduler/filter");
+    EXPECT_EQ(filter(of_leader, "2").status, 200);
 }
 
 // Goal: errors of prioritize are statuses: kube-scheduler ignores its failures, the log does not.

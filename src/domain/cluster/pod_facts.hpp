@@ -32,6 +32,7 @@ struct PodFacts {
     NodeName node;       // empty until bound
     NodeName nominated;  // where kube-scheduler ends others for it; empty mostly
     int priority = 0;
+    bool preempts = true;                   // others may end for it (preemptionPolicy)
     bool finished = false;                  // Succeeded or Failed: its containers are gone for good
     bool started = false;                   // a GPU container of it has been made: it had its cards
     bool terminating = false;               // has a deletionTimestamp; holds its cards all the same

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -44,6 +45,7 @@ struct PlacementRow {
     Bytes largest_free;
     Bytes spare;        // free on all cards: among equal prices the fuller node is better
     int unhealthy = 0;  // cards
+    int lowest_priority = std::numeric_limits<int>::max();  // of the pods that hold cards
     MemoryUnit unit = MemoryUnit::gib;
     bool open = false;      // has cards and is not blocked
     bool promised = false;  // has nominees
@@ -99,6 +101,15 @@ class ClusterView {
     [[nodiscard]] const Tenant* unseen(const PodUid& uid) const { return unseen_.find(uid); }
 
     [[nodiscard]] std::size_t unseen_count() const { return unseen_.size(); }
+
+    // Whether a pod of lower priority holds a card somewhere.
+    [[nodiscard]] bool anyone_below(int priority) const {
+        return std::ranges::any_of(pieces_, [&](const PiecePtr& piece) {
+            return std::ranges::any_of(piece->rows, [&](const PlacementRow& row) {
+                return row.lowest_priority < priority;
+            });
+        });
+    }
 
     // Ascending by name. Made for the caller: for those who look at all of them, now and then.
     [[nodiscard]] std::vector<NodePtr> nodes() const {

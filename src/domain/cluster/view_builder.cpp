@@ -1,6 +1,7 @@
 #include "domain/cluster/view_builder.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,9 @@ void weigh(PlacementRow& row, const NodeView& node) {
         row.spare += card.free();
         row.unhealthy += card.healthy ? 0 : 1;
     }
+    row.lowest_priority = std::numeric_limits<int>::max();
+    for (const TenantPtr& tenant : node.tenants)
+        row.lowest_priority = std::min(row.lowest_priority, tenant->priority);
 }
 
 // Puts a node to place `i`, where the row says where its cards are and how many.

@@ -61,6 +61,10 @@ auto cost_of(const Tenants& victims) {
     return std::tuple(victims.front()->priority, victims.size(), sum);
 }
 
+bool is_one_of(const PodUid& uid, std::span<const PodUid> pods) {
+    return std::ranges::find(pods, uid) != pods.end();
+}
+
 // Those of `candidates` that cannot be spared; nothing where not even all of them make room.
 std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
     for (const Tenant* tenant : candidates)
@@ -80,7 +84,7 @@ std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
 }  // namespace
 
 Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy& policy,
-                           std::span<const PodUid> ending) {
+                           std::span<const PodUid> ending, std::span<const PodUid> guarded) {
     Preemption plan;
     if (!node.blocked.empty() || node.cards.empty()) return plan;
     Placer placer(pod.request, policy);
@@ -91,10 +95,10 @@ Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy
     Trial trial(node, pod, policy);
     Tenants lower;
     for (const TenantPtr& tenant : node.tenants) {
-        const bool ends = std::ranges::find(ending, tenant->uid) != ending.end();
-        if (tenant->terminating || ends) {
+        if (tenant->terminating || is_one_of(tenant->uid, ending)) {
             trial.remove(*tenant);
-        } else if (tenant->stage == Stage::seen && tenant->priority < pod.priority) {
+        } else if (tenant->stage == Stage::seen && tenant->priority < pod.priority &&
+                   !is_one_of(tenant->uid, guarded)) {
             lower.push_back(tenant.get());
         }
     }
@@ -121,6 +125,10 @@ Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy
     }
     consider(lower);
     return plan;
+}
+
+bool costs_less(const Preemption& a, const Preemption& b) {
+    return cost_of(a.victims) < cost_of(b.victims);
 }
 
 }  // namespace tessera

@@ -29,8 +29,13 @@ struct Preemption {
 // important on, and from the smallest among equals, as kube-scheduler does it. Of the cards: the
 // one whose highest victim has the lowest priority, then the one with the fewest victims, then the
 // lowest sum of priorities. Pods that the API server has not shown bound yet are let be. `ending`:
-// pods that are to end anyhow. What is kept for nominees (nominees.hpp) is not room.
+// pods that are to end anyhow; `guarded`: that must not. What is kept for nominees (nominees.hpp)
+// is not room.
 Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy& policy,
-                           std::span<const PodUid> ending = {});
+                           std::span<const PodUid> ending = {},
+                           std::span<const PodUid> guarded = {});
+
+// Whether `a` is the better of two plans to evict, by what is said of cards above.
+bool costs_less(const Preemption& a, const Preemption& b);
 
 }  // namespace tessera

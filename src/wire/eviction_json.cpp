@@ -1,0 +1,58 @@
+#include "wire/eviction_json.hpp"
+
+#include <fmt/format.h>
+
+#include "wire/json.hpp"
+
+namespace tessera {
+namespace {
+
+template <class Body>
+std::string status_patch(const PodUid& uid, Body body) {
+    JsonWriter w;
+    w.object([&] {
+        w.object("metadata", [&] { w.member("uid", uid.str()); });
+        w.object("status", [&] { body(w); });
+    });
+    return w.take();
+}
+
+}  // namespace
+
+std::string write_eviction(const PodUid& uid, const PodName& pod, bool only_ask) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "policy/v1");
+        w.member("kind", "Eviction");
+        w.object("metadata", [&] {
+            w.member("name", pod.name);
+            w.member("namespace", pod.space);
+        });
+        w.object("deleteOptions", [&] {
+            w.object("preconditions", [&] { w.member("uid", uid.str()); });
+            if (only_ask) w.array("dryRun", [&] { w.item("All"); });
+        });
+    });
+    return w.take();
+}
+
+std::string write_nomination(const PodUid& uid, const NodeName& node) {
+    return status_patch(uid, [&](JsonWriter& w) { w.member("nominatedNodeName", node.str()); });
+}
+
+std::string write_preempted(const PodUid& uid, const PodName& preemptor) {
+    return status_patch(uid, [&](JsonWriter& w) {
+        w.array("conditions", [&] {
+            w.object([&] {
+                w.member("type", "DisruptionTarget");
+                w.member("status", "True");
+                w.member("reason", "PreemptionByScheduler");
+                w.member("message",
+                         fmt::format("tessera-controller: preempting to accommodate pod {}",
+                                     preemptor.str()));
+            });
+        });
+    });
+}
+
+}  // namespace tessera
