@@ -22,41 +22,51 @@ constexpr int kSecondScore = 7;
 using Price = std::pair<std::int64_t, std::int64_t>;
 constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 
-// The nodes of a request lie anywhere: the row of a later one, and the cards of one that comes
-// sooner, are on their way while this one is weighed (extender_bench).
-void fetch_ahead(const ClusterView& view, std::span<const std::uint32_t> positions, std::size_t i) {
-    constexpr std::size_t kRowsAhead = 16;
-    constexpr std::size_t kCardsAhead = 8;
-    const auto is_known = [&](std::size_t at) {
-        return at < positions.size() && positions[at] != NameIndex::kNone;
-    };
-    if (is_known(i + kRowsAhead)) __builtin_prefetch(&view.row(positions[i + kRowsAhead]));
-    if (is_known(i + kCardsAhead)) {
-        __builtin_prefetch(view.free_of(positions[i + kCardsAhead]).data());
-    }
-}
+// So many nodes are weighed one by one.
+constexpr std::size_t kFew = 64;
 
-// Of the pod that `placer` places.
-std::optional<std::int64_t> price_of(Placer& placer, const ClusterView& view,
-                                     std::uint32_t position, const Asker& pod,
-                                     const Policy& policy) {
+// Of the pod that `placer` places; kNoFit where it does not fit.
+Price price_of(Placer& placer, const ClusterView& view, std::uint32_t position, const Asker& pod,
+               const Policy& policy) {
     const PlacementRow& row = view.row(position);
-    if (!row.promised || !row.open) return placer.price(row, view.free_of(position));
-    const Fit* fit = try_left(placer, *row.node, pod, policy);
-    return fit == nullptr ? std::nullopt : std::optional(fit->price);
+    std::optional<std::int64_t> price;
+    if (!row.promised || !row.open) {
+        price = placer.price(row, view.free_of(position));
+    } else if (const Fit* fit = try_left(placer, *row.node, pod, policy)) {
+        price = fit->price;
+    }
+    return price ? Price{*price, row.spare.count} : kNoFit;
 }
 
-// Parallel to positions; kNoFit where the pod does not fit.
+// Of many nodes, by position. kube-scheduler names nodes in an order of its own, and fetching their
+// rows and cards from all over the memory costs more than weighing them: so they are weighed where
+// they lie (extender_bench).
+std::vector<Price> prices_by_position(Placer& placer, const ClusterView& view,
+                                      std::span<const std::uint32_t> positions, const Asker& pod,
+                                      const Policy& policy) {
+    std::vector<char> is_named(view.places());
+    for (const std::uint32_t position : positions) {
+        if (position != NameIndex::kNone) is_named[position] = 1;
+    }
+    std::vector<Price> prices(is_named.size(), kNoFit);
+    for (std::uint32_t position = 0; position < is_named.size(); ++position) {
+        if (is_named[position] != 0)
+            prices[position] = price_of(placer, view, position, pod, policy);
+    }
+    return prices;
+}
+
+// Parallel to positions.
 std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
                              std::span<const std::uint32_t> positions, const Asker& pod,
                              const Policy& policy) {
+    std::vector<Price> all;
+    if (positions.size() > kFew) all = prices_by_position(placer, view, positions, pod, policy);
     std::vector<Price> prices(positions.size(), kNoFit);
     for (std::size_t i = 0; i < positions.size(); ++i) {
-        fetch_ahead(view, positions, i);
         if (positions[i] == NameIndex::kNone) continue;
-        if (const auto price = price_of(placer, view, positions[i], pod, policy)) {
-            prices[i] = {*price, view.row(positions[i]).spare.count};
-        }
+        prices[i] =
+            all.empty() ? price_of(placer, view, positions[i], pod, policy) : all[positions[i]];
     }
     return prices;
 }

@@ -71,6 +71,29 @@ RC_GTEST_PROP(ChooseNodes, OffersTheBestAlone, ()) {
     RC_ASSERT(few.fitting == equals);
 }
 
+// Goal: however many nodes are named, and in whatever order, each is judged as if it were asked
+// about alone; unknown and repeated names too.
+TEST(ChooseNodes, ManyAsOneByOne) {
+    std::vector<int> held;
+    for (int i = 0; i < 300; ++i)
+        held.push_back(i * 7 % 17);
+    const auto view = cluster(held);
+    Asked many(held.size());
+    many.names.insert(many.names.end(), {"n5", "unknown", "n5", ""});
+    std::ranges::reverse(many.names);
+    std::rotate(many.names.begin(), many.names.begin() + 123, many.names.end());
+    many.args.names.assign(many.names.begin(), many.names.end());
+    std::vector<std::size_t> fitting;
+    for (std::size_t i = 0; i < many.names.size(); ++i) {
+        Asked one(1);
+        one.args.names = {many.names[i]};
+        const auto alone = choose_nodes(*view, one.args, one.request(), binpack_policy(), 0);
+        if (!alone.fitting.empty()) fitting.push_back(i);
+    }
+    ASSERT_GT(fitting.size(), 200U);
+    EXPECT_EQ(choose_nodes(*view, many.args, many.request(), binpack_policy(), 0).fitting, fitting);
+}
+
 // The reasons as kube-scheduler counts them for its event.
 std::map<std::string, int> counted(const FilterAnswer& answer) {
     std::map<std::string, int> out;

@@ -86,6 +86,8 @@ class ClusterView {
         const std::uint32_t at = position(name);
         return at == NameIndex::kNone ? nullptr : row(at).node;
     }
+    // Positions are below that.
+    [[nodiscard]] std::size_t places() const { return pieces_.size() * ViewPiece::kNodes; }
     // Of a known node.
     [[nodiscard]] const PlacementRow& row(std::size_t position) const {
         return pieces_[position / ViewPiece::kNodes]->rows[position % ViewPiece::kNodes];
