@@ -1,6 +1,9 @@
 #include "wire/eviction_json.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "wire/json.hpp"
 
@@ -36,6 +39,17 @@ std::string write_eviction(const PodUid& uid, const PodName& pod, bool only_ask)
     return w.take();
 }
 
+bool is_of_a_budget(std::string_view body) {
+    const auto document = JsonDocument::parse(body);
+    if (!document) return false;
+    // The Eviction knows one budget of a pod, and says 500 where there are more.
+    const auto message = document->root()["message"].text_or("");
+    if (message.find("more than one PodDisruptionBudget") != std::string::npos) return true;
+    const auto causes = document->root()["details"]["causes"].elements();
+    return std::ranges::any_of(
+        causes, [](JsonValue cause) { return cause["reason"].text_or("") == "DisruptionBudget"; });
+}
+
 std::string write_nomination(const PodUid& uid, const NodeName& node) {
     return status_patch(uid, [&](JsonWriter& w) { w.member("nominatedNodeName", node.str()); });
 }
@@ -53,6 +67,36 @@ std::string write_preempted(const PodUid& uid, const PodName& preemptor) {
             });
         });
     });
+}
+
+std::string write_preempted_event(const PodUid& uid, const PodName& pod, const PodName& preemptor,
+                                  std::int64_t unix_s) {
+    const std::string time =
+        fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "v1");
+        w.member("kind", "Event");
+        w.object("metadata", [&] {
+            w.member("generateName", pod.name + ".");
+            w.member("namespace", pod.space);
+        });
+        w.object("involvedObject", [&] {
+            w.member("apiVersion", "v1");
+            w.member("kind", "Pod");
+            w.member("name", pod.name);
+            w.member("namespace", pod.space);
+            w.member("uid", uid.str());
+        });
+        w.member("type", "Normal");
+        w.member("reason", "Preempted");
+        w.member("message", fmt::format("Preempted by pod {}: it needs the card", preemptor.str()));
+        w.object("source", [&] { w.member("component", "tessera-controller"); });
+        w.member("firstTimestamp", time);
+        w.member("lastTimestamp", time);
+        w.member("count", 1);
+    });
+    return w.take();
 }
 
 }  // namespace tessera

@@ -2,7 +2,9 @@
 // status. Each is refused by the API server (409) for a pod of another uid.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/ids.hpp"
 
@@ -11,6 +13,10 @@ namespace tessera {
 // For pods/NAME/eviction. `only_ask`: whether it would be carried out (dryRun).
 std::string write_eviction(const PodUid& uid, const PodName& pod, bool only_ask);
 
+// Whether this Status, the answer to an Eviction, says that a PodDisruptionBudget is in the way. No
+// other refusal does: 429 is also said by a server that has too much to do.
+bool is_of_a_budget(std::string_view body);
+
 // For pods/NAME/status, a merge patch: status.nominatedNodeName.
 std::string write_nomination(const PodUid& uid, const NodeName& node);
 
@@ -18,5 +24,9 @@ std::string write_nomination(const PodUid& uid, const NodeName& node);
 // room is being made on the node that a pod is nominated to, and lets the nomination stand
 // (DisruptionTarget, PreemptionByScheduler).
 std::string write_preempted(const PodUid& uid, const PodName& preemptor);
+
+// An Event of the pod that says the same to people, of that time (seconds since 1970).
+std::string write_preempted_event(const PodUid& uid, const PodName& pod, const PodName& preemptor,
+                                  std::int64_t unix_s);
 
 }  // namespace tessera

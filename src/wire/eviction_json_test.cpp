@@ -20,5 +20,34 @@ TEST(EvictionJson, NamesTheUid) {
               R"("tessera-controller: preempting to accommodate pod s/high"}]}})");
 }
 
+// Goal: the event is of this pod, and says for whom and when.
+TEST(EvictionJson, Event) {
+    const std::string text = write_preempted_event(PodUid("u"), {"s", "p"}, {"t", "high"}, 0);
+    for (
+        const char* part :
+        {R"("involvedObject":{"apiVersion":"v1","kind":"Pod","name":"p","namespace":"s","uid":"u"})",
+         R"("reason":"Preempted","message":"Preempted by pod t/high: it needs the card")",
+         R"("lastTimestamp":"1970-01-01T00:00:00Z")"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << text;
+    }
+}
+
+// Goal: a budget's refusal is told from a server that is busy, and from junk.
+TEST(EvictionJson, Budgets) {
+    for (const char* text :
+         {R"({"kind":"Status","code":429,"details":{"causes":[{"reason":"DisruptionBudget"}]}})",
+          R"({"details":{"causes":[{"reason":"Other"},{"reason":"DisruptionBudget"}]}})",
+          R"({"code":500,"message":"This pod has more than one PodDisruptionBudget, which the )"
+          R"(eviction subresource does not support."})"}) {
+        EXPECT_TRUE(is_of_a_budget(text)) << text;
+    }
+    for (const char* text :
+         {"", "{", "null", "[]", "7", R"({"code":429,"message":"too many requests"})",
+          R"({"details":{"causes":{"reason":"DisruptionBudget"}}})",
+          R"({"details":{"causes":[7,null,{"reason":7},{}]}})", R"({"details":[]})"}) {
+        EXPECT_FALSE(is_of_a_budget(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace tessera

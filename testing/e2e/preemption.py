@@ -3,6 +3,7 @@ in vain."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 
@@ -24,6 +25,7 @@ class Preemption(StackCase):
         """Ten pods fill both cards. In sum any two of them would do for 6 GiB; kube-scheduler would
         take those that started last, which are on different cards."""
         make_classes(self.api)
+        before = self.ended_by_us()
         low = [f"low-{i}" for i in range(10)]
         for name in (*low, "low-again"):
             if name == "low-again":
@@ -38,6 +40,7 @@ class Preemption(StackCase):
         self.assert_shares(made)
         evicted = self.evicted(low)
         self.assertEqual(len(evicted), 2, evicted)
+        self.assertEqual(self.ended_by_us(), before, "kube-scheduler asked us, and ended them itself")
         self.assertEqual({cards[name] for name in evicted}, set(truth.uuids(made)))
 
     def test_nobody_ends_where_no_card_comes_free(self) -> None:
@@ -51,6 +54,7 @@ class Preemption(StackCase):
         before = {pod["metadata"]["uid"] for pod in self.pods()}
         self.create(pods.simple("high", pods.aliyun(15), node="node-a", priorityClassName="high"))
         self.wait_event("high", "preemption")
+        time.sleep(OUR_PATIENCE_SECONDS)
         after = {pod["metadata"]["uid"] for pod in self.pods()
                  if "deletionTimestamp" not in pod["metadata"]}
         self.assertEqual(after - {self.pod("high")["metadata"]["uid"]}, before)
@@ -61,6 +65,7 @@ class Preemption(StackCase):
         """One of two victims is gone, the other still holds its part of the card. A pod that fits
         into what is free already, also by kube-scheduler's sums, goes to the other card."""
         make_classes(self.api)
+        ended = self.ended_by_us()
         slow = pods.pod("slow", pods.container("main", pods.aliyun(8), script=STUBBORN),
                         node="node-a", priorityClassName="low", terminationGracePeriodSeconds=10)
         first, _ = (*self.running(slow), *self.running(
@@ -79,6 +84,7 @@ class Preemption(StackCase):
         self.assertIn("deletionTimestamp", self.pod("slow")["metadata"], "it was too fast")
         self.assertEqual(truth.uuids(self.wait_running("high")), truth.uuids(first))
         self.assertNotIn("deletionTimestamp", self.pod("later")["metadata"])
+        self.assertEqual(self.ended_by_us(), ended)
 
     def test_kube_scheduler_sees_no_lack(self) -> None:
         """It ignores tessera.dev/gpu-memory, so by its sums the pod fits beside all others."""
@@ -90,7 +96,29 @@ class Preemption(StackCase):
                                          priorityClassName="high"))
         self.assert_shares(made)
         self.wait_event("high", "asked 10Gi", "largest free share on a card is 1Gi")
-        self.assertEqual(self.evicted(low), {n for n in low if low[n] == truth.uuids(made)})
+        gone = self.evicted(low)
+        self.assertEqual(gone, {n for n in low if low[n] == truth.uuids(made)})
+        for name in gone:
+            self.wait_event(name, "Preempted by pod default/high")
+
+    def test_victims_that_are_made_again(self) -> None:
+        """A ReplicaSet makes another of each victim at once; none of them gets the room, and nobody
+        ends but who was on the card."""
+        make_classes(self.api)
+        low = pods.replicas("low", 14, pods.container("main", pods.native("2Gi")))
+        low["spec"]["template"]["spec"].update(
+            priorityClassName="low", nodeSelector={pods.NODE_LABEL: "node-a"},
+            terminationGracePeriodSeconds=1)
+        self.create(low)
+        self.cluster.wait_for("14 pods run", lambda: sum(map(truth.is_running, self.pods())) == 14,
+                              2 * SECONDS)
+        before = self.ended_by_us()
+        made, = self.running(pods.simple("high", pods.native(), node="node-a",
+                                         priorityClassName="high"))
+        self.assert_shares(made)
+        self.assertEqual(self.ended_by_us() - before, 7)
+        running = [pod for pod in self.pods() if truth.is_running(pod)]
+        self.assertEqual(len(running), 8, "seven on the other card, and the high one")
 
     def test_whole_card_and_budget(self) -> None:
         """A whole card: who holds one alone would be the cheapest, but his budget keeps him. Nobody
@@ -120,6 +148,12 @@ class Preemption(StackCase):
         self.assert_shares(made)
         self.assertEqual(self.evicted(low), {"low-0", "low-1"})
         self.assertEqual(truth.uuids(made), low["low-0"])
+
+    def ended_by_us(self) -> int:
+        """Pods that the controller evicted, not kube-scheduler."""
+        found = re.search(r"^tessera_preempted_pods_total (\d+)$",
+                          self.controller_get("/metrics"), re.M)
+        return int(found[1]) if found else 0
 
     def evicted(self, names: Iterable[str]) -> set[str]:
         """Those that are gone, or about to be."""

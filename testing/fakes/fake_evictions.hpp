@@ -16,37 +16,52 @@ class FakeEvictions final : public Evictions {
   public:
     // By a PodDisruptionBudget.
     void guard(const PodUid& uid) { guarded_.insert(uid); }
-    // Every write fails with it from now on.
-    void refuse(Error error) { error_ = std::move(error); }
-    // Called when a pod is nominated.
-    void on_nominate(std::function<void(const PodUid&, const NodeName&)> hook) {
-        on_nominate_ = std::move(hook);
+    // By a budget that allows so many evictions of these pods together.
+    void allow(const std::set<PodUid>& uids, int evictions) {
+        shared_ = uids;
+        allowed_ = evictions;
     }
-    // "nominate POD NODE", "evict POD for POD", in order.
+    // Every call fails with it from now on; nothing: no more.
+    void fail_with(std::optional<Error> error) { error_ = std::move(error); }
+    // Called before a pod is asked to end.
+    void on_evict(std::function<void(const PodName&)> hook) { on_evict_ = std::move(hook); }
+    // "evict POD", "mark POD for POD", "nominate POD NODE", in order.
     [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
+    [[nodiscard]] int questions() const { return questions_; }
 
-    Result<> may_evict(const PodUid& uid, const PodName& /*pod*/) override {
-        if (guarded_.contains(uid)) return fail(Code::unavailable, "its budget forbids it");
-        return {};
-    }
-    Result<> evict(const PodUid& uid, const PodName& pod, const PodName& preemptor) override {
+    Result<bool> may_evict(const PodUid& uid, const PodName& /*pod*/) override {
+        ++questions_;
         if (error_) return fail(*error_);
-        TRY_VOID(may_evict(uid, pod));
-        writes_.push_back("evict " + pod.name + " for " + preemptor.name);
+        return !guarded_.contains(uid) && (!shared_.contains(uid) || allowed_ > 0);
+    }
+    Result<bool> evict(const PodUid& uid, const PodName& pod) override {
+        if (on_evict_) on_evict_(pod);
+        TRY(const bool may, may_evict(uid, pod));
+        if (!may) return false;
+        if (shared_.contains(uid)) --allowed_;
+        writes_.push_back("evict " + pod.name);
+        return true;
+    }
+    Result<> mark_preempted(const PodUid& /*uid*/, const PodName& pod,
+                            const PodName& preemptor) override {
+        if (error_) return fail(*error_);
+        writes_.push_back("mark " + pod.name + " for " + preemptor.name);
         return {};
     }
-    Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override {
+    Result<> nominate(const PodUid& /*uid*/, const PodName& pod, const NodeName& node) override {
         if (error_) return fail(*error_);
         writes_.push_back("nominate " + pod.name + " " + node.str());
-        if (on_nominate_) on_nominate_(uid, node);
         return {};
     }
 
   private:
     std::set<PodUid> guarded_;
+    std::set<PodUid> shared_;
+    int allowed_ = 0;
+    int questions_ = 0;
     std::optional<Error> error_;
     std::vector<std::string> writes_;
-    std::function<void(const PodUid&, const NodeName&)> on_nominate_;
+    std::function<void(const PodName&)> on_evict_;
 };
 
 }  // namespace tessera

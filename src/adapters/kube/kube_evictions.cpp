@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
@@ -10,52 +11,74 @@
 namespace tessera {
 namespace {
 
-// Of one request; an eviction is two.
-constexpr std::chrono::milliseconds kDeadline = Evictions::kTakes / 2;
+// As long as the API server may work on it, as for a Binding (kube_client.cpp). It tries an
+// eviction that meets another write of the pod again for longer; one that is late ends a pod, and
+// gives no card to two.
+constexpr std::chrono::milliseconds kServers{2'000};
+constexpr std::chrono::milliseconds kDeadline = Evictions::kTakes - kServers;
 
 std::string path_of(const PodName& pod, std::string_view part) {
-    return fmt::format("/api/v1/namespaces/{}/pods/{}/{}", pod.space, pod.name, part);
-}
-
-HttpRequest eviction(const PodUid& uid, const PodName& pod, bool only_ask) {
-    return {.method = "POST",
-            .path = path_of(pod, "eviction"),
-            .body = write_eviction(uid, pod, only_ask),
-            .content_type = "application/json"};
-}
-
-Result<> send(HttpClient& http, const HttpRequest& request) {
-    const auto done = kube_call(http, request, kDeadline);
-    if (!done) return fail(done.error());
-    return {};
+    return fmt::format("/api/v1/namespaces/{}/pods/{}/{}?timeout={}ms", pod.space, pod.name, part,
+                       kServers.count());
 }
 
 }  // namespace
 
 KubeEvictions::KubeEvictions(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
 
-Result<> KubeEvictions::may_evict(const PodUid& uid, const PodName& pod) {
-    return send(http_, eviction(uid, pod, true));
+Result<bool> KubeEvictions::post_eviction(const PodUid& uid, const PodName& pod, bool only_ask) {
+    const std::string path = path_of(pod, "eviction");
+    TRY(const HttpResponse response, http_.send({.method = "POST",
+                                                 .path = path,
+                                                 .body = write_eviction(uid, pod, only_ask),
+                                                 .content_type = "application/json"},
+                                                kDeadline));
+    if (response.status >= 200 && response.status < 300) return true;
+    Error error = kube_error(response, path);
+    const bool is_forbidden =
+        error.code == Code::permission_denied || error.code == Code::invalid_argument;
+    if (is_forbidden || is_of_a_budget(response.body)) return false;
+    return fail(std::move(error));
 }
 
-Result<> KubeEvictions::evict(const PodUid& uid, const PodName& pod, const PodName& preemptor) {
-    TRY_VOID(send(http_, eviction(uid, pod, false)));
-    // Afterwards: the eviction itself writes a reason of its own there. A pod that had nothing to
-    // end is gone by now.
-    const auto marked = send(http_, {.method = "PATCH",
-                                     .path = path_of(pod, "status"),
-                                     .body = write_preempted(uid, preemptor),
-                                     .content_type = "application/strategic-merge-patch+json"});
-    const bool is_gone = !marked && (marked.error().code == Code::not_found ||
-                                     marked.error().code == Code::conflict);
-    return is_gone ? Result<>() : marked;
+Result<> KubeEvictions::patch_status(const PodName& pod, const std::string& body,
+                                     const char* content_type) {
+    const auto done = kube_call(http_,
+                                {.method = "PATCH",
+                                 .path = path_of(pod, "status"),
+                                 .body = body,
+                                 .content_type = content_type},
+                                kDeadline);
+    if (!done) return fail(done.error());
+    return {};
+}
+
+Result<bool> KubeEvictions::may_evict(const PodUid& uid, const PodName& pod) {
+    return post_eviction(uid, pod, true);
+}
+
+Result<bool> KubeEvictions::evict(const PodUid& uid, const PodName& pod) {
+    return post_eviction(uid, pod, false);
+}
+
+Result<> KubeEvictions::mark_preempted(const PodUid& uid, const PodName& pod,
+                                       const PodName& preemptor) {
+    const auto marked = patch_status(pod, write_preempted(uid, preemptor),
+                                     "application/strategic-merge-patch+json");
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    const auto told = kube_call(http_,
+                                {.method = "POST",
+                                 .path = fmt::format("/api/v1/namespaces/{}/events", pod.space),
+                                 .body = write_preempted_event(uid, pod, preemptor, unix_s),
+                                 .content_type = "application/json"},
+                                kDeadline);
+    if (marked && !told) return fail(told.error());
+    return marked;
 }
 
 Result<> KubeEvictions::nominate(const PodUid& uid, const PodName& pod, const NodeName& node) {
-    return send(http_, {.method = "PATCH",
-                        .path = path_of(pod, "status"),
-                        .body = write_nomination(uid, node),
-                        .content_type = "application/merge-patch+json"});
+    return patch_status(pod, write_nomination(uid, node), "application/merge-patch+json");
 }
 
 }  // namespace tessera

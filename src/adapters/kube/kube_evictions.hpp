@@ -10,11 +10,16 @@ class KubeEvictions final : public Evictions {
   public:
     explicit KubeEvictions(HttpEndpoint endpoint);
 
-    Result<> may_evict(const PodUid& uid, const PodName& pod) override;
-    Result<> evict(const PodUid& uid, const PodName& pod, const PodName& preemptor) override;
+    Result<bool> may_evict(const PodUid& uid, const PodName& pod) override;
+    Result<bool> evict(const PodUid& uid, const PodName& pod) override;
+    Result<> mark_preempted(const PodUid& uid, const PodName& pod,
+                            const PodName& preemptor) override;
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override;
 
   private:
+    Result<bool> post_eviction(const PodUid& uid, const PodName& pod, bool only_ask);
+    Result<> patch_status(const PodName& pod, const std::string& body, const char* content_type);
+
     HttpClient http_;
 };
 

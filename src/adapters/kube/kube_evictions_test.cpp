@@ -9,43 +9,58 @@ namespace {
 
 const PodUid kUid("u");
 const PodName kPod{"s", "p"};
-const PodName kHigh{"s", "high"};
 constexpr const char* kEvict = "POST /api/v1/namespaces/s/pods/p/eviction";
 constexpr const char* kStatus = "PATCH /api/v1/namespaces/s/pods/p/status";
 
-// Goal: who is only asked about does not end; who ends is marked afterwards.
-TEST(KubeEvictions, AsksEvictsMarks) {
+// Goal: who is only asked about does not end; each write is the one that its name says.
+TEST(KubeEvictions, Writes) {
     ScriptedServer server;
     server.answer(kEvict, 201, "{}");
     server.answer(kStatus, 200, "{}");
+    server.answer("POST /api/v1/namespaces/s/events", 201, "{}");
     KubeEvictions evictions(server.endpoint());
-    EXPECT_TRUE(evictions.may_evict(kUid, kPod));
-    ASSERT_EQ(server.requests().size(), 1U);
-    EXPECT_NE(server.requests().back().body.find(R"("dryRun":["All"])"), std::string::npos);
-    EXPECT_TRUE(evictions.evict(kUid, kPod, kHigh));
-    ASSERT_EQ(server.requests().size(), 3U);
-    EXPECT_EQ(server.requests()[1].body.find("dryRun"), std::string::npos);
-    EXPECT_NE(server.requests().back().body.find("PreemptionByScheduler"), std::string::npos);
+    const auto last = [&] { return server.requests().back().body; };
+    const auto has = [](const std::string& text, const char* part) {
+        return text.find(part) != std::string::npos;
+    };
+    EXPECT_TRUE(evictions.may_evict(kUid, kPod).value());
+    EXPECT_TRUE(has(last(), R"("dryRun":["All"])"));
+    EXPECT_TRUE(evictions.evict(kUid, kPod).value());
+    EXPECT_FALSE(has(last(), "dryRun"));
+    EXPECT_TRUE(evictions.mark_preempted(kUid, kPod, {"s", "high"}));
+    EXPECT_TRUE(has(server.requests()[2].body, "PreemptionByScheduler"));
+    EXPECT_TRUE(has(last(), "Preempted by pod s/high"));
     EXPECT_TRUE(evictions.nominate(kUid, kPod, NodeName("n")));
-    EXPECT_NE(server.requests().back().body.find(R"("nominatedNodeName":"n")"), std::string::npos);
+    EXPECT_TRUE(has(last(), R"("nominatedNodeName":"n")"));
+    EXPECT_EQ(server.requests().size(), 5U);
 }
 
-// Goal: a budget's refusal is told, and nobody is marked; a victim that was gone at once is no
-// failure.
+// Goal: somebody's no is told from a pod that is gone and from a server in trouble: only the first
+// is a reason to choose other victims. Method: a table of answers.
 TEST(KubeEvictions, Refusals) {
-    ScriptedServer server;
-    server.answer(kEvict, 429, R"({"message":"Cannot evict pod as it would violate the budget"})");
-    server.answer(kEvict, 201, "{}");
-    server.answer(kStatus, 404, "{}");
-    server.answer(kStatus, 409, "{}");
-    KubeEvictions evictions(server.endpoint());
-    const auto refused = evictions.evict(kUid, kPod, kHigh);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::unavailable);
-    EXPECT_NE(refused.error().text.find("violate the budget"), std::string::npos);
-    EXPECT_EQ(server.requests().size(), 1U);
-    EXPECT_TRUE(evictions.evict(kUid, kPod, kHigh));
-    EXPECT_EQ(evictions.nominate(kUid, kPod, NodeName("n")).error().code, Code::conflict);
+    struct Case {
+        int status;
+        const char* body;
+        bool is_no;
+        Code code;
+    };
+    constexpr const char* kBudget = R"({"details":{"causes":[{"reason":"DisruptionBudget"}]}})";
+    for (const Case& c :
+         {Case{429, kBudget, true, {}}, Case{403, "{}", true, {}}, Case{400, "{}", true, {}},
+          Case{429, "{}", false, Code::unavailable}, Case{500, "{}", false, Code::unavailable},
+          Case{404, "{}", false, Code::not_found}, Case{409, "{}", false, Code::conflict}}) {
+        ScriptedServer server;
+        server.answer(kEvict, c.status, c.body);
+        KubeEvictions evictions(server.endpoint());
+        for (const auto& answer : {evictions.evict(kUid, kPod), evictions.may_evict(kUid, kPod)}) {
+            ASSERT_EQ(answer.has_value(), c.is_no) << c.status;
+            if (c.is_no) {
+                EXPECT_FALSE(*answer) << c.status;
+            } else {
+                EXPECT_EQ(answer.error().code, c.code) << c.status;
+            }
+        }
+    }
 }
 
 }  // namespace

@@ -1,20 +1,18 @@
 #include "app/scheduler/own_preemption.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "base/log.hpp"
 
 namespace tessera {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 using Kind = Preemption::Kind;
 
-constexpr milliseconds kPeriod{500};
-// For the watch to show a nomination that was written.
-constexpr milliseconds kShown{1'000};
-constexpr milliseconds kLook{20};
+constexpr std::chrono::milliseconds kPeriod{500};
 
 }  // namespace
 
@@ -39,7 +37,7 @@ void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) 
         entry.nodes.emplace_back(std::string(args.names[refusal.node]));
     const std::scoped_lock lock(mutex_);
     if (const auto before = refused_.find(args.pod.uid); before != refused_.end()) {
-        entry.due = before->second.due;
+        entry.due = std::min(entry.due, before->second.due);
         before->second = std::move(entry);
         return;
     }
@@ -49,9 +47,21 @@ void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) 
         std::ranges::min_element(refused_, {}, [](const auto& of) { return of.second.priority; }));
 }
 
+void OwnPreemption::forget(const PodUid& pod) {
+    const std::scoped_lock lock(mutex_);
+    refused_.erase(pod);
+}
+
+// One that was noted since counts.
+void OwnPreemption::retry(const PodUid& pod, Refused refused) {
+    refused.due = clock_.steady() + kRetry;
+    const std::scoped_lock lock(mutex_);
+    refused_.emplace(pod, std::move(refused));
+}
+
 // The most important first: what it takes is not there for the others.
 OwnPreemption::Due OwnPreemption::take_due() {
-    const nanoseconds now = clock_.steady();
+    const Time now = clock_.steady();
     Due due;
     const std::scoped_lock lock(mutex_);
     for (auto at = refused_.begin(); at != refused_.end();) {
@@ -67,100 +77,178 @@ OwnPreemption::Due OwnPreemption::take_due() {
     return due;
 }
 
-void OwnPreemption::run_round() {
-    for (const auto& [uid, refused] : take_due()) {
-        const PodAskPtr pod = keeper_.ask([&](ClusterState& state) -> PodAskPtr {
-            const PendingPod* pending = state.pending(uid);
-            const bool waits = pending != nullptr && pending->ask && pending->nominated.empty();
-            return waits ? *pending->ask : nullptr;
-        });
-        if (pod) make_room(*pod, refused.nodes);
+void OwnPreemption::run_round(const std::stop_token& stop) {
+    std::erase_if(guarded_until_,
+                  [now = clock_.steady()](const auto& of) { return of.second <= now; });
+    for (auto& [uid, refused] : take_due()) {
+        if (stop.stop_requested()) return;
+        const auto outcome = look_after(uid, refused, stop);
+        if (!outcome) log_event(Event::preemption_held, {{"reason", outcome.error().text}});
+        if (!outcome || *outcome == Outcome::try_again) retry(uid, std::move(refused));
     }
 }
 
 void OwnPreemption::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        run_round();
+        run_round(stop);
         clock_.sleep_for(kPeriod, stop);
     }
 }
 
-void OwnPreemption::make_room(const PodAsk& pod, const std::vector<NodeName>& nodes) {
-    const auto view = keeper_.view();
-    const auto outcome = preempt(pod, choices(*view, pod, nodes));
-    if (outcome) return;
-    log_event(Event::preemption_held, {{"pod", pod.name.str()}, {"reason", outcome.error().text}});
+std::optional<PendingPod> OwnPreemption::waiting(const PodUid& uid) const {
+    return keeper_.ask([&](ClusterState& state) -> std::optional<PendingPod> {
+        const PendingPod* pending = state.pending(uid);
+        if (pending == nullptr || !pending->ask) return std::nullopt;
+        return *pending;
+    });
 }
 
-// On each node the pods whose end costs least; none where the pod will get room anyhow, and nobody
-// to end where others are ending already.
+// Whether room is being made for it already. It may have come to nothing: a higher one took it, or
+// the pod may not run there any more.
+bool OwnPreemption::is_on_its_way(const ClusterView& view, const PendingPod& pod,
+                                  const Refused& refused) const {
+    const NodeName& name = pod.kept_on();
+    const NodeView* node = name.empty() ? nullptr : view.find(name.str());
+    if (node == nullptr) return false;
+    // kube-scheduler may have nominated it for what its own filters lacked, and then we were not
+    // asked about that node.
+    const bool may_run_there =
+        pod.promised.empty() || std::ranges::find(refused.nodes, name) != refused.nodes.end();
+    const Kind kind = plan(*node, **pod.ask).kind;
+    return may_run_there && (kind == Kind::fits || kind == Kind::soon);
+}
+
+// The error names the pod.
+Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, const Refused& refused,
+                                                         const std::stop_token& stop) {
+    const auto pod = waiting(uid);
+    if (!pod) return Outcome::settled;
+    const PodAsk& ask = **pod->ask;
+    const auto view = keeper_.view();
+    if (is_on_its_way(*view, *pod, refused)) return Outcome::settled;
+    const auto outcome = preempt(*pod, choices(*view, ask, refused.nodes), stop);
+    return outcome ? outcome : fail(outcome.error().in("pod " + ask.name.str()));
+}
+
+Preemption OwnPreemption::plan(const NodeView& node, const PodAsk& pod) const {
+    std::vector<PodUid> guarded;
+    for (const auto& [uid, until] : guarded_until_)
+        guarded.push_back(uid);
+    return plan_preemption(node, pod, policy_, {}, guarded);
+}
+
+// On each node the pods whose end costs least. Where the pod will get room anyhow, that node alone,
+// with nobody to end.
 std::vector<OwnPreemption::Choice> OwnPreemption::choices(
     const ClusterView& view, const PodAsk& pod, const std::vector<NodeName>& nodes) const {
     std::vector<Choice> out;
     for (const NodeName& name : nodes) {
         const NodeView* node = view.find(name.str());
         if (node == nullptr) continue;
-        Preemption plan = plan_preemption(*node, pod, policy_);
-        if (plan.kind == Kind::fits) return {};
-        if (plan.kind == Kind::soon) return {{node, std::move(plan)}};
-        if (plan.kind == Kind::evict) out.push_back({node, std::move(plan)});
+        Preemption found = plan(*node, pod);
+        if (found.kind == Kind::fits || found.kind == Kind::soon) return {{node, std::move(found)}};
+        if (found.kind == Kind::evict) out.push_back({node, std::move(found)});
     }
     return out;
 }
 
-// Takes the cheapest; where the API server lets one of its pods not be evicted, the next.
-Result<> OwnPreemption::preempt(const PodAsk& pod, std::vector<Choice> choices) {
-    Result<> outcome;
-    std::vector<PodUid> guarded;
-    while (!choices.empty() && guarded.size() < kMostGuarded) {
+// Takes the cheapest; where one of its pods may not be evicted, the next.
+Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
+                                                      std::vector<Choice> choices,
+                                                      const std::stop_token& stop) {
+    std::string guarded;
+    for (int i = 0; i < kMostGuarded && !choices.empty(); ++i) {
         const auto best = std::ranges::min_element(
             choices, [](const Choice& a, const Choice& b) { return costs_less(a.plan, b.plan); });
-        const Tenant* refused = nullptr;
-        for (const Tenant* victim : best->plan.victims) {
-            outcome = evictions_.may_evict(victim->uid, victim->name);
-            if (outcome) continue;
-            refused = victim;
-            break;
+        TRY(const Tenant* stays, first_guarded(best->plan));
+        if (stays == nullptr) {
+            TRY_VOID(carry_out(pod, *best, stop));
+            return Outcome::settled;
         }
-        if (refused == nullptr) return carry_out(pod, *best);
-        if (outcome.error().code != Code::unavailable) return outcome;  // it is ending by itself
-        guarded.push_back(refused->uid);
-        best->plan = plan_preemption(*best->node, pod, policy_, {}, guarded);
+        guarded = stays->name.str();
+        guarded_until_[stays->uid] = clock_.steady() + kGuarded;
+        best->plan = plan(*best->node, **pod.ask);
         if (best->plan.kind != Kind::evict) choices.erase(best);
     }
-    return outcome;
+    // It has been said of those that are known to stay.
+    if (guarded.empty()) return guarded_until_.empty() ? Outcome::settled : Outcome::try_again;
+    return fail(Code::unavailable,
+                fmt::format("pod {} may not be evicted now (PodDisruptionBudget, or an admission "
+                            "webhook)",
+                            guarded));
 }
 
-// Nobody ends before the room that he leaves is the pod's.
-Result<> OwnPreemption::carry_out(const PodAsk& pod, const Choice& choice) {
-    const NodeName& node = choice.node->inventory.name;
-    const auto check_fence = [&]() -> Result<> {
-        if (!begin_write_ || begin_write_(Evictions::kTakes)) return {};
-        return fail(Code::unavailable, "this tessera-controller is not the leader");
-    };
-    TRY_VOID(check_fence());
-    TRY_VOID(evictions_.nominate(pod.uid, pod.name, node));
-    await_nomination(pod);
-    for (const Tenant* victim : choice.plan.victims) {
-        TRY_VOID(check_fence());
-        TRY_VOID(evictions_.evict(victim->uid, victim->name, pod.name));
-        metrics_.count_preempted();
-        log_event(
-            Event::pod_preempted,
-            {{"pod", victim->name.str()}, {"node", node.str()}, {"preemptor", pod.name.str()}});
+// Null where all may be evicted.
+Result<const Tenant*> OwnPreemption::first_guarded(const Preemption& plan) {
+    for (const Tenant* victim : plan.victims) {
+        TRY(const bool may, evictions_.may_evict(victim->uid, victim->name));
+        if (!may) return victim;
     }
-    return {};
+    return nullptr;
 }
 
-// Pods that are looked after next must see it: they would take the same room.
-void OwnPreemption::await_nomination(const PodAsk& pod) {
-    const nanoseconds until = clock_.steady() + kShown;
-    const auto is_shown = [&](ClusterState& state) {
-        const PendingPod* pending = state.pending(pod.uid);
-        return pending == nullptr || !pending->nominated.empty();
-    };
-    while (!keeper_.ask(is_shown) && clock_.steady() < until)
-        clock_.sleep_for(kLook);
+Result<> OwnPreemption::check_fence() const {
+    if (!begin_write_ || begin_write_(Evictions::kTakes)) return {};
+    return fail(Code::unavailable, "this tessera-controller is not the leader");
+}
+
+// Unless it waits no more, or kube-scheduler has nominated it since.
+bool OwnPreemption::promise(const PendingPod& pod, const Choice& choice) {
+    std::vector<PodUid> victims;
+    for (const Tenant* victim : choice.plan.victims)
+        victims.push_back(victim->uid);
+    const PodUid& uid = (*pod.ask)->uid;
+    return keeper_.ask([&](ClusterState& state) {
+        const PendingPod* now = state.pending(uid);
+        if (now == nullptr || now->nominated != pod.nominated) return false;
+        return state.promise(uid, choice.node->inventory.name, victims);
+    });
+}
+
+void OwnPreemption::withdraw(const PodAsk& pod) {
+    keeper_.post([uid = pod.uid](ClusterState& state) { state.withdraw_promise(uid); });
+}
+
+// Nobody ends for a pod that does not wait any more, or before the room that he leaves is its own.
+Result<> OwnPreemption::carry_out(const PendingPod& pod, const Choice& choice,
+                                  const std::stop_token& stop) {
+    const PodAsk& ask = **pod.ask;
+    if (choice.plan.kind == Kind::fits) return {};  // kube-scheduler finds it by itself
+    TRY_VOID(check_fence());
+    if (!promise(pod, choice) || choice.plan.victims.empty()) return {};
+    bool has_ended = false;
+    for (const Tenant* victim : choice.plan.victims) {
+        const auto now = waiting(ask.uid);
+        if (!now || now->promised != choice.node->inventory.name) return {};
+        const auto evicted = evict(*victim, ask, stop);
+        if (!evicted) {
+            if (has_ended) guarded_until_[victim->uid] = clock_.steady() + kGuardedLong;
+            withdraw(ask);
+            return evicted;
+        }
+        has_ended = true;
+    }
+    TRY_VOID(check_fence());
+    return evictions_.nominate(ask.uid, ask.name, choice.node->inventory.name);
+}
+
+Result<> OwnPreemption::evict(const Tenant& victim, const PodAsk& pod,
+                              const std::stop_token& stop) {
+    if (stop.stop_requested()) return fail(Code::unavailable, "this tessera-controller ends");
+    TRY_VOID(check_fence());
+    TRY(const bool is_done, evictions_.evict(victim.uid, victim.name));
+    if (!is_done) {
+        guarded_until_[victim.uid] = clock_.steady() + kGuarded;
+        return fail(Code::unavailable,
+                    fmt::format("pod {} may not be evicted any more", victim.name.str()));
+    }
+    metrics_.count_preempted();
+    log_event(Event::pod_preempted, {{"pod", victim.name.str()}, {"preemptor", pod.name.str()}});
+    // It ends all the same; kube-scheduler may take the nomination back, and the promise stands.
+    const auto marked = evictions_.mark_preempted(victim.uid, victim.name, pod.name);
+    if (!marked && marked.error().code == Code::unavailable)
+        log_event(Event::api_trouble, {{"reason", marked.error().text}});
+    return {};
 }
 
 }  // namespace tessera

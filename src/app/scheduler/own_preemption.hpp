@@ -3,11 +3,12 @@
 // room on one card of a node with enough in sum, or that asks for what kube-scheduler is told to
 // ignore, would wait for ever behind pods of any priority.
 //
-// So for a pod that every node refused, and that kube-scheduler has nominated to none, others are
-// evicted by us: those that plan_preemption names, on the node where that costs least, none of them
-// against a PodDisruptionBudget. The pod is nominated to the node first, so that the room is kept
-// for it. Budgets may change between the question and the eviction, and one pod may end before
-// another is found to stay: then the rest follows when the pod is refused again.
+// So for a pod that every node refused, and that kube-scheduler has nominated to none, the leader
+// evicts others: those that plan_preemption names, on the node where that costs least, none of them
+// against a PodDisruptionBudget. So is it for a nominated pod whose room has come to nothing. The
+// room is promised to the pod before anybody ends (ClusterState::promise), and the pod is nominated
+// to the node afterwards: a nomination makes kube-scheduler ask again, and it would take it back if
+// it saw nobody end there for its sake (docs/decisions/0010-own-preemption.md).
 #pragma once
 
 #include <chrono>
@@ -34,11 +35,17 @@ class OwnPreemption {
   public:
     // kube-scheduler, where it can preempt by itself, has done so by then.
     static constexpr std::chrono::seconds kPatience{2};
+    // Until a pod is looked after again for which it did not go well.
+    static constexpr std::chrono::seconds kRetry{10};
+    // Who may not be evicted is not asked about again for so long.
+    static constexpr std::chrono::seconds kGuarded{30};
+    // The same where another has ended in vain already: the pods of a budget that allows one
+    // eviction at a time must not be ended one after the other for a card that takes two.
+    static constexpr std::chrono::minutes kGuardedLong{5};
     // Pods to be looked after at once; of more, those of the highest priority.
     static constexpr std::size_t kMost = 64;
-    // Pods that may not be evicted, found so, before a pod is left waiting until it is refused
-    // again.
-    static constexpr std::size_t kMostGuarded = 16;
+    // Pods found guarded in one turn, before the one that waits must wait for its next.
+    static constexpr int kMostGuarded = 32;
 
     // All that is referred to outlives it. `begin_write` as SchedulerOptions has it.
     OwnPreemption(Evictions& evictions, Keeper& keeper, SchedulerMetrics& metrics, Clock& clock,
@@ -48,29 +55,44 @@ class OwnPreemption {
     [[nodiscard]] bool may_help(const ExtenderArgs& args, const FilterAnswer& refused) const;
     // Remembers it until a round takes its turn. Any thread.
     void note(const ExtenderArgs& args, const FilterAnswer& refused);
+    // It found a node since. Any thread.
+    void forget(const PodUid& pod);
     // Makes room for the pods whose time has come. Of one thread.
-    void run_round();
+    void run_round(const std::stop_token& stop = {});
     void run(const std::stop_token& stop);
 
   private:
+    using Time = std::chrono::nanoseconds;
     struct Refused {
         int priority = 0;
-        std::vector<NodeName> nodes;  // where nothing but cards is missing
-        std::chrono::nanoseconds due{};
+        std::vector<NodeName> nodes;  // that its end may change, as the filter said
+        Time due{};
     };
     struct Choice {
         const NodeView* node = nullptr;
         Preemption plan;
     };
     using Due = std::vector<std::pair<PodUid, Refused>>;
+    enum class Outcome { settled, try_again };
 
     [[nodiscard]] Due take_due();
-    void make_room(const PodAsk& pod, const std::vector<NodeName>& nodes);
+    void retry(const PodUid& pod, Refused refused);
+    [[nodiscard]] std::optional<PendingPod> waiting(const PodUid& uid) const;
+    [[nodiscard]] bool is_on_its_way(const ClusterView& view, const PendingPod& pod,
+                                     const Refused& refused) const;
+    Result<Outcome> look_after(const PodUid& uid, const Refused& refused,
+                               const std::stop_token& stop);
     [[nodiscard]] std::vector<Choice> choices(const ClusterView& view, const PodAsk& pod,
                                               const std::vector<NodeName>& nodes) const;
-    [[nodiscard]] Result<> preempt(const PodAsk& pod, std::vector<Choice> choices);
-    [[nodiscard]] Result<> carry_out(const PodAsk& pod, const Choice& choice);
-    void await_nomination(const PodAsk& pod);
+    [[nodiscard]] Preemption plan(const NodeView& node, const PodAsk& pod) const;
+    Result<Outcome> preempt(const PendingPod& pod, std::vector<Choice> choices,
+                            const std::stop_token& stop);
+    Result<const Tenant*> first_guarded(const Preemption& plan);
+    Result<> carry_out(const PendingPod& pod, const Choice& choice, const std::stop_token& stop);
+    Result<> evict(const Tenant& victim, const PodAsk& pod, const std::stop_token& stop);
+    [[nodiscard]] Result<> check_fence() const;
+    bool promise(const PendingPod& pod, const Choice& choice);
+    void withdraw(const PodAsk& pod);
 
     Evictions& evictions_;
     Keeper& keeper_;
@@ -80,7 +102,8 @@ class OwnPreemption {
     const std::function<bool(std::chrono::nanoseconds)> begin_write_;
 
     std::mutex mutex_;
-    std::map<PodUid, Refused> refused_;  // guarded by mutex_
+    std::map<PodUid, Refused> refused_;     // guarded by mutex_
+    std::map<PodUid, Time> guarded_until_;  // of the round's thread
 };
 
 }  // namespace tessera

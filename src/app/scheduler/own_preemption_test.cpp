@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "domain/placement/binpack.hpp"
@@ -17,15 +18,6 @@ using Writes = std::vector<std::string>;
 
 class OwnPreemptionTest : public ::testing::Test {
   protected:
-    OwnPreemptionTest() {
-        // The watch shows what was written.
-        evictions_.on_nominate([this](const PodUid& uid, const NodeName& node) {
-            PodFacts pod = waiting_.at(uid);
-            pod.nominated = node;
-            tell([pod](ClusterState& state) { state.set_pod(pod); });
-        });
-    }
-
     void tell(const Keeper::Change& change) {
         keeper_.post(change);
         keeper_.apply();
@@ -47,7 +39,6 @@ class OwnPreemptionTest : public ::testing::Test {
     PodFacts waits(const std::string& name, int gib, int priority) {
         PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
         pod.priority = priority;
-        waiting_[pod.uid] = pod;
         tell([pod](ClusterState& state) { state.set_pod(pod); });
         return pod;
     }
@@ -63,25 +54,32 @@ class OwnPreemptionTest : public ::testing::Test {
         if (may_help) preemption_.note(args, answer);
         return may_help;
     }
+    // All so far, when the pods whose time it is then have been looked after.
     const Writes& writes_after(std::chrono::nanoseconds time) {
         clock_.advance(time);
         preemption_.run_round();
         return evictions_.writes();
+    }
+    // Whether the room on that node is kept for the pod.
+    bool is_kept(const PodFacts& pod, const std::string& node) {
+        return keeper_.ask([&](ClusterState& state) {
+            const PendingPod* pending = state.pending(pod.uid);
+            return pending != nullptr && pending->kept_on() == NodeName(node);
+        });
     }
 
     FakeClock clock_;
     Keeper keeper_{[] {}};
     FakeEvictions evictions_;
     SchedulerMetrics metrics_{clock_};
-    std::map<PodUid, PodFacts> waiting_;
     bool leads_ = true;
     OwnPreemption preemption_{
         evictions_, keeper_,          metrics_,
         clock_,     binpack_policy(), [this](std::chrono::nanoseconds) { return leads_; }};
 };
 
-// Goal: the pods whose end costs least, on the cheapest node, after the nomination that keeps their
-// room; not before kube-scheduler had its time; once for each refusal.
+// Goal: the pods whose end costs least, on the cheapest node, after the room is kept and before the
+// nomination; not before kube-scheduler had its time since the first refusal; once.
 TEST_F(OwnPreemptionTest, TheCheapestNode) {
     node("a", 1);
     node("b", 2);
@@ -90,31 +88,87 @@ TEST_F(OwnPreemptionTest, TheCheapestNode) {
     holder("y", "b", 0, 8, 1);
     holder("z", "b", 1, 16, 2);
     const PodFacts high = waits("high", 16, 10);
+    evictions_.on_evict([&](const PodName&) { EXPECT_TRUE(is_kept(high, "b")); });
     EXPECT_TRUE(refuse(high, {"a", "b", "unknown"}));
     EXPECT_EQ(writes_after(1s), Writes{});
-    EXPECT_EQ(writes_after(1s),
-              (Writes{"nominate high b", "evict x for high", "evict y for high"}));
-    EXPECT_EQ(writes_after(5s).size(), 3U);
+    EXPECT_TRUE(refuse(high, {"a", "b", "unknown"}));
+    const Writes all = {"evict x", "mark x for high", "evict y", "mark y for high",
+                        "nominate high b"};
+    EXPECT_EQ(writes_after(1s), all);
+    EXPECT_EQ(writes_after(60s), all);
+    const auto view = keeper_.view();
+    EXPECT_NE(
+        metrics_.expose({.view = *view, .waiting = {}}).find("tessera_preempted_pods_total 2"),
+        std::string::npos);
 }
 
-// Goal: who must not end stays, though the others cost more; nobody ends where none may.
+// Goal: who must not end stays, though the others cost more, and is not asked about again at once;
+// nobody ends where none may. Then it is tried again.
 TEST_F(OwnPreemptionTest, Budgets) {
     node("a", 2);
     const PodFacts guarded = holder("guarded", "a", 0, 16, 1);
     holder("x", "a", 1, 8, 2);
     const PodFacts last = holder("y", "a", 1, 8, 3);
     evictions_.guard(guarded.uid);
-    const PodFacts high = waits("high", 16, 10);
     evictions_.guard(last.uid);
+    const PodFacts high = waits("high", 16, 10);
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_EQ(evictions_.questions(), 2) << "guarded, y";
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry), Writes{});
+    EXPECT_EQ(evictions_.questions(), 2);
+
     const PodFacts small = waits("small", 8, 10);
     EXPECT_TRUE(refuse(small, {"a"}));
-    EXPECT_EQ(writes_after(2s), (Writes{"nominate small a", "evict x for small"}));
+    EXPECT_EQ(writes_after(2s), (Writes{"evict x", "mark x for small", "nominate small a"}));
+}
+
+// Goal: more guarded pods than are asked about in a turn keep nobody from the one behind them.
+TEST_F(OwnPreemptionTest, ManyGuarded) {
+    constexpr int kMore = OwnPreemption::kMostGuarded + 3;
+    node("a", kMore + 1);
+    for (int i = 0; i < kMore; ++i)
+        evictions_.guard(holder("guarded-" + std::to_string(i), "a", i, 16, 1).uid);
+    holder("x", "a", kMore, 16, 2);
+    EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
+    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry).front(), "evict x");
+}
+
+// Goal: a budget that allows one of two: the room is not kept for a pod that does not get all of
+// it, and the next of the two is not ended as soon as another stands in for the first.
+TEST_F(OwnPreemptionTest, OneBudgetForTwo) {
+    node("a", 1);
+    const PodFacts first = holder("x", "a", 0, 8, 1);
+    const PodFacts second = holder("y", "a", 0, 8, 1);
+    evictions_.allow({first.uid, second.uid}, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    const Writes one = {"evict x", "mark x for high"};
+    EXPECT_EQ(writes_after(2s), one);
+    EXPECT_FALSE(is_kept(high, "a"));
+    tell([&](ClusterState& state) { state.remove_pod(first.uid); });
+    const PodFacts instead = holder("x2", "a", 0, 8, 1);
+    evictions_.allow({instead.uid, second.uid}, 1);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(60s), one);
+}
+
+// Goal: an API server in trouble is no reason to end dearer pods; it is asked again.
+TEST_F(OwnPreemptionTest, TroubleIsNoBudget) {
+    node("a", 2);
+    holder("x", "a", 0, 16, 1);
+    holder("dear", "a", 1, 16, 9);
+    evictions_.fail_with(Error{Code::unavailable, "500"});
+    EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
+    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_EQ(evictions_.questions(), 1);
+    evictions_.fail_with({});
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry).front(), "evict x");
 }
 
 // Goal: nobody is evicted for a pod that may not preempt, that others do not stand below, that
-// found room, that is nominated, or that is gone; room that is on its way is kept for it.
+// found room, that is nominated, or that is gone.
 TEST_F(OwnPreemptionTest, NobodyInVain) {
     node("a", 1);
     PodFacts held = holder("low", "a", 0, 16, 5);
@@ -126,60 +180,161 @@ TEST_F(OwnPreemptionTest, NobodyInVain) {
 
     PodFacts nominated = waits("nominated", 16, 10);
     const PodFacts gone = waits("gone", 16, 10);
-    EXPECT_TRUE(refuse(nominated, {"a"}));
-    EXPECT_TRUE(refuse(gone, {"a"}));
+    const PodFacts lucky = waits("lucky", 16, 10);
+    for (const PodFacts& pod : {nominated, gone, lucky})
+        EXPECT_TRUE(refuse(pod, {"a"}));
     nominated.nominated = NodeName("b");
+    node("b", 1);
     tell([&](ClusterState& state) {
         state.set_pod(nominated);
         state.remove_pod(gone.uid);
     });
+    preemption_.forget(lucky.uid);
     EXPECT_EQ(writes_after(2s), Writes{});
-
-    const PodFacts high = waits("high", 16, 10);
-    EXPECT_TRUE(refuse(high, {"a"}));
-    held.terminating = true;
-    tell([&](ClusterState& state) { state.set_pod(held); });
-    EXPECT_EQ(writes_after(2s), Writes{"nominate high a"});
 
     const PodFacts later = waits("later", 16, 11);
     EXPECT_TRUE(refuse(later, {"a"}));
     tell([&](ClusterState& state) { state.remove_pod(held.uid); });
-    EXPECT_EQ(writes_after(2s).size(), 1U) << "it fits now";
+    EXPECT_EQ(writes_after(2s), Writes{}) << "it fits now";
+    EXPECT_EQ(evictions_.questions(), 0);
 }
 
-// Goal: of two pods the more important one is served first, and the other does not get the same
-// room; of too many the least important ones are left out.
+// Goal: a nomination whose room has gone to a higher pod holds nobody up: others end for it
+// elsewhere.
+TEST_F(OwnPreemptionTest, ANominationThatCameToNothing) {
+    node("a", 1);
+    node("b", 1);
+    holder("low", "a", 0, 16, 1);
+    holder("higher", "b", 0, 16, 20);
+    PodFacts high = waits("high", 16, 10);
+    high.nominated = NodeName("b");
+    tell([&](ClusterState& state) { state.set_pod(high); });
+    EXPECT_TRUE(refuse(high, {"a", "b"}));
+    EXPECT_EQ(writes_after(2s), (Writes{"evict low", "mark low for high", "nominate high a"}));
+    EXPECT_TRUE(is_kept(high, "a"));
+}
+
+// Goal: room that is on its way is kept, though others could be ended elsewhere.
+TEST_F(OwnPreemptionTest, RoomOnItsWay) {
+    node("a", 1);
+    node("b", 1);
+    holder("low", "a", 0, 16, 1);
+    PodFacts ending = holder("ending", "b", 0, 16, 20);
+    ending.terminating = true;
+    tell([&](ClusterState& state) { state.set_pod(ending); });
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a", "b"}));
+    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_TRUE(is_kept(high, "b"));
+    // It may not run there any more: kube-scheduler does not ask about that node.
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(2s).back(), "nominate high a");
+    EXPECT_TRUE(is_kept(high, "a"));
+}
+
+// Goal: when the pod is gone, or found a place, between two evictions, the second does not happen;
+// nor when this controller is to stop, or lost its Lease.
+TEST_F(OwnPreemptionTest, StopsBetweenVictims) {
+    const Writes one = {"evict x", "mark x for high"};
+    for (const std::string why : {"gone", "nominated", "lease"}) {
+        FakeEvictions evictions;
+        Keeper keeper([] {});
+        bool leads = true;
+        OwnPreemption preemption(evictions, keeper, metrics_, clock_, binpack_policy(),
+                                 [&](std::chrono::nanoseconds) { return leads; });
+        PodFacts high = build::pod("high", build::native(gibibytes(16)));
+        high.priority = 10;
+        keeper.ask([&](ClusterState& state) {
+            state.set_node(build::node("a", 1, gibibytes(16)));
+            for (const char* name : {"x", "y"}) {
+                const PodFacts pod = build::pod(name, build::native(gibibytes(8)));
+                state.set_pod(build::bound(
+                    pod, build::allocation(pod, "a",
+                                           {{GpuUuid("GPU-a-0"), 0, gibibytes(8), {}, false}})));
+            }
+            return state.set_pod(high);
+        });
+        ExtenderArgs args;
+        args.pod = high;
+        args.names = {"a"};
+        preemption.note(args, {.fitting = {}, .failed = {{0, "full"}}});
+        evictions.on_evict([&](const PodName& pod) {
+            if (pod.name != "x") return;
+            leads = why != "lease";
+            keeper.ask([&](ClusterState& state) {
+                if (why == "gone") state.remove_pod(high.uid);
+                high.nominated = NodeName("elsewhere");
+                return why == "nominated" && state.set_pod(high);
+            });
+        });
+        clock_.advance(2s);
+        preemption.run_round();
+        EXPECT_EQ(evictions.writes(), one) << why;
+    }
+}
+
+// Goal: of two pods the more important one is served first, and the other gets neither the same
+// room nor victims that end already.
 TEST_F(OwnPreemptionTest, TheMostImportantFirst) {
     node("a", 1);
     node("b", 1);
     holder("x", "a", 0, 16, 1);
     holder("y", "b", 0, 16, 2);
-    const PodFacts second = waits("second", 16, 10);
-    const PodFacts first = waits("first", 16, 11);
-    EXPECT_TRUE(refuse(second, {"a", "b"}));
-    EXPECT_TRUE(refuse(first, {"a", "b"}));
-    EXPECT_EQ(writes_after(2s), (Writes{"nominate first a", "evict x for first",
-                                        "nominate second b", "evict y for second"}));
-
-    const PodFacts least = waits("least", 16, 3);
-    EXPECT_TRUE(refuse(least, {"a", "b"}));
-    for (std::size_t i = 0; i < OwnPreemption::kMost; ++i)
-        EXPECT_TRUE(refuse(waits("more-" + std::to_string(i), 16, 4), {"c"}));
-    EXPECT_EQ(writes_after(2s).size(), 4U);
+    EXPECT_TRUE(refuse(waits("second", 16, 10), {"a", "b"}));
+    EXPECT_TRUE(refuse(waits("first", 16, 11), {"a", "b"}));
+    EXPECT_EQ(writes_after(2s), (Writes{"evict x", "mark x for first", "nominate first a",
+                                        "evict y", "mark y for second", "nominate second b"}));
 }
 
-// Goal: whoever does not lead writes nothing, and nobody ends whose room is not kept.
-TEST_F(OwnPreemptionTest, NoWriteNoEnd) {
+// Goal: two pods that fit on one card together end two others, each once.
+TEST_F(OwnPreemptionTest, NobodyEndsTwice) {
+    node("a", 1);
+    holder("x", "a", 0, 8, 1);
+    holder("y", "a", 0, 8, 1);
+    EXPECT_TRUE(refuse(waits("first", 8, 11), {"a"}));
+    EXPECT_TRUE(refuse(waits("second", 8, 10), {"a"}));
+    const Writes& all = writes_after(2s);
+    EXPECT_EQ(std::ranges::count(all, "evict x"), 1);
+    EXPECT_EQ(std::ranges::count(all, "evict y"), 1);
+}
+
+// Goal: of too many pods the least important ones are left out, until they are refused again.
+TEST_F(OwnPreemptionTest, TooMany) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    const PodFacts least = waits("least", 16, 3);
+    EXPECT_TRUE(refuse(least, {"a"}));
+    for (std::size_t i = 0; i < OwnPreemption::kMost; ++i)
+        EXPECT_TRUE(refuse(waits("more-" + std::to_string(i), 16, 4), {"unknown"}));
+    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_TRUE(refuse(least, {"a"}));
+    EXPECT_EQ(writes_after(2s).front(), "evict x");
+}
+
+// Goal: whoever does not lead ends nobody; a pod that was told to end is counted though the mark
+// could not be written.
+TEST_F(OwnPreemptionTest, NoLeaseNoEnd) {
     node("a", 1);
     holder("x", "a", 0, 16, 1);
     const PodFacts high = waits("high", 16, 10);
     leads_ = false;
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_FALSE(is_kept(high, "a"));
     leads_ = true;
-    evictions_.refuse({Code::permission_denied, "pods/status"});
-    EXPECT_TRUE(refuse(high, {"a"}));
-    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry).front(), "evict x");
+}
+
+// Goal: a round that is to stop begins nothing.
+TEST_F(OwnPreemptionTest, Stops) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
+    clock_.advance(2s);
+    std::stop_source stop;
+    stop.request_stop();
+    preemption_.run_round(stop.get_token());
+    EXPECT_EQ(evictions_.questions(), 0);
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
         return refusal(write_filter_error(args.error().text));
     }
     const FilterAnswer answer = scheduler_.filter(*args);
+    if (preemption_ != nullptr && !answer.fitting.empty()) preemption_->forget(args->pod.uid);
     if (preemption_ != nullptr && preemption_->may_help(*args, answer)) {
         if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
         preemption_->note(*args, answer);

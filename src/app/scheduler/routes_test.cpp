@@ -380,7 +380,19 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
     const RouteAnswer sent_on = filter(of_other, "2");
     EXPECT_EQ(sent_on.status, 307);
     EXPECT_EQ(sent_on.location, "https://192.0.2.1:12345/gpushare-scheduler/filter");
+    const auto evicted_later = [&] {
+        clock_.advance(OwnPreemption::kPatience);
+        preemption.run_round();
+        return !evictions.writes().empty();
+    };
+    keeper_.ask([](ClusterState& state) {
+        PodFacts pod = build::pod("p", build::aliyun(4));
+        pod.priority = 2;
+        return state.set_pod(pod);
+    });
+    EXPECT_FALSE(evicted_later()) << "of the other, which sent it on";
     EXPECT_EQ(filter(of_leader, "2").status, 200);
+    EXPECT_TRUE(evicted_later());
 }
 
 // Goal: errors of prioritize are statuses: kube-scheduler ignores its failures, the log does not.

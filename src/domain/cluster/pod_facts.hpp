@@ -30,7 +30,7 @@ struct PodFacts {
     PodUid uid;
     PodName name;
     NodeName node;       // empty until bound
-    NodeName nominated;  // where kube-scheduler ends others for it; empty mostly
+    NodeName nominated;  // where others end for it (status.nominatedNodeName); empty mostly
     int priority = 0;
     bool preempts = true;                   // others may end for it (preemptionPolicy)
     bool finished = false;                  // Succeeded or Failed: its containers are gone for good

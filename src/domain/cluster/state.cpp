@@ -102,36 +102,64 @@ bool ClusterState::set_pod(const PodFacts& pod) {
 }
 
 void ClusterState::set_pending(const PodFacts& pod) {
+    PendingPod now{nullptr, pod.nominated, {}, {}};
+    if (const PendingPod* before = pending(pod.uid)) {
+        const bool is_new = pod.nominated != before->nominated && !pod.nominated.empty();
+        if (!is_new || pod.nominated == before->promised) {
+            now.promised = before->promised;
+            now.victims = before->victims;
+        }
+    }
     end_pending(pod.uid);
     if (pod.terminating || pod.gated) return;  // kube-scheduler asks for none of them
     auto request = parse_pod_request(pod.containers);
     if (!request) {
-        pending_.emplace(pod.uid, PendingPod{fail(request.error()), {}});
-        return;
+        add_pending(pod.uid, {fail(request.error()), {}, {}, {}});
+    } else if (!request->empty()) {
+        now.ask = std::make_shared<const PodAsk>(
+            PodAsk{pod.uid, pod.name, *std::move(request), pod.priority});
+        add_pending(pod.uid, std::move(now));
     }
-    if (request->empty()) return;
-    const auto ask = std::make_shared<const PodAsk>(
-        PodAsk{pod.uid, pod.name, *std::move(request), pod.priority});
-    pending_.emplace(pod.uid, PendingPod{ask, pod.nominated});
-    if (pod.nominated.empty()) return;
-    std::vector<PodAskPtr>& nominees = nodes_[pod.nominated].nominees;
-    nominees.insert(std::ranges::upper_bound(nominees, order_of_nominee(ask), {}, order_of_nominee),
-                    ask);
-    refresh(pod.nominated);
+}
+
+void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
+    const PendingPod& added = pending_.insert_or_assign(uid, std::move(pod)).first->second;
+    const NodeName& node = added.kept_on();
+    if (node.empty()) return;
+    std::vector<PodAskPtr>& nominees = nodes_[node].nominees;
+    nominees.insert(
+        std::ranges::upper_bound(nominees, order_of_nominee(*added.ask), {}, order_of_nominee),
+        *added.ask);
+    refresh(node);
 }
 
 void ClusterState::end_pending(const PodUid& uid) {
     const auto at = pending_.find(uid);
     if (at == pending_.end()) return;
-    const NodeName nominated = at->second.nominated;
+    const NodeName kept_on = at->second.kept_on();
     pending_.erase(at);
-    if (nominated.empty()) return;
-    if (const auto node = nodes_.find(nominated); node != nodes_.end()) {
+    if (kept_on.empty()) return;
+    if (const auto node = nodes_.find(kept_on); node != nodes_.end()) {
         std::erase_if(node->second.nominees,
                       [&](const PodAskPtr& nominee) { return nominee->uid == uid; });
-        forget_if_unused(nominated);
+        forget_if_unused(kept_on);
     }
-    refresh(nominated);
+    refresh(kept_on);
+}
+
+bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims) {
+    const PendingPod* now = pending(uid);
+    if (now == nullptr || !now->ask) return false;
+    PendingPod pod = *now;
+    pod.promised = node;
+    pod.victims = std::move(victims);
+    end_pending(uid);
+    add_pending(uid, std::move(pod));
+    return true;
+}
+
+void ClusterState::withdraw_promise(const PodUid& uid) {
+    promise(uid, {}, {});
 }
 
 void ClusterState::take_bound(const PodFacts& pod) {
@@ -393,11 +421,26 @@ Allocation ClusterState::from_legacy(const PodFacts& pod, const NodeState& node)
     return allocation;
 }
 
+// Who ends for a pod that room is promised to is shown so before the API server knows.
+std::vector<TenantPtr> ClusterState::tenants_of(const NodeState& node) const {
+    std::vector<TenantPtr> out = node.tenants;
+    for (const PodAskPtr& nominee : node.nominees) {
+        for (const PodUid& victim : pending_.at(nominee->uid).victims) {
+            const auto at = std::ranges::find(out, victim, &Tenant::uid);
+            if (at == out.end()) continue;
+            Tenant ending = **at;
+            ending.terminating = true;
+            *at = std::make_shared<const Tenant>(std::move(ending));
+        }
+    }
+    return out;
+}
+
 NodeView ClusterState::build(const NodeState& node) const {
     NodeView out{.inventory = node.inventory,
                  .cards = {},
                  .free = {},
-                 .tenants = node.tenants,
+                 .tenants = tenants_of(node),
                  .nominees = node.nominees,
                  .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {

@@ -27,7 +27,14 @@ namespace tessera {
 // A pod that asks for GPUs, is on no node yet, and is to be placed.
 struct PendingPod {
     Result<PodAskPtr> ask;  // an error where its request makes no sense
-    NodeName nominated;     // to whose cards it goes before others (nominees.hpp); empty mostly
+    NodeName nominated;     // as the API server shows it; empty mostly
+    NodeName promised;      // by promise(), and which pods there end for it
+    std::vector<PodUid> victims;
+
+    // Where room is kept for it (nominees.hpp); empty mostly.
+    [[nodiscard]] const NodeName& kept_on() const {
+        return promised.empty() ? nominated : promised;
+    }
 };
 
 // What `reserve` decided.
@@ -74,6 +81,12 @@ class ClusterState {
     // one of their attempts could have effect is in this state.
     void release_unconfirmed();
 
+    // Keeps the room on a node for a pending pod, as a nomination does, until it is on a node or
+    // gone, or the API server shows a new nomination elsewhere. The victims count as ending from
+    // now on: they need not be told all at once. False when the pod does not wait any more.
+    bool promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims);
+    void withdraw_promise(const PodUid& uid);
+
     // Pods whose last attempt was confirmed and that no watch event has shown since.
     [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
     [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;
@@ -112,6 +125,7 @@ class ClusterState {
     void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodAsk& pod, const NodeName& node);
     void set_pending(const PodFacts& pod);
+    void add_pending(const PodUid& uid, PendingPod pod);
     void end_pending(const PodUid& uid);
     void hold(Tenant tenant);
     [[nodiscard]] const Tenant* on_attempt(const Attempt& attempt) const;
@@ -123,6 +137,7 @@ class ClusterState {
     void forget_if_unused(const NodeName& name);
     void refresh(const NodeName& name);
     [[nodiscard]] NodeView build(const NodeState& node) const;
+    [[nodiscard]] std::vector<TenantPtr> tenants_of(const NodeState& node) const;
     bool replace_dirty();
     [[nodiscard]] Allocation from_legacy(const PodFacts& pod, const NodeState& node) const;
 

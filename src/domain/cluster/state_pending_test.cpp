@@ -63,6 +63,76 @@ TEST(PendingPods, NominationsEnd) {
     EXPECT_EQ(state.view()->find("n")->cards[0].held, Bytes{});
 }
 
+// Goal: a promise keeps room as a nomination does; it ends with the waiting, with a nomination
+// elsewhere, or when it is taken back; one to the same node may come and go.
+TEST(PendingPods, Promises) {
+    ClusterState state;
+    state.set_node(build::node("n", 1, gibibytes(16)));
+    PodFacts pod = build::pod("p", build::aliyun(8));
+    const auto nominees = [&] { return state.view()->find("n")->nominees.size(); };
+    const auto nominate = [&](const char* node) {
+        pod.nominated = NodeName(node);
+        state.set_pod(pod);
+    };
+    const auto promise = [&] { return state.promise(pod.uid, NodeName("n"), {}); };
+    EXPECT_FALSE(promise()) << "nobody knows it";
+    state.set_pod(pod);
+    EXPECT_TRUE(promise());
+    EXPECT_EQ(nominees(), 1U);
+    state.set_pod(pod);
+    nominate("n");
+    nominate("");
+    EXPECT_EQ(nominees(), 1U);
+    state.withdraw_promise(pod.uid);
+    EXPECT_EQ(nominees(), 0U);
+
+    EXPECT_TRUE(promise());
+    nominate("elsewhere");
+    EXPECT_EQ(nominees(), 0U);
+    EXPECT_TRUE(promise()) << "what was made of the nomination is known to whoever promises";
+    EXPECT_EQ(nominees(), 1U);
+    nominate("elsewhere");
+    EXPECT_EQ(nominees(), 1U) << "that is no news";
+    nominate("");
+
+    EXPECT_TRUE(promise());
+    ASSERT_TRUE(state.reserve(build::ask(pod), NodeName("n"), binpack_policy()));
+    EXPECT_EQ(nominees(), 0U);
+    EXPECT_FALSE(promise()) << "it has its cards";
+
+    PodFacts senseless = build::pod("q", build::aliyun(8));
+    senseless.containers[0].limits[0].second = "-1";
+    state.set_pod(senseless);
+    EXPECT_FALSE(state.promise(senseless.uid, NodeName("n"), {}));
+}
+
+// Goal: victims count as ending as long as the promise stands, whatever the API server shows; so
+// nobody takes the room of the first before the last is told.
+TEST(PendingPods, VictimsOfAPromise) {
+    ClusterState state;
+    state.set_node(build::node("n", 1, gibibytes(16)));
+    for (const char* name : {"x", "y"}) {
+        const PodFacts pod = build::pod(name, build::native(gibibytes(8)));
+        state.set_pod(build::bound(
+            pod, build::allocation(pod, "n", {{GpuUuid("GPU-n-0"), 0, gibibytes(8), {}, false}})));
+    }
+    PodFacts high = build::pod("high", build::native(gibibytes(16)));
+    high.priority = 10;
+    state.set_pod(high);
+    EXPECT_TRUE(state.promise(high.uid, NodeName("n"), {PodUid("uid-x"), PodUid("uid-y")}));
+    state.remove_pod(PodUid("uid-x"));
+    const auto tenants = state.view()->find("n")->tenants;
+    ASSERT_EQ(tenants.size(), 1U);
+    EXPECT_TRUE(tenants[0]->terminating);
+    const PodFacts instead = build::pod("x2", build::native(gibibytes(8)));
+    const auto refused = state.reserve(build::ask(instead), NodeName("n"), binpack_policy());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("kept for pod default/high"), std::string::npos);
+    state.withdraw_promise(high.uid);
+    EXPECT_FALSE(state.view()->find("n")->tenants[0]->terminating);
+    EXPECT_TRUE(state.reserve(build::ask(instead), NodeName("n"), binpack_policy()));
+}
+
 // Goal: a nominee keeps its room while its node is away and comes back.
 TEST(PendingPods, NominationsOutliveTheirNode) {
     ClusterState state;

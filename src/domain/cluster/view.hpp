@@ -24,7 +24,8 @@ struct NodeView {
     std::vector<Card> cards;         // parallel to inventory.gpus
     std::vector<Bytes> free;         // of each card; 0 when it is not in use
     std::vector<TenantPtr> tenants;  // ascending by pod name, then uid
-    // Pods that kube-scheduler nominated to the node, the highest priority first, then by uid.
+    // Pods for which room is kept here (PendingPod::kept_on), the highest priority first, then by
+    // uid.
     std::vector<PodAskPtr> nominees;
     // Why nothing may be placed here although there may be room; empty when it may.
     std::string blocked;
@@ -45,7 +46,7 @@ struct PlacementRow {
     Bytes largest_free;
     Bytes spare;        // free on all cards: among equal prices the fuller node is better
     int unhealthy = 0;  // cards
-    int lowest_priority = std::numeric_limits<int>::max();  // of the pods that hold cards
+    int lowest_priority = std::numeric_limits<int>::max();  // of pods that were shown bound
     MemoryUnit unit = MemoryUnit::gib;
     bool open = false;      // has cards and is not blocked
     bool promised = false;  // has nominees
@@ -104,7 +105,7 @@ class ClusterView {
 
     [[nodiscard]] std::size_t unseen_count() const { return unseen_.size(); }
 
-    // Whether a pod of lower priority holds a card somewhere.
+    // Whether a pod of lower priority is on a card somewhere.
     [[nodiscard]] bool anyone_below(int priority) const {
         return std::ranges::any_of(pieces_, [&](const PiecePtr& piece) {
             return std::ranges::any_of(piece->rows, [&](const PlacementRow& row) {

@@ -23,8 +23,10 @@ void weigh(PlacementRow& row, const NodeView& node) {
         row.unhealthy += card.healthy ? 0 : 1;
     }
     row.lowest_priority = std::numeric_limits<int>::max();
-    for (const TenantPtr& tenant : node.tenants)
-        row.lowest_priority = std::min(row.lowest_priority, tenant->priority);
+    for (const TenantPtr& tenant : node.tenants) {
+        if (tenant->stage == Stage::seen)
+            row.lowest_priority = std::min(row.lowest_priority, tenant->priority);
+    }
 }
 
 // Puts a node to place `i`, where the row says where its cards are and how many.

@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.hpp"
 
 namespace tessera {
 namespace {
 
-bool comes_before(const PodAsk& nominee, const Asker& pod) {
-    return nominee.priority >= pod.priority && nominee.uid != pod.uid;
-}
-
-bool any_before(const NodeView& node, const Asker& pod) {
-    return std::ranges::any_of(
-        node.nominees, [&](const PodAskPtr& nominee) { return comes_before(*nominee, pod); });
+// Those that come before the pod: they are in order, and who is one of them comes before the ones
+// after it. Were each of two equals kept from the other's room, none would have it.
+std::span<const PodAskPtr> before(const NodeView& node, const Asker& pod) {
+    const auto end = std::ranges::find_if(node.nominees, [&](const PodAskPtr& nominee) {
+        return nominee->priority < pod.priority || nominee->uid == pod.uid;
+    });
+    return {node.nominees.begin(), end};
 }
 
 }  // namespace
@@ -31,8 +32,7 @@ Offer RoomLeft::offer(const NodeView& node) const {
 
 void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy,
                     std::vector<Card>& cards) {
-    for (const PodAskPtr& nominee : node.nominees) {
-        if (!comes_before(*nominee, pod)) continue;
+    for (const PodAskPtr& nominee : before(node, pod)) {
         const RoomLeft room(cards);
         Placer placer(nominee->request, policy);
         const Fit* fit = placer.try_node(room.offer(node));
@@ -45,7 +45,7 @@ void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy
 }
 
 const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy) {
-    if (!any_before(node, pod)) return placer.try_node(node.offer());
+    if (before(node, pod).empty()) return placer.try_node(node.offer());
     std::vector<Card> cards = node.cards;
     for (const TenantPtr& tenant : node.tenants) {
         if (tenant->terminating) count_holds(*tenant, node.inventory.gpus, cards, -1);
@@ -63,12 +63,12 @@ const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, cons
 }
 
 std::string kept_for(const NodeView& node, const Asker& pod) {
-    const auto first = std::ranges::find_if(
-        node.nominees, [&](const PodAskPtr& nominee) { return comes_before(*nominee, pod); });
-    TESSERA_CHECK(first != node.nominees.end(), "room is kept for a nominee");
+    const auto nominees = before(node, pod);
+    TESSERA_CHECK(!nominees.empty(), "room is kept for a nominee");
+    const PodAsk& first = *nominees.front();
     return fmt::format(
         "the room on this node is kept for pod {} of priority {}, for which others are ended",
-        (*first)->name.str(), (*first)->priority);
+        first.name.str(), first.priority);
 }
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 // Room that was made for a pod is the pod's. When kube-scheduler ends others for a pod it nominates
-// it to their node (status.nominatedNodeName), and asks for it again once they are gone. Until then
+// it to their node (status.nominatedNodeName), and asks for it again once they are gone; what we
+// promise counts alike (ClusterState::promise). Until then
 // pods of its priority or a lower one are placed as though it were there: as kube-scheduler itself
 // does with the sums that it knows (RunFilterPluginsWithNominatedPods). Otherwise whoever is asked
 // for first takes the room, and the others were ended in vain.
@@ -13,7 +14,8 @@
 
 namespace tessera {
 
-// Who asks: nothing is kept from a pod for itself, or for one of a lower priority.
+// Who asks: nothing is kept from a pod for itself, for one of a lower priority, or, where it is a
+// nominee itself, for those that come after it.
 struct Asker {
     const PodUid& uid;
     int priority = 0;

@@ -64,6 +64,17 @@ TEST_F(Nominees, KeptFromTheirEquals) {
     }
 }
 
+// Goal: of two equals that are nominated to one node the first by uid goes first; they do not wait
+// for each other. Others of their priority wait for both.
+TEST_F(Nominees, EqualsDoNotWaitForEachOther) {
+    cards(1);
+    nominee("a", 14, 10);
+    nominee("b", 14, 10);
+    EXPECT_TRUE(fits(14, 10, "a"));
+    EXPECT_FALSE(fits(14, 10, "b"));
+    EXPECT_FALSE(fits(14, 10));
+}
+
 // Goal: one that would not fit even if all that is ending were gone keeps nothing.
 TEST_F(Nominees, OneThatCannotComeKeepsNothing) {
     cards(1);

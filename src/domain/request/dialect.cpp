@@ -39,8 +39,11 @@ std::optional<std::int64_t> amount(const Amounts& amounts, std::string_view reso
 
 tl::unexpected<Error> refuse(const ContainerSpec& container, std::string_view resource,
                              std::string_view why) {
+    // That one may come from elsewhere than the limits (wire/kube_objects.cpp).
+    const bool may_be_label = resource == resource::kAliyunCount;
     return fail(Code::invalid_argument,
-                fmt::format("container {}: {}: {}", container.name, resource, why));
+                fmt::format("container {}: {}: {}{}", container.name, resource, why,
+                            may_be_label ? " (in the limits, or in the pod's label)" : ""));
 }
 
 Result<Amounts> read_amounts(const ContainerSpec& container) {
