@@ -126,6 +126,7 @@ Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, cons
     const PodAsk& ask = **pod->ask;
     const auto view = keeper_.view();
     if (is_on_its_way(*view, *pod, refused)) return Outcome::settled;
+    if (!pod->promised.empty()) withdraw(ask);
     const auto outcome = preempt(*pod, choices(*view, ask, refused.nodes), stop);
     return outcome ? outcome : fail(outcome.error().in("pod " + ask.name.str()));
 }

@@ -230,6 +230,10 @@ TEST_F(OwnPreemptionTest, RoomOnItsWay) {
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s).back(), "nominate high a");
     EXPECT_TRUE(is_kept(high, "a"));
+    // Nor here, and nowhere else: nobody else's room is kept for it in vain.
+    EXPECT_TRUE(refuse(high, {"unknown"}));
+    writes_after(2s);
+    EXPECT_FALSE(is_kept(high, "a"));
 }
 
 // Goal: when the pod is gone, or found a place, between two evictions, the second does not happen;

@@ -97,9 +97,11 @@ Misfit Explainer::explain(const Offer& offer) const {
     }
     const bool all_sick = most.unhealthy == static_cast<int>(cards.size());
     if (free_enough < gpu.gpus) {
+        const std::string room = gpu.gpus == 1
+                                     ? "largest free share on a card is " + to_string(most.free)
+                                     : fmt::format("only {} of them has that free", free_enough);
         return {false,
-                fmt::format("{}: asked {}, largest free share on a card is {} {}", kNoMemory,
-                            asked(gpu, unit), to_string(most.free), of_cards),
+                fmt::format("{}: asked {}, {} {}", kNoMemory, asked(gpu, unit), room, of_cards),
                 all_sick ? Obstacle::unhealthy : Obstacle::memory, most.free, unit};
     }
     if (gpu.cores.value > 0) {
@@ -115,12 +117,17 @@ Misfit Explainer::explain(const Offer& offer) const {
 }
 
 std::string Explainer::explain_many(const Misfit& most) const {
-    const std::string ask = asked(hardest(request_, most.unit), most.unit);
+    const GpuRequest& gpu = hardest(request_, most.unit);
+    const std::string ask = asked(gpu, most.unit);
     switch (most.obstacle) {
         case Obstacle::too_large:
             return fmt::format("{}: asked {}, the largest card of all these nodes has {}",
                                kNoMemory, ask, to_string(most.most));
         case Obstacle::memory:
+            if (gpu.gpus > 1) {
+                return fmt::format("{}: asked {}, and no node has that many with so much free",
+                                   kNoMemory, ask);
+            }
             return fmt::format(
                 "{}: asked {}, largest free share on a card of all these nodes is "
                 "{}",
