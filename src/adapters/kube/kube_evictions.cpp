@@ -63,8 +63,8 @@ Result<bool> KubeEvictions::evict(const PodUid& uid, const PodName& pod) {
 
 Result<> KubeEvictions::mark_preempted(const PodUid& uid, const PodName& pod,
                                        const PodName& preemptor) {
-    const auto marked = patch_status(pod, write_preempted(uid, preemptor),
-                                     "application/strategic-merge-patch+json");
+    auto marked = patch_status(pod, write_preempted(uid, preemptor),
+                               "application/strategic-merge-patch+json");
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     const auto told = kube_call(http_,

@@ -133,6 +133,7 @@ Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, cons
 
 Preemption OwnPreemption::plan(const NodeView& node, const PodAsk& pod) const {
     std::vector<PodUid> guarded;
+    guarded.reserve(guarded_until_.size());
     for (const auto& [uid, until] : guarded_until_)
         guarded.push_back(uid);
     return plan_preemption(node, pod, policy_, {}, guarded);
@@ -196,6 +197,7 @@ Result<> OwnPreemption::check_fence() const {
 // Unless it waits no more, or kube-scheduler has nominated it since.
 bool OwnPreemption::promise(const PendingPod& pod, const Choice& choice) {
     std::vector<PodUid> victims;
+    victims.reserve(choice.plan.victims.size());
     for (const Tenant* victim : choice.plan.victims)
         victims.push_back(victim->uid);
     const PodUid& uid = (*pod.ask)->uid;
