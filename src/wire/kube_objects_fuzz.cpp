@@ -1,15 +1,17 @@
 #include "domain/cluster/state.hpp"
 #include "domain/placement/binpack.hpp"
 #include "testing/fuzz/fuzz.hpp"
+#include "wire/eviction_json.hpp"
 #include "wire/json.hpp"
 #include "wire/kube_objects.hpp"
 
-// One text read as pod, node, watch event and list; what it says is put into a cluster, whose cards
-// must not take in more than they have from a reservation.
+// One text read as pod, node, watch event, list and refusal; what it says is put into a cluster,
+// whose cards must not take in more than they have from a reservation.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tessera;
     const auto document = JsonDocument::parse(fuzz_text(data, size));
     FUZZ_CHECK(status_message(fuzz_text(data, size)).size() <= size + 200);
+    FUZZ_CHECK(!is_of_a_budget(fuzz_text(data, size)) || document);
     if (!document) return 0;
     (void)read_watch_event(*document);
     (void)read_list(*document);
