@@ -120,7 +120,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                                {"port", port},
                                {"policy", config.policy}});
     leadership.begin(feed);
-    std::jthread preempting([&](const std::stop_token& ends) { preemption.run(ends); });
+    std::jthread preempting;
+    if (config.preempt)
+        preempting = std::jthread([&](const std::stop_token& ends) { preemption.run(ends); });
     server.serve(stop);
     preempting = {};
     leadership.end();

@@ -43,13 +43,12 @@ Result<bool> KubeEvictions::post_eviction(const PodUid& uid, const PodName& pod,
 
 Result<> KubeEvictions::patch_status(const PodName& pod, const std::string& body,
                                      const char* content_type) {
-    const auto done = kube_call(http_,
-                                {.method = "PATCH",
-                                 .path = path_of(pod, "status"),
-                                 .body = body,
-                                 .content_type = content_type},
-                                kDeadline);
-    if (!done) return fail(done.error());
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = path_of(pod, "status"),
+                        .body = body,
+                        .content_type = content_type},
+                       kDeadline));
     return {};
 }
 

@@ -114,8 +114,9 @@ bool OwnPreemption::is_on_its_way(const ClusterView& view, const PendingPod& pod
     // asked about that node.
     const bool may_run_there =
         pod.promised.empty() || std::ranges::find(refused.nodes, name) != refused.nodes.end();
-    const Kind kind = plan(*node, **pod.ask).kind;
-    return may_run_there && (kind == Kind::fits || kind == Kind::soon);
+    if (!may_run_there) return false;
+    const Kind kind = plan_preemption(*node, **pod.ask, policy_, {}, guarded()).kind;
+    return kind == Kind::fits || kind == Kind::soon;
 }
 
 // The error names the pod.
@@ -131,23 +132,24 @@ Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, cons
     return outcome ? outcome : fail(outcome.error().in("pod " + ask.name.str()));
 }
 
-Preemption OwnPreemption::plan(const NodeView& node, const PodAsk& pod) const {
-    std::vector<PodUid> guarded;
-    guarded.reserve(guarded_until_.size());
+std::vector<PodUid> OwnPreemption::guarded() const {
+    std::vector<PodUid> out;
+    out.reserve(guarded_until_.size());
     for (const auto& [uid, until] : guarded_until_)
-        guarded.push_back(uid);
-    return plan_preemption(node, pod, policy_, {}, guarded);
+        out.push_back(uid);
+    return out;
 }
 
 // On each node the pods whose end costs least. Where the pod will get room anyhow, that node alone,
 // with nobody to end.
 std::vector<OwnPreemption::Choice> OwnPreemption::choices(
     const ClusterView& view, const PodAsk& pod, const std::vector<NodeName>& nodes) const {
+    const std::vector<PodUid> stay = guarded();
     std::vector<Choice> out;
     for (const NodeName& name : nodes) {
         const NodeView* node = view.find(name.str());
         if (node == nullptr) continue;
-        Preemption found = plan(*node, pod);
+        Preemption found = plan_preemption(*node, pod, policy_, {}, stay);
         if (found.kind == Kind::fits || found.kind == Kind::soon) return {{node, std::move(found)}};
         if (found.kind == Kind::evict) out.push_back({node, std::move(found)});
     }
@@ -158,7 +160,7 @@ std::vector<OwnPreemption::Choice> OwnPreemption::choices(
 Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
                                                       std::vector<Choice> choices,
                                                       const std::stop_token& stop) {
-    std::string guarded;
+    std::string stayed;
     for (int i = 0; i < kMostGuarded && !choices.empty(); ++i) {
         const auto best = std::ranges::min_element(
             choices, [](const Choice& a, const Choice& b) { return costs_less(a.plan, b.plan); });
@@ -167,17 +169,17 @@ Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
             TRY_VOID(carry_out(pod, *best, stop));
             return Outcome::settled;
         }
-        guarded = stays->name.str();
+        stayed = stays->name.str();
         guarded_until_[stays->uid] = clock_.steady() + kGuarded;
-        best->plan = plan(*best->node, **pod.ask);
+        best->plan = plan_preemption(*best->node, **pod.ask, policy_, {}, guarded());
         if (best->plan.kind != Kind::evict) choices.erase(best);
     }
     // It has been said of those that are known to stay.
-    if (guarded.empty()) return guarded_until_.empty() ? Outcome::settled : Outcome::try_again;
+    if (stayed.empty()) return guarded_until_.empty() ? Outcome::settled : Outcome::try_again;
     return fail(Code::unavailable,
                 fmt::format("pod {} may not be evicted now (PodDisruptionBudget, or an admission "
                             "webhook)",
-                            guarded));
+                            stayed));
 }
 
 // Null where all may be evicted.

@@ -84,7 +84,7 @@ class OwnPreemption {
                                const std::stop_token& stop);
     [[nodiscard]] std::vector<Choice> choices(const ClusterView& view, const PodAsk& pod,
                                               const std::vector<NodeName>& nodes) const;
-    [[nodiscard]] Preemption plan(const NodeView& node, const PodAsk& pod) const;
+    [[nodiscard]] std::vector<PodUid> guarded() const;
     Result<Outcome> preempt(const PendingPod& pod, std::vector<Choice> choices,
                             const std::stop_token& stop);
     Result<const Tenant*> first_guarded(const Preemption& plan);
