@@ -68,7 +68,7 @@ int finish(const Error& error) {
 int run_plugin(int argc, char** argv) {
     CLI::App app{"Show who holds which GPU", "kubectl-inspect-gpushare"};
     Options options;
-    app.add_flag("-d", options.details, "details");
+    app.add_flag("-d,--details", options.details, "details");
     app.add_option("node", options.node, "only this node");
     app.add_option("--context", options.kube.context, "context of the kubeconfig");
     app.add_option("--kubeconfig", options.kube.path, "kubeconfig file");

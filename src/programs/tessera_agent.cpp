@@ -13,6 +13,7 @@
 #include "adapters/os/process_facts.hpp"
 #include "app/agent/gate.hpp"
 #include "app/agent/metrics.hpp"
+#include "base/dns_name.hpp"
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
@@ -29,6 +30,10 @@ Result<> check(const ConfigValues& values) {
     if (config.node.empty()) {
         return fail(Code::invalid_argument,
                     "node: missing; give --node, or NODE_NAME from the pod's spec.nodeName");
+    }
+    if (!is_dns_name(config.node)) {
+        return fail(Code::invalid_argument,
+                    "node: \"" + config.node + "\" is not a node's name (a-z, 0-9, - and .)");
     }
     if (config.memory_unit != "GiB" && config.memory_unit != "MiB") {
         return fail(Code::invalid_argument,

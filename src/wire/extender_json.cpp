@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/dns_name.hpp"
 #include "wire/json.hpp"
 #include "wire/kube_objects.hpp"
 
@@ -223,31 +224,7 @@ std::string write_priorities(const ExtenderArgs& args, const std::vector<int>& s
 
 namespace {
 
-constexpr std::size_t kLongestLabel = 63;
-constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kLongestUid = 128;
-
-bool is_dns_label(std::string_view text) {
-    const auto is_alphanumeric = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    };
-    return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
-           std::ranges::all_of(text, [&](char c) { return is_alphanumeric(c) || c == '-'; });
-}
-
-// RFC 1123, as Kubernetes has it: labels between dots.
-bool is_dns_name(std::string_view text) {
-    if (text.size() > kLongestName) return false;
-    for (std::size_t dot = 0; (dot = text.find('.')) != std::string_view::npos;) {
-        if (!is_dns_label(text.substr(0, dot))) return false;
-        text.remove_prefix(dot + 1);
-    }
-    return is_dns_label(text);
-}
-
-bool is_label(std::string_view text) {
-    return text.size() <= kLongestLabel && is_dns_label(text);
-}
 
 bool is_uid(std::string_view text) {
     return text.size() <= kLongestUid && std::ranges::none_of(text, [](char c) {
@@ -276,7 +253,7 @@ Result<BindArgs> read_bind_args(std::string_view body) {
     std::string uid;
     std::string node;
     TRY_VOID(read("PodName", args.pod.name, is_dns_name, kName));
-    TRY_VOID(read("PodNamespace", args.pod.space, is_label, kLabel));
+    TRY_VOID(read("PodNamespace", args.pod.space, is_dns_label, kLabel));
     TRY_VOID(read("PodUID", uid, is_uid, "a uid (no control characters; up to 128)"));
     TRY_VOID(read("Node", node, is_dns_name, kName));
     args.uid = PodUid(std::move(uid));

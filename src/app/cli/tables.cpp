@@ -69,7 +69,7 @@ void write_card(JsonWriter& w, const CardLine& line) {
                     w.member("namespace", pod.name.space);
                     w.member("name", pod.name.name);
                     w.member("heldBytes", pod.on_card[line.card].count);
-                    w.member("coresPercent", pod.cores.value);
+                    w.member("coresPercent", pod.cores_on_card[line.card].value);
                 });
             }
         });

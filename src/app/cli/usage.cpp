@@ -24,23 +24,25 @@ Bytes asked(const PodFacts& pod, const NodeInventory& node) {
 }
 
 PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
-    PodUsage usage{pod.name, std::vector<Bytes>(node.gpus.size()), {}, {}, {}};
-    const auto put = [&](const auto& card, Bytes amount) {
+    const std::size_t cards = node.gpus.size();
+    PodUsage usage{pod.name, std::vector<Bytes>(cards), std::vector<Percent>(cards), {}, {}};
+    const auto put = [&](const auto& card, Bytes amount, Percent cores) {
         if (card == node.gpus.end()) {
             usage.elsewhere += amount;
         } else {
-            usage.on_card[static_cast<std::size_t>(card - node.gpus.begin())] += amount;
+            const auto at = static_cast<std::size_t>(card - node.gpus.begin());
+            usage.on_card[at] += amount;
+            usage.cores_on_card[at] = usage.cores_on_card[at] + cores;
         }
     };
     if (const Allocation* own = own_allocation(pod)) {
         for (const Hold& hold : holds(own->containers)) {
-            put(std::ranges::find(node.gpus, hold.uuid, &Gpu::uuid), hold.memory);
-            usage.cores = std::max(usage.cores, hold.cores);
+            put(std::ranges::find(node.gpus, hold.uuid, &Gpu::uuid), hold.memory, hold.cores);
         }
     } else if (is_gpushares(pod, node.source)) {
         for (const LegacyAllocation::Share& share : pod.legacy->shares) {
             put(std::ranges::find(node.gpus, share.index, &Gpu::index),
-                Bytes{share.units * bytes_per_unit(node.unit).count});
+                Bytes{share.units * bytes_per_unit(node.unit).count}, {});
         }
     } else {
         usage.pending = asked(pod, node);
@@ -59,9 +61,8 @@ Bytes NodeUsage::held(std::size_t card) const {
 
 Percent NodeUsage::cores_held(std::size_t card) const {
     Percent sum;
-    for (const PodUsage& pod : pods) {
-        if (pod.on_card[card].count > 0) sum = sum + pod.cores;
-    }
+    for (const PodUsage& pod : pods)
+        sum = sum + pod.cores_on_card[card];
     return sum;
 }
 

@@ -11,13 +11,13 @@
 
 namespace tessera {
 
-// One pod on one node. Amounts are memory.
+// One pod on one node. Amounts in Bytes are memory.
 struct PodUsage {
     PodName name;
-    std::vector<Bytes> on_card;  // parallel to NodeUsage::inventory.gpus
-    Percent cores;               // on each of its cards
-    Bytes elsewhere;             // on cards that the node does not show
-    Bytes pending;               // asked for, and no card is named
+    std::vector<Bytes> on_card;          // parallel to NodeUsage::inventory.gpus
+    std::vector<Percent> cores_on_card;  // parallel to on_card
+    Bytes elsewhere;                     // on cards that the node does not show
+    Bytes pending;                       // asked for, and no card is named
 };
 
 struct NodeUsage {

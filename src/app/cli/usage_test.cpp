@@ -93,6 +93,19 @@ TEST(Usage, PeakOfAPod) {
     EXPECT_EQ(usage_of({node()}, std::vector{build::bound(pod, given)})[0].held(0), gibibytes(9));
 }
 
+// Goal: what a pod holds is told card by card, the compute as well as the memory.
+TEST(Usage, EachCardOfAPod) {
+    const PodFacts pod = build::pod("p", build::aliyun(4));
+    const Allocation given =
+        build::allocation(pod, "n1",
+                          {{GpuUuid("GPU-n1-0"), 0, gibibytes(4), {20}, false},
+                           {GpuUuid("GPU-n1-1"), 1, gibibytes(2), {70}, false}});
+    const auto nodes = usage_of({node()}, std::vector{build::bound(pod, given)});
+    EXPECT_EQ(nodes[0].cores_held(0), Percent{20});
+    EXPECT_EQ(nodes[0].cores_held(1), Percent{70});
+    EXPECT_EQ(nodes[0].held(1), gibibytes(2));
+}
+
 // Goal: a pod without a card that asks for whole cards counts as the largest card; one whose
 // request makes no sense counts nothing.
 TEST(Usage, PendingAmounts) {

@@ -109,8 +109,9 @@ Judgement leader(const Facts& facts) {
         if (facts.lease.error().code != Code::not_found) return unread(facts.lease.error());
         return {Status::failed,
                 "there is no Lease: controllers that find none wait, and nothing is bound",
-                "kubectl apply -n tessera-system -f deploy/base/controller-rbac.yaml makes it, and "
-                "touches no Deployment"};
+                fmt::format("kubectl apply -n {} -f deploy/base/controller-rbac.yaml makes it, and "
+                            "touches no Deployment",
+                            facts.space)};
     }
     const Lease& lease = facts.lease->lease;
     const std::string log = fmt::format(

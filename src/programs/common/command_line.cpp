@@ -3,15 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/result.hpp"
 
 namespace tessera {
+namespace {
+
+struct ShortName {
+    std::string_view given;
+    std::string_view whole;
+};
+constexpr auto kShortNames = std::to_array<ShortName>({
+    {"-d=", "--details="},
+    {"-n=", "--namespace="},
+    {"-o=", "--output="},
+});
+
+}  // namespace
 
 std::vector<std::string> command_line(int argc, const char* const* argv) {
     std::vector<std::string> words;
     for (int i = 1; i < argc; ++i) {
         std::string word = argv[i];
+        for (const ShortName& row : kShortNames) {
+            if (word.starts_with(row.given)) word.replace(0, row.given.size(), row.whole);
+        }
         const bool is_empty_value = word.starts_with("--") && word.find('=') == word.size() - 1;
         if (is_empty_value) word.pop_back();
         words.push_back(std::move(word));

@@ -21,6 +21,20 @@ TEST(CommandLine, EmptyValues) {
     EXPECT_TRUE(check);
 }
 
+// Goal: kubectl's way of joining a short name and its value works, for a flag too. Method: through
+// the library itself.
+TEST(CommandLine, ShortNamesWithValues) {
+    CLI::App app;
+    std::string output;
+    bool details = true;
+    app.add_option("-o,--output", output);
+    app.add_flag("-d,--details", details);
+    const auto argv = std::to_array<const char*>({"program", "-o=json", "-d=false"});
+    app.parse(command_line(static_cast<int>(argv.size()), argv.data()));
+    EXPECT_EQ(output, "json");
+    EXPECT_FALSE(details);
+}
+
 // Goal: all else is left as it is, the last word first.
 TEST(CommandLine, OtherWords) {
     const auto argv =

@@ -1,10 +1,12 @@
 #include "programs/common/config.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 namespace tessera {
 namespace {
@@ -16,6 +18,12 @@ std::string list_of_names(std::span<const ConfigRow> rows) {
         out += row.name;
     }
     return out;
+}
+
+bool is_address(const std::string& text) {
+    in6_addr room{};
+    return text == "localhost" || ::inet_pton(AF_INET, text.c_str(), &room) == 1 ||
+           ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
 }
 
 // Why `value` is not one for the row; empty when it is.
@@ -35,8 +43,29 @@ std::string fault(const ConfigRow& row, const std::string& value) {
             return fmt::format("{}: \"{}\" is not a whole number from {} to {}", row.name, value,
                                row.least, row.most);
         }
+        case ConfigType::address:
+            if (is_address(value)) return {};
+            return fmt::format("{}: \"{}\" is not an IPv4 or IPv6 address, nor localhost", row.name,
+                               value);
+        case ConfigType::absolute_path:
+            if (value.starts_with('/')) return {};
+            return fmt::format("{}: \"{}\" is not a path that begins with /", row.name, value);
     }
     return {};
+}
+
+// By their markers (YAML 1.2, 9.1.2: no content begins a line with one). The library reads the
+// first alone, and its LoadAll does not end on some broken texts.
+bool holds_several_documents(const std::string& yaml) {
+    int documents = 0;
+    std::istringstream lines(yaml);
+    for (std::string line; std::getline(lines, line);) {
+        const bool is_marker = line.starts_with("---") && line.find_first_not_of(" \t\r", 3) != 3;
+        const bool is_content = line.find_first_not_of(" \t\r") != std::string::npos &&
+                                !line.starts_with('#') && !line.starts_with('%');
+        if (is_marker || (is_content && documents == 0)) ++documents;
+    }
+    return documents > 1;
 }
 
 }  // namespace
@@ -67,6 +96,8 @@ Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std
     ConfigValues values;
     std::string faults;
     try {
+        if (holds_several_documents(yaml))
+            return fail(Code::invalid_argument, "holds several YAML documents; leave one");
         const YAML::Node root = YAML::Load(yaml);
         if (root.IsNull()) return values;
         if (!root.IsMap())
@@ -94,7 +125,8 @@ std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& va
     std::string out;
     for (const ConfigRow& row : rows) {
         YAML::Emitter value;
-        if (row.type == ConfigType::text) value << YAML::DoubleQuoted;
+        const bool is_bare = row.type == ConfigType::integer || row.type == ConfigType::flag;
+        if (!is_bare) value << YAML::DoubleQuoted;
         value << values.find(row.name)->second;
         out += fmt::format("# {}\n{}: {}\n", row.help, row.name, value.c_str());
     }

@@ -18,7 +18,13 @@
 
 namespace tessera {
 
-enum class ConfigType { text, integer, flag };
+enum class ConfigType {
+    text,
+    integer,
+    flag,
+    address,        // to listen on: IPv4, IPv6 or localhost
+    absolute_path,  // of a folder or socket that is always needed
+};
 
 struct ConfigRow {
     ConfigType type;
@@ -37,7 +43,7 @@ Result<ConfigValues> resolve_config(std::span<const ConfigRow> rows, const Confi
                                     const ConfigValues& file,
                                     const std::function<const char*(const char*)>& environment);
 
-// The file: a flat YAML mapping. Unknown keys are refused, with all known ones.
+// The file: one YAML document, a flat mapping. Unknown keys are refused, with all known ones.
 Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std::string& yaml);
 
 // The resolved values as a file that read_config_file takes.
@@ -49,6 +55,8 @@ std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& va
 #define CONFIG_MEMBER_text std::string
 #define CONFIG_MEMBER_integer std::int64_t
 #define CONFIG_MEMBER_flag bool
+#define CONFIG_MEMBER_address std::string
+#define CONFIG_MEMBER_absolute_path std::string
 
 namespace tessera {
 inline void config_assign(std::string& to, const std::string& value) {

@@ -14,6 +14,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
     {ConfigType::integer, "port", "12345", 1, 65535, "PORT", "port to serve on"},
     {ConfigType::integer, "offset", "0", -5, 5, "", "may be negative"},
     {ConfigType::flag, "verbose", "false", 0, 0, "VERBOSE", "say more"},
+    {ConfigType::address, "door", "127.0.0.1", 0, 0, "", "address to serve on"},
+    {ConfigType::absolute_path, "folder", "/var", 0, 0, "", "where things lie"},
 });
 
 using Environment = std::map<std::string, std::string>;
@@ -58,12 +60,27 @@ TEST(Config, NamesEveryFault) {
     EXPECT_FALSE(resolve({}, {}, {{"PORT", "x"}})) << "the environment is checked too";
 }
 
+// Goal: an address to serve on and a path that is needed are refused before anything starts.
+TEST(Config, AddressesAndPaths) {
+    EXPECT_EQ(resolve({{"door", "node-a"}, {"folder", "run/x"}}, {}).error().text,
+              "door: \"node-a\" is not an IPv4 or IPv6 address, nor localhost; "
+              "folder: \"run/x\" is not a path that begins with /");
+    for (const char* door : {"", "300.0.0.1", "127.0.0.1:80", "[::1]", "0", " ::1"})
+        EXPECT_FALSE(resolve({{"door", door}}, {})) << door;
+    for (const char* door : {"0.0.0.0", "::", "::1", "localhost"})
+        EXPECT_TRUE(resolve({{"door", door}}, {})) << door;
+    EXPECT_FALSE(resolve({{"folder", ""}}, {}));
+    EXPECT_TRUE(resolve({{"folder", "/"}}, {}));
+}
+
 // Goal: the file is a flat mapping of known keys. Method: a table of texts and the values, or a
 // part of the refusal.
 TEST(ConfigFile, ReadsAndRefuses) {
     const auto good = read_config_file(kRows, "port: 7\nlisten: \"::1\"\nverbose: true # yes\n");
     ASSERT_TRUE(good) << good.error().text;
     EXPECT_EQ(*good, (ConfigValues{{"port", "7"}, {"listen", "::1"}, {"verbose", "true"}}));
+    EXPECT_EQ(read_config_file(kRows, "# ours\n---\nport: 7\n...\n")->size(), 1U);
+    EXPECT_EQ(read_config_file(kRows, "---\nlisten: ---7\n")->at("listen"), "---7");
     EXPECT_TRUE(read_config_file(kRows, "")->empty());
     EXPECT_TRUE(read_config_file(kRows, "# nothing\n")->empty());
     const std::vector<std::pair<std::string, std::string>> bad = {
@@ -73,6 +90,8 @@ TEST(ConfigFile, ReadsAndRefuses) {
         {"port: [1]", "port: needs a single value"},
         {"port: {a: 1}", "port: needs a single value"},
         {"port:", "port: needs a single value"},
+        {"port: 1\n---\nlisten: a", "holds several YAML documents"},
+        {"---\n--- # nothing above\nport: 1", "holds several YAML documents"},
         {"- port", "is not a mapping"},
         {"port", "is not a mapping"},
         {"? [a]\n: b", ""},

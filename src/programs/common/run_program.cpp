@@ -93,7 +93,10 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
     std::string config_path;
     bool check_only = false;
     bool print_only = false;
-    app.add_option("--config", config_path, "Read values from this YAML file");
+    app.add_option("--config", config_path, "Read values from this YAML file")
+        ->check([](const std::string& path) {
+            return path.empty() ? "is empty; leave it out, or name a file" : "";
+        });
     app.add_flag("--check-config", check_only, "Check the configuration and exit");
     app.add_flag("--print-config", print_only, "Print the configuration in force and exit");
     app.set_version_flag("--version", std::string(info.name) + " " TESSERA_VERSION);
