@@ -113,6 +113,8 @@ std::vector<VendorSpec> vendor_specs(const CdiFolderOptions& options) {
         for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
             const std::string extension = file.path().extension().string();
             if (extension != ".json" && extension != ".yaml" && extension != ".yml") continue;
+            // Ours repeat the vendor's, and there may be hundreds.
+            if (file.path().filename().string().starts_with(kShareFile)) continue;
             VendorSpec spec = read_spec(file.path().string(), options.vendor_kind);
             shadow(specs, spec);
             specs.push_back(std::move(spec));

@@ -95,6 +95,8 @@ TEST_F(CdiTest, VendorDevices) {
     write("static/broken.yaml", "kind: [");
     write("static/other.json", R"({"kind":"other.com/x","devices":[{"name":"GPU-9"}]})");
     write("static/notes.txt", kVendorSpec);
+    write("static/tessera.dev-share-1.json",
+          R"({"kind":"nvidia.com/gpu","devices":[{"name":"GPU-9"}]})");
     EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
     EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-0"), 0), "nvidia.com/gpu=0");
     EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-9"), 9), std::nullopt);
