@@ -50,6 +50,18 @@ bool is_of_a_budget(std::string_view body) {
         causes, [](JsonValue cause) { return cause["reason"].text_or("") == "DisruptionBudget"; });
 }
 
+bool is_of_missing_right(std::string_view body) {
+    const auto document = JsonDocument::parse(body);
+    const std::string message =
+        document ? document->root()["message"].text_or("") : std::string(body);
+    return message.find("cannot create resource") != std::string::npos;
+}
+
+bool is_of_a_namesake(std::string_view body) {
+    const auto document = JsonDocument::parse(body);
+    return document && document->root()["message"].text_or("").find("UID") != std::string::npos;
+}
+
 std::string write_nomination(const PodUid& uid, const NodeName& node) {
     return status_patch(uid, [&](JsonWriter& w) { w.member("nominatedNodeName", node.str()); });
 }

@@ -17,6 +17,13 @@ std::string write_eviction(const PodUid& uid, const PodName& pod, bool only_ask)
 // other refusal does: 429 is also said by a server that has too much to do.
 bool is_of_a_budget(std::string_view body);
 
+// Whether this Status (403) is RBAC's: we may not evict at all, or the server does not know yet
+// that we may. What admission says of one pod reads otherwise.
+bool is_of_missing_right(std::string_view body);
+
+// Whether this Status (409) says that the pod of that name has another uid.
+bool is_of_a_namesake(std::string_view body);
+
 // For pods/NAME/status, a merge patch: status.nominatedNodeName.
 std::string write_nomination(const PodUid& uid, const NodeName& node);
 

@@ -49,5 +49,28 @@ TEST(EvictionJson, Budgets) {
     }
 }
 
+// Goal: a right that we lack is told from what somebody says of this pod, and a namesake from two
+// writes at once. Method: the API server's own texts.
+TEST(EvictionJson, OtherRefusals) {
+    EXPECT_TRUE(is_of_missing_right(
+        R"({"code":403,"message":"pods \"p\" is forbidden: User \"u\" cannot create resource )"
+        R"(\"pods/eviction\" in API group \"\" in the namespace \"s\""})"));
+    for (const char* text :
+         {"", "{", "7", R"({"message":7})",
+          R"({"code":403,"message":"admission webhook \"w\" denied the request: no"})",
+          R"({"code":422,"message":"pods \"p\" is forbidden: ValidatingAdmissionPolicy 'x' with )"
+          R"(binding 'y' denied request: no"})"}) {
+        EXPECT_FALSE(is_of_missing_right(text)) << text;
+        EXPECT_FALSE(is_of_a_namesake(text)) << text;
+    }
+    EXPECT_TRUE(is_of_a_namesake(
+        R"({"code":409,"message":"Operation cannot be fulfilled on Pod \"p\": the UID in the )"
+        R"(precondition (a) does not match the UID in record (b). The object might have been )"
+        R"(deleted and then recreated"})"));
+    EXPECT_FALSE(is_of_a_namesake(
+        R"({"code":409,"message":"Operation cannot be fulfilled on pods \"p\": the object has )"
+        R"(been modified"})"));
+}
+
 }  // namespace
 }  // namespace tessera

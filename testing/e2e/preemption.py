@@ -151,9 +151,8 @@ class Preemption(StackCase):
 
     def ended_by_us(self) -> int:
         """Pods that the controller evicted, not kube-scheduler."""
-        found = re.search(r"^tessera_preempted_pods_total (\d+)$",
-                          self.controller_get("/metrics"), re.M)
-        return int(found[1]) if found else 0
+        return int(re.search(r"^tessera_preempted_pods_total (\d+)$",
+                             self.controller_get("/metrics"), re.M)[1])
 
     def evicted(self, names: Iterable[str]) -> set[str]:
         """Those that are gone, or about to be."""

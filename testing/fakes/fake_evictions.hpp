@@ -21,10 +21,16 @@ class FakeEvictions final : public Evictions {
         shared_ = uids;
         allowed_ = evictions;
     }
+    // It ended by itself, and nobody has seen it yet.
+    void remove(const PodUid& uid) { gone_.insert(uid); }
     // Every call fails with it from now on; nothing: no more.
     void fail_with(std::optional<Error> error) { error_ = std::move(error); }
     // Called before a pod is asked to end.
     void on_evict(std::function<void(const PodName&)> hook) { on_evict_ = std::move(hook); }
+    // Called with what the watch will show.
+    void on_nominate(std::function<void(const PodUid&, const NodeName&)> hook) {
+        on_nominate_ = std::move(hook);
+    }
     // "evict POD", "mark POD for POD", "nominate POD NODE", in order.
     [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
     [[nodiscard]] int questions() const { return questions_; }
@@ -32,6 +38,7 @@ class FakeEvictions final : public Evictions {
     Result<bool> may_evict(const PodUid& uid, const PodName& /*pod*/) override {
         ++questions_;
         if (error_) return fail(*error_);
+        if (gone_.contains(uid)) return fail(Code::not_found, "pod not found");
         return !guarded_.contains(uid) && (!shared_.contains(uid) || allowed_ > 0);
     }
     Result<bool> evict(const PodUid& uid, const PodName& pod) override {
@@ -48,20 +55,23 @@ class FakeEvictions final : public Evictions {
         writes_.push_back("mark " + pod.name + " for " + preemptor.name);
         return {};
     }
-    Result<> nominate(const PodUid& /*uid*/, const PodName& pod, const NodeName& node) override {
+    Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override {
         if (error_) return fail(*error_);
+        if (on_nominate_) on_nominate_(uid, node);
         writes_.push_back("nominate " + pod.name + " " + node.str());
         return {};
     }
 
   private:
     std::set<PodUid> guarded_;
+    std::set<PodUid> gone_;
     std::set<PodUid> shared_;
     int allowed_ = 0;
     int questions_ = 0;
     std::optional<Error> error_;
     std::vector<std::string> writes_;
     std::function<void(const PodName&)> on_evict_;
+    std::function<void(const PodUid&, const NodeName&)> on_nominate_;
 };
 
 }  // namespace tessera

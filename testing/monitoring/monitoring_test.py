@@ -68,6 +68,12 @@ class RulesTest(unittest.TestCase):
                 self.assertIn(heading, headings)
                 self.assertEqual(dashboard.names_in(rule["expr"]) - tables.series(), set())
 
+    def test_each_obstacle_is_in_one_rule(self) -> None:
+        named = [reason for rule in rules() if "pending_pod" in rule["expr"]
+                 for reasons in re.findall(r'reason=~"([^"]+)"', rule["expr"])
+                 for reason in reasons.split("|")]
+        self.assertEqual(sorted(named), sorted(name for name, _ in tables.obstacles()))
+
     def test_a_wrong_rule_is_found(self) -> None:
         self.assertIn("parse error", promtool.faults_of(["sum(tessera_leading"]))
         self.assertEqual(dashboard.names_in('sum(tessera_leadin{a="tessera_x"})') - tables.series(),

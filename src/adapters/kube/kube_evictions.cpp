@@ -35,9 +35,13 @@ Result<bool> KubeEvictions::post_eviction(const PodUid& uid, const PodName& pod,
                                                 kDeadline));
     if (response.status >= 200 && response.status < 300) return true;
     Error error = kube_error(response, path);
-    const bool is_forbidden =
-        error.code == Code::permission_denied || error.code == Code::invalid_argument;
-    if (is_forbidden || is_of_a_budget(response.body)) return false;
+    // Admission says 403, or what status a webhook likes.
+    const bool is_refused =
+        response.status == 400 || response.status == 403 || response.status == 422;
+    if (is_refused && !is_of_missing_right(response.body)) return false;
+    if (is_of_a_budget(response.body)) return false;
+    if (error.code == Code::conflict && is_of_a_namesake(response.body))
+        error.code = Code::not_found;
     return fail(std::move(error));
 }
 

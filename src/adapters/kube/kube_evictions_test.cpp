@@ -45,10 +45,15 @@ TEST(KubeEvictions, Refusals) {
         Code code;
     };
     constexpr const char* kBudget = R"({"details":{"causes":[{"reason":"DisruptionBudget"}]}})";
+    constexpr const char* kNoRight = R"({"message":"cannot create resource \"pods/eviction\""})";
+    constexpr const char* kNamesake = R"({"message":"Precondition failed: UID in precondition"})";
     for (const Case& c :
          {Case{429, kBudget, true, {}}, Case{403, "{}", true, {}}, Case{400, "{}", true, {}},
-          Case{429, "{}", false, Code::unavailable}, Case{500, "{}", false, Code::unavailable},
-          Case{404, "{}", false, Code::not_found}, Case{409, "{}", false, Code::conflict}}) {
+          Case{422, "{}", true, {}}, Case{403, kNoRight, false, Code::permission_denied},
+          Case{401, "{}", false, Code::permission_denied},
+          Case{409, kNamesake, false, Code::not_found}, Case{429, "{}", false, Code::unavailable},
+          Case{500, "{}", false, Code::unavailable}, Case{404, "{}", false, Code::not_found},
+          Case{409, "{}", false, Code::conflict}}) {
         ScriptedServer server;
         server.answer(kEvict, c.status, c.body);
         KubeEvictions evictions(server.endpoint());

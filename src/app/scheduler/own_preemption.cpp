@@ -32,19 +32,34 @@ bool OwnPreemption::may_help(const ExtenderArgs& args, const FilterAnswer& refus
 }
 
 void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) {
-    Refused entry{args.pod.priority, {}, clock_.steady() + kPatience};
+    const Time now = clock_.steady();
+    Refused entry{args.pod.priority, {}, now + kPatience, now, now};
     for (const Refusal& refusal : refused.failed)
         entry.nodes.emplace_back(std::string(args.names[refusal.node]));
     const std::scoped_lock lock(mutex_);
     if (const auto before = refused_.find(args.pod.uid); before != refused_.end()) {
         entry.due = std::min(entry.due, before->second.due);
+        entry.first = before->second.first;
+        entry.turns = before->second.turns;
         before->second = std::move(entry);
         return;
     }
     refused_.emplace(args.pod.uid, std::move(entry));
-    if (refused_.size() <= kMost) return;
+    if (refused_.size() > kMost) leave_one_out();
+}
+
+// Of the least important ones that had most turns one by chance: none is always left out.
+void OwnPreemption::leave_one_out() {
+    const auto rank = [](const auto& of) {
+        return std::pair(of.second.priority, -of.second.turns);
+    };
+    const auto least = rank(*std::ranges::min_element(refused_, {}, rank));
+    std::vector<PodUid> equals;
+    for (const auto& of : refused_) {
+        if (rank(of) == least) equals.push_back(of.first);
+    }
     refused_.erase(
-        std::ranges::min_element(refused_, {}, [](const auto& of) { return of.second.priority; }));
+        equals[std::uniform_int_distribution<std::size_t>(0, equals.size() - 1)(chance_)]);
 }
 
 void OwnPreemption::forget(const PodUid& pod) {
@@ -52,11 +67,18 @@ void OwnPreemption::forget(const PodUid& pod) {
     refused_.erase(pod);
 }
 
-// One that was noted since counts.
+// What was noted since is newer.
 void OwnPreemption::retry(const PodUid& pod, Refused refused) {
     refused.due = clock_.steady() + kRetry;
+    ++refused.turns;
     const std::scoped_lock lock(mutex_);
-    refused_.emplace(pod, std::move(refused));
+    const auto noted = refused_.find(pod);
+    if (noted == refused_.end()) {
+        refused_.emplace(pod, std::move(refused));
+        return;
+    }
+    noted->second.first = refused.first;
+    noted->second.turns = refused.turns;
 }
 
 // The most important first: what it takes is not there for the others.
@@ -64,6 +86,7 @@ OwnPreemption::Due OwnPreemption::take_due() {
     const Time now = clock_.steady();
     Due due;
     const std::scoped_lock lock(mutex_);
+    std::erase_if(refused_, [&](const auto& of) { return now - of.second.last >= kForgotten; });
     for (auto at = refused_.begin(); at != refused_.end();) {
         if (at->second.due > now) {
             ++at;
@@ -80,6 +103,8 @@ OwnPreemption::Due OwnPreemption::take_due() {
 void OwnPreemption::run_round(const std::stop_token& stop) {
     std::erase_if(guarded_until_,
                   [now = clock_.steady()](const auto& of) { return of.second <= now; });
+    take_back_unclaimed();
+    if (!check_fence()) return;
     for (auto& [uid, refused] : take_due()) {
         if (stop.stop_requested()) return;
         const auto outcome = look_after(uid, refused, stop);
@@ -103,20 +128,46 @@ std::optional<PendingPod> OwnPreemption::waiting(const PodUid& uid) const {
     });
 }
 
+// What is kept for one must not lie there for ever.
+void OwnPreemption::take_back_unclaimed() {
+    for (auto at = promised_.begin(); at != promised_.end();)
+        at = is_promise_over(at->first, at->second) ? promised_.erase(at) : std::next(at);
+}
+
+bool OwnPreemption::is_promise_over(const PodUid& uid, std::optional<Time>& free_since) {
+    const auto pod = waiting(uid);
+    if (!pod || pod->promised.empty()) return true;
+    const Time now = clock_.steady();
+    const PodAsk& ask = **pod->ask;
+    const auto view = keeper_.view();
+    const NodeView* node = view->find(pod->promised.str());
+    const bool is_free =
+        node != nullptr && plan_preemption(*node, ask, policy_, {}, {}).kind == Kind::fits;
+    free_since = is_free ? free_since.value_or(now) : std::optional<Time>();
+    if (!is_free || now - *free_since < kUnclaimed) return false;
+    log_event(
+        Event::preemption_held,
+        {{"reason", fmt::format("pod {}: its room on node {} is free, and kube-scheduler does "
+                                "not take it: others may",
+                                ask.name.str(), pod->promised.str())}});
+    give_up(uid);
+    return true;
+}
+
 // Whether room is being made for it already. It may have come to nothing: a higher one took it, or
 // the pod may not run there any more.
-bool OwnPreemption::is_on_its_way(const ClusterView& view, const PendingPod& pod,
-                                  const Refused& refused) const {
-    const NodeName& name = pod.kept_on();
+OwnPreemption::Room OwnPreemption::room_for(const ClusterView& view, const PendingPod& pod,
+                                            const Refused& refused) const {
+    const NodeName name = pod.kept_on();
     const NodeView* node = name.empty() ? nullptr : view.find(name.str());
-    if (node == nullptr) return false;
-    // kube-scheduler may have nominated it for what its own filters lacked, and then we were not
-    // asked about that node.
-    const bool may_run_there =
-        pod.promised.empty() || std::ranges::find(refused.nodes, name) != refused.nodes.end();
-    if (!may_run_there) return false;
+    if (node == nullptr) return Room::none;
     const Kind kind = plan_preemption(*node, **pod.ask, policy_, {}, guarded()).kind;
-    return kind == Kind::fits || kind == Kind::soon;
+    if (kind != Kind::fits && kind != Kind::soon) return Room::none;
+    if (std::ranges::find(refused.nodes, name) != refused.nodes.end()) return Room::coming;
+    // kube-scheduler may have nominated it for what its own filters lacked, and then it does not
+    // ask us about that node. Nor does it where the pod may not run there any more.
+    const bool is_believed = pod.promised.empty() && clock_.steady() - refused.first < kBelieved;
+    return is_believed ? Room::believed : Room::none;
 }
 
 // The error names the pod.
@@ -126,9 +177,17 @@ Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, cons
     if (!pod) return Outcome::settled;
     const PodAsk& ask = **pod->ask;
     const auto view = keeper_.view();
-    if (is_on_its_way(*view, *pod, refused)) return Outcome::settled;
-    if (!pod->promised.empty()) withdraw(ask);
-    const auto outcome = preempt(*pod, choices(*view, ask, refused.nodes), stop);
+    const Room room = room_for(*view, *pod, refused);
+    if (room != Room::none) return room == Room::coming ? Outcome::settled : Outcome::try_again;
+    if (!pod->kept_on().empty()) give_up(uid);
+    auto found = choices(*view, ask, refused.nodes, guarded());
+    if (found.empty()) {
+        // Those that may not end now may end later.
+        const bool is_held_up =
+            !guarded_until_.empty() && !choices(*view, ask, refused.nodes, {}).empty();
+        return is_held_up ? Outcome::try_again : Outcome::settled;
+    }
+    const auto outcome = preempt(*pod, std::move(found), stop);
     return outcome ? outcome : fail(outcome.error().in("pod " + ask.name.str()));
 }
 
@@ -142,9 +201,10 @@ std::vector<PodUid> OwnPreemption::guarded() const {
 
 // On each node the pods whose end costs least. Where the pod will get room anyhow, that node alone,
 // with nobody to end.
-std::vector<OwnPreemption::Choice> OwnPreemption::choices(
-    const ClusterView& view, const PodAsk& pod, const std::vector<NodeName>& nodes) const {
-    const std::vector<PodUid> stay = guarded();
+std::vector<OwnPreemption::Choice> OwnPreemption::choices(const ClusterView& view,
+                                                          const PodAsk& pod,
+                                                          const std::vector<NodeName>& nodes,
+                                                          const std::vector<PodUid>& stay) const {
     std::vector<Choice> out;
     for (const NodeName& name : nodes) {
         const NodeView* node = view.find(name.str());
@@ -161,6 +221,7 @@ Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
                                                       std::vector<Choice> choices,
                                                       const std::stop_token& stop) {
     std::string stayed;
+    const Time now = clock_.steady();
     for (int i = 0; i < kMostGuarded && !choices.empty(); ++i) {
         const auto best = std::ranges::min_element(
             choices, [](const Choice& a, const Choice& b) { return costs_less(a.plan, b.plan); });
@@ -170,23 +231,27 @@ Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
             return Outcome::settled;
         }
         stayed = stays->name.str();
-        guarded_until_[stays->uid] = clock_.steady() + kGuarded;
+        guarded_until_[stays->uid] = now + kGuarded;
         best->plan = plan_preemption(*best->node, **pod.ask, policy_, {}, guarded());
         if (best->plan.kind != Kind::evict) choices.erase(best);
     }
-    // It has been said of those that are known to stay.
-    if (stayed.empty()) return guarded_until_.empty() ? Outcome::settled : Outcome::try_again;
+    // The next turn goes on behind all who were found so far.
+    for (auto& [uid, until] : guarded_until_) {
+        if (!choices.empty()) until = std::max(until, now + kGuarded);
+    }
     return fail(Code::unavailable,
                 fmt::format("pod {} may not be evicted now (PodDisruptionBudget, or an admission "
                             "webhook)",
                             stayed));
 }
 
-// Null where all may be evicted.
+// Null where all may be evicted, or are gone.
 Result<const Tenant*> OwnPreemption::first_guarded(const Preemption& plan) {
     for (const Tenant* victim : plan.victims) {
-        TRY(const bool may, evictions_.may_evict(victim->uid, victim->name));
-        if (!may) return victim;
+        const auto may = evictions_.may_evict(victim->uid, victim->name);
+        if (!may && may.error().code == Code::not_found) continue;
+        if (!may) return fail(may.error());
+        if (!*may) return victim;
     }
     return nullptr;
 }
@@ -210,39 +275,48 @@ bool OwnPreemption::promise(const PendingPod& pod, const Choice& choice) {
     });
 }
 
-void OwnPreemption::withdraw(const PodAsk& pod) {
-    keeper_.post([uid = pod.uid](ClusterState& state) { state.withdraw_promise(uid); });
+void OwnPreemption::give_up(const PodUid& pod) {
+    keeper_.post([pod](ClusterState& state) { state.give_up(pod); });
 }
 
 // Nobody ends for a pod that does not wait any more, or before the room that he leaves is its own.
+// The nomination is written though nobody ends: other replicas keep the room by it, and it wakes
+// kube-scheduler.
 Result<> OwnPreemption::carry_out(const PendingPod& pod, const Choice& choice,
                                   const std::stop_token& stop) {
     const PodAsk& ask = **pod.ask;
-    if (choice.plan.kind == Kind::fits) return {};  // kube-scheduler finds it by itself
     TRY_VOID(check_fence());
-    if (!promise(pod, choice) || choice.plan.victims.empty()) return {};
+    if (!promise(pod, choice)) return {};
+    promised_[ask.uid] = {};
+    const NodeName& node = choice.node->inventory.name;
+    const auto still_waits = [&] {
+        const auto now = waiting(ask.uid);
+        return now && now->promised == node;
+    };
     bool has_ended = false;
     for (const Tenant* victim : choice.plan.victims) {
-        const auto now = waiting(ask.uid);
-        if (!now || now->promised != choice.node->inventory.name) return {};
+        if (!still_waits()) return {};
         const auto evicted = evict(*victim, ask, stop);
         if (!evicted) {
             if (has_ended) guarded_until_[victim->uid] = clock_.steady() + kGuardedLong;
-            withdraw(ask);
+            give_up(ask.uid);
             return evicted;
         }
         has_ended = true;
     }
     TRY_VOID(check_fence());
-    return evictions_.nominate(ask.uid, ask.name, choice.node->inventory.name);
+    if (!still_waits()) return {};
+    return evictions_.nominate(ask.uid, ask.name, node);
 }
 
 Result<> OwnPreemption::evict(const Tenant& victim, const PodAsk& pod,
                               const std::stop_token& stop) {
     if (stop.stop_requested()) return fail(Code::unavailable, "this tessera-controller ends");
     TRY_VOID(check_fence());
-    TRY(const bool is_done, evictions_.evict(victim.uid, victim.name));
-    if (!is_done) {
+    const auto evicted = evictions_.evict(victim.uid, victim.name);
+    if (!evicted && evicted.error().code == Code::not_found) return {};  // by itself
+    if (!evicted) return fail(evicted.error());
+    if (!*evicted) {
         guarded_until_[victim.uid] = clock_.steady() + kGuarded;
         return fail(Code::unavailable,
                     fmt::format("pod {} may not be evicted any more", victim.name.str()));

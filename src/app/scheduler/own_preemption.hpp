@@ -5,10 +5,11 @@
 //
 // So for a pod that every node refused, and that kube-scheduler has nominated to none, the leader
 // evicts others: those that plan_preemption names, on the node where that costs least, none of them
-// against a PodDisruptionBudget. So is it for a nominated pod whose room has come to nothing. The
-// room is promised to the pod before anybody ends (ClusterState::promise), and the pod is nominated
-// to the node afterwards: a nomination makes kube-scheduler ask again, and it would take it back if
-// it saw nobody end there for its sake (docs/decisions/0010-own-preemption.md).
+// against a PodDisruptionBudget. So is it for a nominated pod whose room has come to nothing. Where
+// it would get room anyhow, nobody ends. The room is promised to the pod before anybody ends
+// (ClusterState::promise), and the pod is nominated to the node afterwards: a nomination makes
+// kube-scheduler ask again, and it would take it back if it saw nobody end there for its sake
+// (docs/decisions/0010-own-preemption.md).
 #pragma once
 
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -42,6 +44,14 @@ class OwnPreemption {
     // The same where another has ended in vain already: the pods of a budget that allows one
     // eviction at a time must not be ended one after the other for a card that takes two.
     static constexpr std::chrono::minutes kGuardedLong{5};
+    // For a node that we are not asked about, a nomination of kube-scheduler's own is believed so
+    // long.
+    static constexpr std::chrono::minutes kBelieved{5};
+    // A promise whose room lies free for so long is taken back: kube-scheduler has another reason.
+    static constexpr std::chrono::minutes kUnclaimed{5};
+    // kube-scheduler tries every pod again within five minutes. What it does not ask for any more
+    // is forgotten.
+    static constexpr std::chrono::minutes kForgotten{6};
     // Pods to be looked after at once; of more, those of the highest priority.
     static constexpr std::size_t kMost = 64;
     // Pods found guarded in one turn, before the one that waits must wait for its next.
@@ -65,8 +75,11 @@ class OwnPreemption {
     using Time = std::chrono::nanoseconds;
     struct Refused {
         int priority = 0;
-        std::vector<NodeName> nodes;  // that its end may change, as the filter said
+        std::vector<NodeName> nodes;  // that its end may change, as the filter said last
         Time due{};
+        Time first{};   // refusal
+        Time last{};    // refusal
+        int turns = 0;  // in which nothing came of it
     };
     struct Choice {
         const NodeView* node = nullptr;
@@ -74,16 +87,21 @@ class OwnPreemption {
     };
     using Due = std::vector<std::pair<PodUid, Refused>>;
     enum class Outcome { settled, try_again };
+    enum class Room { none, believed, coming };
 
+    void leave_one_out();
     [[nodiscard]] Due take_due();
+    void take_back_unclaimed();
+    bool is_promise_over(const PodUid& uid, std::optional<Time>& free_since);
     void retry(const PodUid& pod, Refused refused);
     [[nodiscard]] std::optional<PendingPod> waiting(const PodUid& uid) const;
-    [[nodiscard]] bool is_on_its_way(const ClusterView& view, const PendingPod& pod,
-                                     const Refused& refused) const;
+    [[nodiscard]] Room room_for(const ClusterView& view, const PendingPod& pod,
+                                const Refused& refused) const;
     Result<Outcome> look_after(const PodUid& uid, const Refused& refused,
                                const std::stop_token& stop);
     [[nodiscard]] std::vector<Choice> choices(const ClusterView& view, const PodAsk& pod,
-                                              const std::vector<NodeName>& nodes) const;
+                                              const std::vector<NodeName>& nodes,
+                                              const std::vector<PodUid>& stay) const;
     [[nodiscard]] std::vector<PodUid> guarded() const;
     Result<Outcome> preempt(const PendingPod& pod, std::vector<Choice> choices,
                             const std::stop_token& stop);
@@ -92,7 +110,7 @@ class OwnPreemption {
     Result<> evict(const Tenant& victim, const PodAsk& pod, const std::stop_token& stop);
     [[nodiscard]] Result<> check_fence() const;
     bool promise(const PendingPod& pod, const Choice& choice);
-    void withdraw(const PodAsk& pod);
+    void give_up(const PodUid& pod);
 
     Evictions& evictions_;
     Keeper& keeper_;
@@ -102,8 +120,11 @@ class OwnPreemption {
     const std::function<bool(std::chrono::nanoseconds)> begin_write_;
 
     std::mutex mutex_;
-    std::map<PodUid, Refused> refused_;     // guarded by mutex_
-    std::map<PodUid, Time> guarded_until_;  // of the round's thread
+    std::map<PodUid, Refused> refused_;  // guarded by mutex_
+    std::minstd_rand chance_;            // guarded by mutex_
+    // Of the round's thread.
+    std::map<PodUid, Time> guarded_until_;
+    std::map<PodUid, std::optional<Time>> promised_;  // since when its room lies free
 };
 
 }  // namespace tessera

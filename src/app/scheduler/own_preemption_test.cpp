@@ -18,6 +18,14 @@ using Writes = std::vector<std::string>;
 
 class OwnPreemptionTest : public ::testing::Test {
   protected:
+    // The watch shows every nomination.
+    OwnPreemptionTest() {
+        evictions_.on_nominate([this](const PodUid& uid, const NodeName& node) {
+            PodFacts& pod = waiting_.at(uid);
+            pod.nominated = node;
+            keeper_.ask([&](ClusterState& state) { return state.set_pod(pod); });
+        });
+    }
     void tell(const Keeper::Change& change) {
         keeper_.post(change);
         keeper_.apply();
@@ -39,8 +47,13 @@ class OwnPreemptionTest : public ::testing::Test {
     PodFacts waits(const std::string& name, int gib, int priority) {
         PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
         pod.priority = priority;
+        waiting_[pod.uid] = pod;
         tell([pod](ClusterState& state) { state.set_pod(pod); });
         return pod;
+    }
+    void nominate(const PodFacts& pod, const std::string& node) {
+        waiting_.at(pod.uid).nominated = NodeName(node);
+        tell([now = waiting_.at(pod.uid)](ClusterState& state) { state.set_pod(now); });
     }
     // Every node of the list refuses the pod.
     bool refuse(const PodFacts& pod, const std::vector<std::string_view>& nodes) {
@@ -70,6 +83,7 @@ class OwnPreemptionTest : public ::testing::Test {
 
     FakeClock clock_;
     Keeper keeper_{[] {}};
+    std::map<PodUid, PodFacts> waiting_;
     FakeEvictions evictions_;
     SchedulerMetrics metrics_{clock_};
     bool leads_ = true;
@@ -123,16 +137,38 @@ TEST_F(OwnPreemptionTest, Budgets) {
     EXPECT_EQ(writes_after(2s), (Writes{"evict x", "mark x for small", "nominate small a"}));
 }
 
-// Goal: more guarded pods than are asked about in a turn keep nobody from the one behind them.
+// Goal: more guarded pods than are asked about while the first of them are left alone keep nobody
+// from the one behind them.
 TEST_F(OwnPreemptionTest, ManyGuarded) {
-    constexpr int kMore = OwnPreemption::kMostGuarded + 3;
+    constexpr int kTurns = 2 + OwnPreemption::kGuarded / OwnPreemption::kRetry;
+    constexpr int kMore = kTurns * OwnPreemption::kMostGuarded + 3;
     node("a", kMore + 1);
     for (int i = 0; i < kMore; ++i)
         evictions_.guard(holder("guarded-" + std::to_string(i), "a", i, 16, 1).uid);
     holder("x", "a", kMore, 16, 2);
     EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
     EXPECT_EQ(writes_after(2s), Writes{});
-    EXPECT_EQ(writes_after(OwnPreemption::kRetry).front(), "evict x");
+    for (int turn = 1; turn < kTurns; ++turn)
+        EXPECT_EQ(writes_after(OwnPreemption::kRetry), Writes{});
+    ASSERT_FALSE(writes_after(OwnPreemption::kRetry).empty());
+    EXPECT_EQ(evictions_.writes().front(), "evict x");
+}
+
+// Goal: a victim that ends by itself while others are told to end is what was wanted: the room
+// stays kept.
+TEST_F(OwnPreemptionTest, VictimsThatAreGone) {
+    node("a", 1);
+    const PodFacts late = holder("x", "a", 0, 8, 1);
+    const PodFacts early = holder("y", "a", 0, 4, 1);
+    holder("z", "a", 0, 4, 1);
+    evictions_.remove(early.uid);
+    evictions_.on_evict([&](const PodName& pod) {
+        if (pod.name == "z") evictions_.remove(late.uid);
+    });
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(2s), (Writes{"evict z", "mark z for high", "nominate high a"}));
+    EXPECT_TRUE(is_kept(high, "a"));
 }
 
 // Goal: a budget that allows one of two: the room is not kept for a pod that does not get all of
@@ -178,24 +214,21 @@ TEST_F(OwnPreemptionTest, NobodyInVain) {
     EXPECT_FALSE(refuse(waits("equal", 16, 5), {"a"}));
     EXPECT_FALSE(refuse(waits("nowhere", 16, 10), {}));
 
-    PodFacts nominated = waits("nominated", 16, 10);
+    const PodFacts nominated = waits("nominated", 16, 10);
     const PodFacts gone = waits("gone", 16, 10);
     const PodFacts lucky = waits("lucky", 16, 10);
     for (const PodFacts& pod : {nominated, gone, lucky})
         EXPECT_TRUE(refuse(pod, {"a"}));
-    nominated.nominated = NodeName("b");
     node("b", 1);
-    tell([&](ClusterState& state) {
-        state.set_pod(nominated);
-        state.remove_pod(gone.uid);
-    });
+    nominate(nominated, "b");
+    tell([&](ClusterState& state) { state.remove_pod(gone.uid); });
     preemption_.forget(lucky.uid);
     EXPECT_EQ(writes_after(2s), Writes{});
 
     const PodFacts later = waits("later", 16, 11);
     EXPECT_TRUE(refuse(later, {"a"}));
     tell([&](ClusterState& state) { state.remove_pod(held.uid); });
-    EXPECT_EQ(writes_after(2s), Writes{}) << "it fits now";
+    EXPECT_EQ(writes_after(2s), Writes{"nominate later a"}) << "it fits now, and may be told";
     EXPECT_EQ(evictions_.questions(), 0);
 }
 
@@ -206,9 +239,8 @@ TEST_F(OwnPreemptionTest, ANominationThatCameToNothing) {
     node("b", 1);
     holder("low", "a", 0, 16, 1);
     holder("higher", "b", 0, 16, 20);
-    PodFacts high = waits("high", 16, 10);
-    high.nominated = NodeName("b");
-    tell([&](ClusterState& state) { state.set_pod(high); });
+    const PodFacts high = waits("high", 16, 10);
+    nominate(high, "b");
     EXPECT_TRUE(refuse(high, {"a", "b"}));
     EXPECT_EQ(writes_after(2s), (Writes{"evict low", "mark low for high", "nominate high a"}));
     EXPECT_TRUE(is_kept(high, "a"));
@@ -224,7 +256,7 @@ TEST_F(OwnPreemptionTest, RoomOnItsWay) {
     tell([&](ClusterState& state) { state.set_pod(ending); });
     const PodFacts high = waits("high", 16, 10);
     EXPECT_TRUE(refuse(high, {"a", "b"}));
-    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_EQ(writes_after(2s), Writes{"nominate high b"}) << "other replicas see it by that";
     EXPECT_TRUE(is_kept(high, "b"));
     // It may not run there any more: kube-scheduler does not ask about that node.
     EXPECT_TRUE(refuse(high, {"a"}));
@@ -234,6 +266,63 @@ TEST_F(OwnPreemptionTest, RoomOnItsWay) {
     EXPECT_TRUE(refuse(high, {"unknown"}));
     writes_after(2s);
     EXPECT_FALSE(is_kept(high, "a"));
+}
+
+// Goal: a nomination to a node that kube-scheduler does not ask about is its own affair for some
+// time, and holds nobody up for ever.
+TEST_F(OwnPreemptionTest, ANominationThatNobodyAsksAbout) {
+    node("a", 1);
+    node("b", 1);
+    const PodFacts low = holder("low", "a", 0, 16, 1);
+    evictions_.guard(low.uid);
+    const PodFacts high = waits("high", 16, 10);
+    nominate(high, "b");
+    for (auto asked = 60s; asked < OwnPreemption::kBelieved; asked += 60s) {
+        EXPECT_TRUE(refuse(high, {"a"}));
+        writes_after(2s);
+        EXPECT_EQ(writes_after(58s), Writes{});
+        EXPECT_TRUE(is_kept(high, "b"));
+    }
+    EXPECT_EQ(evictions_.questions(), 0);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(60s), Writes{});
+    EXPECT_FALSE(is_kept(high, "b"));
+    EXPECT_EQ(evictions_.questions(), 1) << "once is not enough: it is asked again";
+    writes_after(OwnPreemption::kGuarded);
+    EXPECT_EQ(evictions_.questions(), 2);
+}
+
+// Goal: room that lies free and that kube-scheduler does not take goes to others in the end; not
+// before it is free.
+TEST_F(OwnPreemptionTest, RoomThatNobodyClaims) {
+    node("a", 1);
+    const PodFacts low = holder("low", "a", 0, 16, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(2s).back(), "nominate high a");
+    for (int i = 0; i < 3; ++i) {
+        writes_after(OwnPreemption::kUnclaimed);
+        EXPECT_TRUE(is_kept(high, "a")) << "its victim still ends";
+    }
+    tell([&](ClusterState& state) { state.remove_pod(low.uid); });
+    writes_after(1s);
+    writes_after(OwnPreemption::kUnclaimed - 1s);
+    EXPECT_TRUE(is_kept(high, "a"));
+    writes_after(1s);
+    EXPECT_FALSE(is_kept(high, "a")) << "its nomination keeps nothing either";
+}
+
+// Goal: what kube-scheduler asks for no more, and what was refused long ago, is acted on by nobody.
+TEST_F(OwnPreemptionTest, OldRefusals) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
+    leads_ = false;
+    for (auto away = 0s; away < OwnPreemption::kForgotten; away += 60s)
+        EXPECT_EQ(writes_after(60s), Writes{});
+    EXPECT_EQ(evictions_.questions(), 0) << "who does not lead asks nothing";
+    leads_ = true;
+    EXPECT_EQ(writes_after(60s), Writes{});
 }
 
 // Goal: when the pod is gone, or found a place, between two evictions, the second does not happen;
@@ -313,6 +402,21 @@ TEST_F(OwnPreemptionTest, TooMany) {
     EXPECT_EQ(writes_after(2s), Writes{});
     EXPECT_TRUE(refuse(least, {"a"}));
     EXPECT_EQ(writes_after(2s).front(), "evict x");
+}
+
+// Goal: among many equals each has its turn, whatever its uid.
+TEST_F(OwnPreemptionTest, TooManyEquals) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    const PodFacts lucky = waits("0-first-in-every-order", 16, 4);
+    for (int burst = 0; burst < 200 && evictions_.writes().empty(); ++burst) {
+        EXPECT_TRUE(refuse(lucky, {"a"}));
+        for (std::size_t i = 0; i < OwnPreemption::kMost + 6; ++i)
+            EXPECT_TRUE(refuse(waits("more-" + std::to_string(i), 16, 4), {"unknown"}));
+        writes_after(2s);
+    }
+    ASSERT_FALSE(evictions_.writes().empty());
+    EXPECT_EQ(evictions_.writes().front(), "evict x");
 }
 
 // Goal: whoever does not lead ends nobody; a pod that was told to end is counted though the mark

@@ -120,11 +120,14 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
     }
-    const FilterAnswer answer = scheduler_.filter(*args);
-    if (preemption_ != nullptr && !answer.fitting.empty()) preemption_->forget(args->pod.uid);
-    if (preemption_ != nullptr && preemption_->may_help(*args, answer)) {
+    FilterAnswer first = scheduler_.first_look(*args);
+    if (preemption_ != nullptr && preemption_->may_help(*args, first)) {
         if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
-        preemption_->note(*args, answer);
+    }
+    const FilterAnswer answer = scheduler_.settle_filter(*args, std::move(first));
+    if (preemption_ != nullptr) {
+        if (!answer.fitting.empty()) preemption_->forget(args->pod.uid);
+        if (preemption_->may_help(*args, answer)) preemption_->note(*args, answer);
     }
     return json(write_filter_result(*args, answer));
 }

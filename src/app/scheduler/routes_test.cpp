@@ -376,10 +376,13 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
         body.insert(body.find(R"("containers")"), R"("priority":)" + priority + ",");
         return routes.answer({"POST", "/gpushare-scheduler/filter", body});
     };
-    EXPECT_EQ(filter(of_other, "1").status, 200);
+    const auto counted = [&] { return scheduler_.waiting({PodUid("uid-p")}).not_refused == 0; };
     const RouteAnswer sent_on = filter(of_other, "2");
     EXPECT_EQ(sent_on.status, 307);
     EXPECT_EQ(sent_on.location, "https://192.0.2.1:12345/gpushare-scheduler/filter");
+    EXPECT_FALSE(counted()) << "that is the leader's";
+    EXPECT_EQ(filter(of_other, "1").status, 200);
+    EXPECT_TRUE(counted());
     const auto evicted_later = [&] {
         clock_.advance(OwnPreemption::kPatience);
         preemption.run_round();

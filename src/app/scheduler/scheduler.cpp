@@ -34,7 +34,12 @@ Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const Schedule
     : kube_(kube), keeper_(keeper), clock_(clock), options_(options), second_look_(clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
-    FilterAnswer answer = fitting_nodes(args);
+    return settle_filter(args, first_look(args));
+}
+
+FilterAnswer Scheduler::settle_filter(const ExtenderArgs& args, FilterAnswer first) {
+    const bool may_change = first.fitting.empty() && !first.failed.empty();
+    FilterAnswer answer = may_change && second_look_.wait() ? first_look(args) : std::move(first);
     if (!answer.fitting.empty()) {
         waiting_.forget(args.pod.uid);
     } else if (answer.obstacle) {
@@ -43,7 +48,7 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
     return answer;
 }
 
-FilterAnswer Scheduler::fitting_nodes(const ExtenderArgs& args) {
+FilterAnswer Scheduler::first_look(const ExtenderArgs& args) const {
     FilterAnswer answer;
     const auto request = parse_pod_request(args.pod.containers);
     if (!request) {
@@ -57,12 +62,7 @@ FilterAnswer Scheduler::fitting_nodes(const ExtenderArgs& args) {
         std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
         return answer;
     }
-    const auto choose = [&] {
-        return choose_nodes(*keeper_.view(), args, *request, options_.policy, options_.best_nodes);
-    };
-    answer = choose();
-    const bool may_change = answer.fitting.empty() && !answer.failed.empty();
-    return may_change && second_look_.wait() ? choose() : answer;
+    return choose_nodes(*keeper_.view(), args, *request, options_.policy, options_.best_nodes);
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {

@@ -33,6 +33,10 @@ class Scheduler {
 
     // Takes a moment longer when the pod fits nowhere now (second_look.hpp).
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
+    // The same in two steps, for a replica that may send the question on instead: what the view
+    // says now, and the answer that it comes to, which is counted (waiting()).
+    [[nodiscard]] FilterAnswer first_look(const ExtenderArgs& args) const;
+    [[nodiscard]] FilterAnswer settle_filter(const ExtenderArgs& args, FilterAnswer first);
     // What these pods, the pending ones, wait for; others are forgotten.
     [[nodiscard]] WaitingCounts waiting(const std::vector<PodUid>& pending) {
         return waiting_.count(pending, clock_.steady());
@@ -49,7 +53,6 @@ class Scheduler {
     void settle_unconfirmed();
 
   private:
-    FilterAnswer fitting_nodes(const ExtenderArgs& args);
     [[nodiscard]] Result<> check_fence() const;
     // The pod that kube-scheduler binds, of which the watch has not shown us that it is pending.
     Result<PodAsk> read_ask(const BindArgs& args);

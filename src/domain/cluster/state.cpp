@@ -95,36 +95,49 @@ bool ClusterState::set_pod(const PodFacts& pod) {
     }
     if (!pod.node.empty()) {
         take_bound(pod);
-    } else if (held == tenants_.end()) {  // else a stale event: its Binding is under way
+    } else if (held == tenants_.end()) {
         set_pending(pod);
+    } else {  // its Binding is under way
+        const auto before = set_aside_.extract(pod.uid);
+        auto now = read_pending(pod, before ? &before.mapped() : nullptr);
+        if (now) set_aside_.emplace(pod.uid, *std::move(now));
     }
     return true;
 }
 
-void ClusterState::set_pending(const PodFacts& pod) {
-    PendingPod now{nullptr, pod.nominated, {}, {}};
-    if (const PendingPod* before = pending(pod.uid)) {
-        const bool is_new = pod.nominated != before->nominated && !pod.nominated.empty();
-        if (!is_new || pod.nominated == before->promised) {
-            now.promised = before->promised;
-            now.victims = before->victims;
-        }
-    }
-    end_pending(pod.uid);
-    if (pod.terminating || pod.gated) return;  // kube-scheduler asks for none of them
+// Nothing for a pod that does not wait, or not for us.
+std::optional<PendingPod> ClusterState::read_pending(const PodFacts& pod,
+                                                     const PendingPod* before) {
+    if (pod.terminating || pod.gated) return std::nullopt;  // kube-scheduler asks for none of them
     auto request = parse_pod_request(pod.containers);
-    if (!request) {
-        add_pending(pod.uid, {fail(request.error()), {}, {}, {}});
-    } else if (!request->empty()) {
-        now.ask = std::make_shared<const PodAsk>(
-            PodAsk{pod.uid, pod.name, *std::move(request), pod.priority});
-        add_pending(pod.uid, std::move(now));
+    if (!request) return PendingPod{fail(request.error()), {}, {}, {}, {}};
+    if (request->empty()) return std::nullopt;
+    PendingPod now{std::make_shared<const PodAsk>(
+                       PodAsk{pod.uid, pod.name, *std::move(request), pod.priority}),
+                   pod.nominated,
+                   {},
+                   {},
+                   {}};
+    if (before == nullptr) return now;
+    const bool is_same = pod.nominated == before->nominated;
+    if (is_same || pod.nominated.empty() || pod.nominated == before->promised) {
+        now.promised = before->promised;
+        now.victims = before->victims;
     }
+    // The nomination that was given up may be shown only now.
+    if (is_same || pod.nominated == before->given_up) now.given_up = before->given_up;
+    return now;
+}
+
+void ClusterState::set_pending(const PodFacts& pod) {
+    const auto before = end_pending(pod.uid);
+    if (auto now = read_pending(pod, before ? &*before : nullptr))
+        add_pending(pod.uid, *std::move(now));
 }
 
 void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
     const PendingPod& added = pending_.insert_or_assign(uid, std::move(pod)).first->second;
-    const NodeName& node = added.kept_on();
+    const NodeName node = added.kept_on();
     if (node.empty()) return;
     std::vector<PodAskPtr>& nominees = nodes_[node].nominees;
     nominees.insert(
@@ -133,33 +146,41 @@ void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
     refresh(node);
 }
 
-void ClusterState::end_pending(const PodUid& uid) {
-    const auto at = pending_.find(uid);
-    if (at == pending_.end()) return;
-    const NodeName kept_on = at->second.kept_on();
-    pending_.erase(at);
-    if (kept_on.empty()) return;
+// What it was; nothing where it was not pending.
+std::optional<PendingPod> ClusterState::end_pending(const PodUid& uid) {
+    const auto ended = pending_.extract(uid);
+    if (!ended) return std::nullopt;
+    PendingPod was = std::move(ended.mapped());
+    const NodeName kept_on = was.kept_on();
+    if (kept_on.empty()) return was;
     if (const auto node = nodes_.find(kept_on); node != nodes_.end()) {
         std::erase_if(node->second.nominees,
                       [&](const PodAskPtr& nominee) { return nominee->uid == uid; });
         forget_if_unused(kept_on);
     }
     refresh(kept_on);
+    return was;
 }
 
 bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims) {
     const PendingPod* now = pending(uid);
     if (now == nullptr || !now->ask) return false;
-    PendingPod pod = *now;
+    PendingPod pod = *end_pending(uid);
     pod.promised = node;
     pod.victims = std::move(victims);
-    end_pending(uid);
+    if (pod.given_up == node) pod.given_up = {};
     add_pending(uid, std::move(pod));
     return true;
 }
 
-void ClusterState::withdraw_promise(const PodUid& uid) {
-    promise(uid, {}, {});
+void ClusterState::give_up(const PodUid& uid) {
+    auto pod = end_pending(uid);
+    if (!pod) return;
+    // A promise may become a nomination that the watch has not shown yet.
+    pod->given_up = pod->nominated.empty() ? pod->promised : pod->nominated;
+    pod->promised = {};
+    pod->victims.clear();
+    add_pending(uid, *std::move(pod));
 }
 
 void ClusterState::take_bound(const PodFacts& pod) {
@@ -229,6 +250,7 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     }
     for (const PodUid& uid : gone)
         remove_pod(uid);
+    std::erase_if(set_aside_, [&](const auto& of) { return !uids.contains(of.first); });
 }
 
 Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& node_name,
@@ -315,17 +337,24 @@ void ClusterState::refuse(const Attempt& attempt) {
     if (held->in_doubt) {
         confirm(attempt);
     } else {
-        drop(attempt.pod);
+        free_again(attempt.pod);
     }
 }
 
 void ClusterState::release(const Attempt& attempt) {
-    if (on_attempt(attempt) != nullptr) drop(attempt.pod);
+    if (on_attempt(attempt) != nullptr) free_again(attempt.pod);
 }
 
 void ClusterState::release_unconfirmed() {
     for (const TenantPtr& tenant : unconfirmed())
-        drop(tenant->uid);
+        free_again(tenant->uid);
+}
+
+// It waits as before, and what is kept for it still is.
+void ClusterState::free_again(const PodUid& uid) {
+    auto waits = set_aside_.extract(uid);
+    drop(uid);
+    if (waits) add_pending(uid, std::move(waits.mapped()));
 }
 
 std::vector<TenantPtr> ClusterState::unconfirmed() const {
@@ -352,7 +381,12 @@ void ClusterState::hold(Tenant tenant) {
             std::erase(nodes_[node].tenants, held->second);
         }
     }
-    end_pending(tenant.uid);
+    auto waited = end_pending(tenant.uid);
+    if (tenant.stage == Stage::seen) {
+        set_aside_.erase(tenant.uid);
+    } else if (waited) {
+        set_aside_.emplace(tenant.uid, *std::move(waited));
+    }
     const auto held_now = std::make_shared<const Tenant>(std::move(tenant));
     std::vector<TenantPtr>& tenants = nodes_[node].tenants;
     tenants.insert(std::ranges::upper_bound(tenants, order_of(held_now), {}, order_of), held_now);
@@ -376,6 +410,7 @@ void ClusterState::drop(const PodUid& uid) {
     const NodeName& name = held->allocation.node;
     tenants_.erase(at);
     unseen_.erase(uid);
+    set_aside_.erase(uid);
     legacy_pods_.erase(uid);
     if (const auto node = nodes_.find(name); node != nodes_.end()) {
         std::erase(node->second.tenants, held);

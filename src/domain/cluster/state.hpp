@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -30,10 +31,12 @@ struct PendingPod {
     NodeName nominated;     // as the API server shows it; empty mostly
     NodeName promised;      // by promise(), and which pods there end for it
     std::vector<PodUid> victims;
+    NodeName given_up;  // by give_up(): a nomination to that node counts no more
 
     // Where room is kept for it (nominees.hpp); empty mostly.
-    [[nodiscard]] const NodeName& kept_on() const {
-        return promised.empty() ? nominated : promised;
+    [[nodiscard]] NodeName kept_on() const {
+        if (!promised.empty()) return promised;
+        return nominated == given_up ? NodeName() : nominated;
     }
 };
 
@@ -85,7 +88,8 @@ class ClusterState {
     // gone, or the API server shows a new nomination elsewhere. The victims count as ending from
     // now on: they need not be told all at once. False when the pod does not wait any more.
     bool promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims);
-    void withdraw_promise(const PodUid& uid);
+    // The room that is kept for it, by a promise or by a nomination, came to nothing.
+    void give_up(const PodUid& uid);
 
     // Pods whose last attempt was confirmed and that no watch event has shown since.
     [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
@@ -124,9 +128,12 @@ class ClusterState {
     void take_bound(const PodFacts& pod);
     void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodAsk& pod, const NodeName& node);
+    [[nodiscard]] static std::optional<PendingPod> read_pending(const PodFacts& pod,
+                                                                const PendingPod* before);
     void set_pending(const PodFacts& pod);
     void add_pending(const PodUid& uid, PendingPod pod);
-    void end_pending(const PodUid& uid);
+    std::optional<PendingPod> end_pending(const PodUid& uid);
+    void free_again(const PodUid& uid);
     void hold(Tenant tenant);
     [[nodiscard]] const Tenant* on_attempt(const Attempt& attempt) const;
     void set_unseen(const TenantPtr& tenant);
@@ -147,6 +154,9 @@ class ClusterState {
     std::unordered_map<PodUid, PodFacts> legacy_pods_;  // re-read when their node's cards change
     std::unordered_map<PodUid, NodeName> blocked_by_;   // pod of a puzzle → its node
     std::unordered_map<PodUid, PendingPod> pending_;
+    // Of pods that hold cards and that nobody has seen bound: what they wait for should they not
+    // be.
+    std::unordered_map<PodUid, PendingPod> set_aside_;
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;

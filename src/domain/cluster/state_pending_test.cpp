@@ -61,6 +61,55 @@ TEST(PendingPods, NominationsEnd) {
     EXPECT_EQ(state.view()->find("n")->cards[0].held, gibibytes(8));
     state.refuse(made->attempt);
     EXPECT_EQ(state.view()->find("n")->cards[0].held, Bytes{});
+    EXPECT_EQ(nominees(), 1U) << "it waits as before";
+}
+
+// Goal: a pod whose Binding comes to nothing waits as it did, with what the watch has shown since;
+// one that is gone, or that is seen bound, does not come back.
+TEST(PendingPods, RefusedBindings) {
+    ClusterState state;
+    state.set_node(build::node("n", 1, gibibytes(16)));
+    PodFacts pod = build::pod("p", build::aliyun(8));
+    state.set_pod(pod);
+    const auto reserve = [&] {
+        return state.reserve(build::ask(pod), NodeName("n"), binpack_policy())->attempt;
+    };
+    EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {PodUid("victim")}));
+    const Attempt first = reserve();
+    EXPECT_EQ(state.pending_count(), 0U);
+    state.release(first);
+    ASSERT_NE(state.pending(pod.uid), nullptr);
+    EXPECT_EQ(state.pending(pod.uid)->promised, NodeName("n"));
+    EXPECT_EQ(state.pending(pod.uid)->victims.size(), 1U);
+
+    const Attempt second = reserve();
+    pod.nominated = NodeName("elsewhere");
+    state.set_pod(pod);
+    EXPECT_EQ(state.pending_count(), 0U);
+    state.refuse(second);
+    ASSERT_NE(state.pending(pod.uid), nullptr);
+    EXPECT_EQ(state.pending(pod.uid)->kept_on(), NodeName("elsewhere"));
+
+    const Attempt third = reserve();
+    pod.terminating = true;
+    state.set_pod(pod);
+    state.refuse(third);
+    EXPECT_EQ(state.pending(pod.uid), nullptr);
+    pod.terminating = false;
+    state.set_pod(pod);
+
+    const Attempt fourth = reserve();
+    state.confirm(fourth);
+    state.keep_only_pods({});
+    state.release_unconfirmed();
+    EXPECT_EQ(state.pending(pod.uid), nullptr) << "a list did not have it";
+    state.set_pod(pod);
+
+    const auto fifth = state.reserve(build::ask(pod), NodeName("n"), binpack_policy());
+    ASSERT_TRUE(fifth);
+    state.set_pod(build::bound(pod, fifth->allocation));
+    state.release(fifth->attempt);
+    EXPECT_EQ(state.pending(pod.uid), nullptr) << "it is bound";
 }
 
 // Goal: a promise keeps room as a nomination does; it ends with the waiting, with a nomination
@@ -83,7 +132,7 @@ TEST(PendingPods, Promises) {
     nominate("n");
     nominate("");
     EXPECT_EQ(nominees(), 1U);
-    state.withdraw_promise(pod.uid);
+    state.give_up(pod.uid);
     EXPECT_EQ(nominees(), 0U);
 
     EXPECT_TRUE(promise());
@@ -104,6 +153,42 @@ TEST(PendingPods, Promises) {
     senseless.containers[0].limits[0].second = "-1";
     state.set_pod(senseless);
     EXPECT_FALSE(state.promise(senseless.uid, NodeName("n"), {}));
+}
+
+// Goal: what came to nothing keeps no room though the API server still shows it, or shows it late;
+// whatever is nominated or promised afterwards counts again.
+TEST(PendingPods, GivenUp) {
+    ClusterState state;
+    PodFacts pod = build::pod("p", build::aliyun(8));
+    const auto nominate = [&](const char* node) {
+        pod.nominated = NodeName(node);
+        state.set_pod(pod);
+    };
+    const auto kept_on = [&] { return state.pending(pod.uid)->kept_on().str(); };
+    state.give_up(pod.uid);
+    nominate("n");
+    EXPECT_EQ(kept_on(), "n");
+    state.give_up(pod.uid);
+    EXPECT_EQ(kept_on(), "");
+    nominate("n");
+    EXPECT_EQ(kept_on(), "");
+    nominate("m");
+    EXPECT_EQ(kept_on(), "m");
+    state.give_up(pod.uid);
+    nominate("");
+    nominate("m");
+    EXPECT_EQ(kept_on(), "m") << "a nomination anew";
+
+    nominate("");
+    EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {}));
+    state.give_up(pod.uid);
+    nominate("n");
+    EXPECT_EQ(kept_on(), "") << "it was on its way";
+    EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {}));
+    state.give_up(pod.uid);
+    EXPECT_EQ(kept_on(), "") << "the older one is not good again";
+    EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {}));
+    EXPECT_EQ(kept_on(), "n");
 }
 
 // Goal: victims count as ending as long as the promise stands, whatever the API server shows; so
@@ -128,7 +213,7 @@ TEST(PendingPods, VictimsOfAPromise) {
     const auto refused = state.reserve(build::ask(instead), NodeName("n"), binpack_policy());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text.find("kept for pod default/high"), std::string::npos);
-    state.withdraw_promise(high.uid);
+    state.give_up(high.uid);
     EXPECT_FALSE(state.view()->find("n")->tenants[0]->terminating);
     EXPECT_TRUE(state.reserve(build::ask(instead), NodeName("n"), binpack_policy()));
 }
