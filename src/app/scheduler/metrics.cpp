@@ -102,7 +102,11 @@ class Gauges {
 
 class SchedulerMetrics::Impl {
   public:
-    Impl(Clock& clock, ReadProcess process) : clock_(clock), process_(std::move(process)) {}
+    // Zero is shown too: a rate sees the first only where something was before.
+    Impl(Clock& clock, ReadProcess process) : clock_(clock), process_(std::move(process)) {
+        api_trouble_.Add({});
+        preempted_.Add({});
+    }
 
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
         const prom::Labels labels{{"verb", std::string(verb)}};

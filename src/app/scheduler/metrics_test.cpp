@@ -102,6 +102,7 @@ TEST_F(Metrics, Faults) {
     EXPECT_TRUE(has_line(text, "tessera_gpu_reserved_bytes" + other + " 1073741824")) << text;
     EXPECT_TRUE(has_line(text, "tessera_gpu_allocated_bytes" + other + " 0"));
     EXPECT_TRUE(has_line(text, "tessera_api_trouble_total 1"));
+    EXPECT_TRUE(has_line(text, "tessera_preempted_pods_total 0"));
 }
 
 // Goal: a watch that has gone silent is seen, and so is what was put right.
