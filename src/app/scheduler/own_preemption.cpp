@@ -104,7 +104,7 @@ void OwnPreemption::run_round(const std::stop_token& stop) {
     std::erase_if(guarded_until_,
                   [now = clock_.steady()](const auto& of) { return of.second <= now; });
     take_back_unclaimed();
-    if (!check_fence()) return;
+    if (!leads()) return;
     for (auto& [uid, refused] : take_due()) {
         if (stop.stop_requested()) return;
         const auto outcome = look_after(uid, refused, stop);
@@ -254,6 +254,11 @@ Result<const Tenant*> OwnPreemption::first_guarded(const Preemption& plan) {
         if (!*may) return victim;
     }
     return nullptr;
+}
+
+// Announces no write: the Lease can be given back at once.
+bool OwnPreemption::leads() const {
+    return !begin_write_ || begin_write_({});
 }
 
 Result<> OwnPreemption::check_fence() const {

@@ -108,6 +108,7 @@ class OwnPreemption {
     Result<const Tenant*> first_guarded(const Preemption& plan);
     Result<> carry_out(const PendingPod& pod, const Choice& choice, const std::stop_token& stop);
     Result<> evict(const Tenant& victim, const PodAsk& pod, const std::stop_token& stop);
+    [[nodiscard]] bool leads() const;
     [[nodiscard]] Result<> check_fence() const;
     bool promise(const PendingPod& pod, const Choice& choice);
     void give_up(const PodUid& pod);

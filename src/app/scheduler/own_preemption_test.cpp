@@ -87,9 +87,16 @@ class OwnPreemptionTest : public ::testing::Test {
     FakeEvictions evictions_;
     SchedulerMetrics metrics_{clock_};
     bool leads_ = true;
-    OwnPreemption preemption_{
-        evictions_, keeper_,          metrics_,
-        clock_,     binpack_policy(), [this](std::chrono::nanoseconds) { return leads_; }};
+    int announced_ = 0;  // writes, for which the Lease is kept
+    OwnPreemption preemption_{evictions_,
+                              keeper_,
+                              metrics_,
+                              clock_,
+                              binpack_policy(),
+                              [this](std::chrono::nanoseconds within) {
+                                  if (within > 0ns) ++announced_;
+                                  return leads_;
+                              }};
 };
 
 // Goal: the pods whose end costs least, on the cheapest node, after the room is kept and before the
@@ -129,6 +136,7 @@ TEST_F(OwnPreemptionTest, Budgets) {
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(2s), Writes{});
     EXPECT_EQ(evictions_.questions(), 2) << "guarded, y";
+    EXPECT_EQ(announced_, 0) << "who only asks keeps the Lease from nobody";
     EXPECT_EQ(writes_after(OwnPreemption::kRetry), Writes{});
     EXPECT_EQ(evictions_.questions(), 2);
 
