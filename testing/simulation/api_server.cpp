@@ -35,7 +35,8 @@ std::string words_of(const PodObject& pod) {
     std::string cards;
     for (const Hold& hold : own == nullptr ? std::vector<Hold>{} : holds(own->containers))
         cards += fmt::format(" {}={}", hold.uuid.str(), to_string(hold.memory));
-    return fmt::format("{} {} node={}{}{}{}", facts.name.name, facts.uid.str(), facts.node.str(),
+    return fmt::format("{} {} node={}{}{}{}{}", facts.name.name, facts.uid.str(), facts.node.str(),
+                       facts.nominated.empty() ? "" : " nominated=" + facts.nominated.str(),
                        facts.terminating ? " terminating" : "", facts.finished ? " finished" : "",
                        cards);
 }
@@ -151,6 +152,26 @@ void ApiServer::finish_pod(const PodName& name, const PodUid& uid) {
     PodObject ended = *found;
     ended.facts.finished = true;
     change(std::make_shared<const PodObject>(std::move(ended)), false);
+}
+
+Result<bool> ApiServer::evict(const PodUid& uid, const PodName& name, bool only_ask) {
+    const PodPtr found = pod(name, uid);
+    if (!found) return fail(Code::not_found, fmt::format("pods \"{}\" not found", name.name));
+    if (found->guarded) return false;
+    if (only_ask) return true;
+    if (!found->facts.terminating) ++evicted_;
+    delete_pod(name);
+    return true;
+}
+
+Result<> ApiServer::nominate(const PodUid& uid, const PodName& name, const NodeName& node) {
+    const PodPtr found = pod(name, uid);
+    if (!found) return fail(Code::conflict, "the object has been modified");
+    if (found->facts.nominated == node || !found->facts.node.empty()) return {};
+    PodObject nominated = *found;
+    nominated.facts.nominated = node;
+    change(std::make_shared<const PodObject>(std::move(nominated)), false);
+    return {};
 }
 
 Result<Lease> ApiServer::write_lease(Lease lease) {

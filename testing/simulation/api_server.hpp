@@ -21,6 +21,7 @@ namespace tessera::simulation {
 struct PodObject {
     PodFacts facts;
     StringMap annotations;
+    bool guarded = false;  // by a PodDisruptionBudget that allows no disruption
 };
 struct NodeObject {
     NodeInventory inventory;  // as read_node() understands the object
@@ -68,6 +69,11 @@ class ApiServer {
     // With a grace period of zero: kubelet when the containers are gone, or an impatient user.
     void remove_pod(const PodName& name, const PodUid& uid);
     void finish_pod(const PodName& name, const PodUid& uid);
+    // An Eviction: false where a budget keeps the pod. Nothing happens when it is `only_ask`.
+    Result<bool> evict(const PodUid& uid, const PodName& pod, bool only_ask);
+    // status.nominatedNodeName of a pod that waits; an empty name takes it back.
+    Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node);
+    [[nodiscard]] std::uint64_t evicted() const { return evicted_; }
 
     void create_node(const NodeName& name);
     void delete_node(const NodeName& name);
@@ -90,6 +96,7 @@ class ApiServer {
     std::map<NodeName, NodePtr> nodes_;
     std::optional<Lease> lease_;
     int lease_version_ = 0;
+    std::uint64_t evicted_ = 0;
     std::vector<Waiter> sleepers_;
     PodLog pod_log_;
     NodeLog node_log_;

@@ -82,6 +82,7 @@ void Cluster::build() {
         start_agent(node);
     }
     scene.election = rng.chance(700) || scene.unpromised.frozen_leader;
+    scene.priorities = rng.chance(500);
     service.start(0);
     if (scene.election) service.start(1);
     scheduler = std::make_unique<KubeScheduler>(scene, server, service);

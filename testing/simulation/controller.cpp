@@ -29,21 +29,36 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
                                   if (const auto now = election.lock()) now->begin_term(term);
                               });
                           })),
-      scheduler_(
-          kube_, keeper_, clock_,
-          {.policy = binpack_policy(),
-           .best_nodes = kBestNodes,
-           .begin_write =
-               election_
-                   ? [this](
-                         std::chrono::nanoseconds within) { return election_->begin_write(within); }
-                   : std::function<bool(std::chrono::nanoseconds)>()}),
+      scheduler_(kube_, keeper_, clock_,
+                 {.policy = binpack_policy(), .best_nodes = kBestNodes, .begin_write = fence()}),
+      preemption_(kube_, keeper_, metrics_, clock_, binpack_policy(), fence()),
       feed_(kube_, keeper_, scheduler_, metrics_, clock_),
       process_(scene.loop, "controller-" + std::to_string(replica)) {
     process_.spawn([this] { feed_.follow_nodes({}); });
     process_.spawn([this] { feed_.follow_pods({}); });
     process_.spawn([this] { feed_.settle({}); });
     if (election_) process_.spawn([this] { elect(); });
+    if (!scene.priorities) return;
+    preempting_ = true;
+    process_.spawn([this] {
+        preemption_.run(preempting_ends_.get_token());
+        preempting_ = false;
+    });
+}
+
+std::function<bool(std::chrono::nanoseconds)> Controller::fence() const {
+    if (!election_) return {};
+    return [this](std::chrono::nanoseconds within) { return election_->begin_write(within); };
+}
+
+std::optional<FilterAnswer> Controller::filter(const ExtenderArgs& args) {
+    FilterAnswer first = scheduler_.first_look(args);
+    const bool is_sent_on = preemption_.may_help(args, first) && !leads() && !leader_url().empty();
+    if (is_sent_on) return std::nullopt;
+    FilterAnswer answer = scheduler_.settle_filter(args, std::move(first));
+    if (!answer.fitting.empty()) preemption_.forget(args.pod.uid);
+    if (preemption_.may_help(args, answer)) preemption_.note(args, answer);
+    return answer;
 }
 
 // As programs/leadership.cpp, which ends when the server has answered its last request.
@@ -56,6 +71,9 @@ void Controller::retire() {
     if (std::exchange(retiring_, true)) return;
     process_.spawn([this] {
         while (under_way_ > 0)
+            scene_.loop.sleep(5ms);
+        preempting_ends_.request_stop();
+        while (preempting_)
             scene_.loop.sleep(5ms);
         election_ends_.request_stop();
         if (!election_) retired_ = true;

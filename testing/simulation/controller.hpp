@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "app/scheduler/election.hpp"
 #include "app/scheduler/feed.hpp"
+#include "app/scheduler/own_preemption.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "testing/simulation/kube_line.hpp"
 
@@ -47,6 +49,9 @@ class Controller {
         return election_ ? election_->leader_url() : "";
     }
     [[nodiscard]] const std::string& url() const { return url_; }
+    // As routes.cpp answers; nothing where the question is sent on to the leader.
+    std::optional<FilterAnswer> filter(const ExtenderArgs& args);
+    Scheduler& scheduler() { return scheduler_; }
     // A request, in a task of this process.
     template <class Function>
     auto answer(const Function& work) {
@@ -56,7 +61,7 @@ class Controller {
             ~Count() { --under_way; }
         };
         const Count count(under_way_);
-        return work(scheduler_);
+        return work(*this);
     }
     // Takes no more requests, finishes those under way, gives the Lease back.
     void retire();
@@ -73,6 +78,7 @@ class Controller {
     void posted();
 
     void elect();
+    [[nodiscard]] std::function<bool(std::chrono::nanoseconds)> fence() const;
 
     Scene& scene_;
     const int replica_;
@@ -89,6 +95,9 @@ class Controller {
     std::stop_source election_ends_;
     std::shared_ptr<Election> election_;  // null: this one is alone
     Scheduler scheduler_;
+    std::stop_source preempting_ends_;
+    bool preempting_ = false;
+    OwnPreemption preemption_;
     Feed feed_;
     Process process_;  // last: its tasks use the rest
 };

@@ -1,5 +1,7 @@
 #include "testing/simulation/kube_line.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <limits>
@@ -210,6 +212,45 @@ Result<std::optional<Lease>> KubeLine::read() {
 Result<Lease> KubeLine::write(const Lease& lease) {
     return exchange<Lease>(Kind::write,
                            [lease, &server = server_] { return server.write_lease(lease); });
+}
+
+Result<bool> KubeLine::may_evict(const PodUid& uid, const PodName& pod) {
+    return exchange<bool>(Kind::read, [&] { return server_.evict(uid, pod, true); });
+}
+
+Result<bool> KubeLine::evict(const PodUid& uid, const PodName& pod) {
+    return exchange<bool>(Kind::write,
+                          [=, &server = server_] { return server.evict(uid, pod, false); });
+}
+
+// The mark itself changes nothing here. Whoever is written into it must be worth it.
+Result<> KubeLine::mark_preempted(const PodUid& uid, const PodName& pod, const PodName& preemptor) {
+    return exchange<void>(Kind::read, [&]() -> Result<> {
+        const PodPtr victim = server_.pod(pod, uid);
+        if (!victim) return fail(Code::conflict, "the object has been modified");
+        if (was_more_important(preemptor, victim->facts.priority)) return {};
+        scene_.journal.violation(scene_.loop.now(),
+                                 fmt::format("pod {} ends for {}, which is no more important",
+                                             pod.name, preemptor.name));
+        return {};
+    });
+}
+
+// The pod of that name, or one whose name a newer one has taken since.
+bool KubeLine::was_more_important(const PodName& name, int priority) const {
+    constexpr std::ptrdiff_t kRecent = 300;
+    const auto now = server_.pod(name);
+    if (now && (*now)->facts.priority > priority) return true;
+    const auto& log = server_.pod_log();
+    const auto recent = std::min(kRecent, std::ssize(log));
+    return std::any_of(log.end() - recent, log.end(), [&](const Change<PodObject>& change) {
+        return change.object->facts.name == name && change.object->facts.priority > priority;
+    });
+}
+
+Result<> KubeLine::nominate(const PodUid& uid, const PodName& pod, const NodeName& node) {
+    return exchange<void>(Kind::write,
+                          [=, &server = server_] { return server.nominate(uid, pod, node); });
 }
 
 // False once it is told to stop.

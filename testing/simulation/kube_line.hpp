@@ -1,18 +1,20 @@
-// The KubeApi port of one process: its line to the API server, with the delays and faults of a
-// network between. Follows as adapters/kube/kube_client.cpp does: list, watch, resume where the
-// watch was cut, list again after 410. Destroyed after the process was killed.
+// The KubeApi, LeaseStore and Evictions ports of one process: its line to the API server, with the
+// delays and faults of a network between. Follows as adapters/kube/kube_client.cpp does: list,
+// watch, resume where the watch was cut, list again after 410. Destroyed after the process was
+// killed.
 #pragma once
 
 #include <list>
 #include <memory>
 #include <string>
 
+#include "ports/evictions.hpp"
 #include "ports/lease_store.hpp"
 #include "testing/simulation/api_server.hpp"
 
 namespace tessera::simulation {
 
-class KubeLine final : public KubeApi, public LeaseStore {
+class KubeLine final : public KubeApi, public LeaseStore, public Evictions {
   public:
     KubeLine(Scene& scene, ApiServer& server, std::string owner);
     // What was on its way from a dead process may land later, where a Lease protects from that;
@@ -36,6 +38,11 @@ class KubeLine final : public KubeApi, public LeaseStore {
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
     Result<std::optional<Lease>> read() override;
     Result<Lease> write(const Lease& lease) override;
+    Result<bool> may_evict(const PodUid& uid, const PodName& pod) override;
+    Result<bool> evict(const PodUid& uid, const PodName& pod) override;
+    Result<> mark_preempted(const PodUid& uid, const PodName& pod,
+                            const PodName& preemptor) override;
+    Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override;
 
   private:
     // A write whose caller waits no longer.
@@ -51,6 +58,7 @@ class KubeLine final : public KubeApi, public LeaseStore {
     bool pause(Time duration, const std::stop_token& stop);
     bool reaches_the_server(Kind kind, Time deadline);
     tl::unexpected<Error> give_up(Time deadline);
+    [[nodiscard]] bool was_more_important(const PodName& name, int priority) const;
     template <class Object, class Changes, class Take>
     void follow(const std::vector<Change<Object>>& log, const std::function<Changes()>& list,
                 const Take& take, const std::function<void(Changes)>& sink, const Trouble& trouble,

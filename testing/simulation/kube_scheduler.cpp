@@ -72,8 +72,14 @@ void KubeScheduler::know(const PodPtr& pod) {
         return;
     }
     auto [at, is_new] = queue_.try_emplace(facts.uid);
-    at->second.pod = pod;
-    if (is_new) at->second.due = scene_.loop.now();
+    Waiting& waiting = at->second;
+    const bool is_changed = !is_new && waiting.pod->facts.nominated != facts.nominated;
+    waiting.pod = pod;
+    if (is_new) waiting.due = scene_.loop.now();
+    if (is_changed && waiting.fits_nowhere) {
+        waiting.fits_nowhere = false;
+        waiting.due = scene_.loop.now();
+    }
     scene_.loop.wake(idle_);
 }
 
@@ -104,9 +110,15 @@ void KubeScheduler::room_may_be_there() {
 }
 
 KubeScheduler::Waiting* KubeScheduler::next() {
+    // Of those that are due the most important one.
+    const auto rank = [now = scene_.loop.now()](const Waiting& waiting) {
+        const bool is_due = waiting.due <= now;
+        return std::tuple(!is_due, is_due ? -waiting.pod->facts.priority : 0, waiting.due);
+    };
     Waiting* first = nullptr;
     for (auto& [uid, waiting] : queue_) {
-        if (!waiting.binding && (first == nullptr || waiting.due < first->due)) first = &waiting;
+        if (!waiting.binding && (first == nullptr || rank(waiting) < rank(*first)))
+            first = &waiting;
     }
     return first;
 }
@@ -142,16 +154,24 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
     for (const auto& [name, there] : nodes_)
         names.push_back(name);
     const auto request = request_of(facts, names);
-    const auto answer = service_.ask(Service::For::anyone, kTimeout,
-                                     [request](Scheduler& s) { return s.filter(request->args); });
+    const auto filter = [request](Controller& c) { return c.filter(request->args); };
+    auto asked = service_.ask(Service::For::anyone, kTimeout, filter);
+    if (asked && !*asked) asked = service_.ask(Service::For::leader, kTimeout, filter);
+    const std::optional<FilterAnswer> answer = asked.value_or(std::nullopt);
     if (!answer) return again(facts.uid, false);
-    if (answer->fitting.empty()) return again(facts.uid, true);
+    if (answer->fitting.empty()) {
+        // It may have victims of its own in mind, or take back a nomination that led nowhere.
+        if (!facts.nominated.empty() && scene_.rng.chance(300))
+            (void)server_.nominate(facts.uid, facts.name, NodeName());
+        return again(facts.uid, true);
+    }
     std::vector<NodeName> fitting;
     for (const std::size_t at : answer->fitting)
         fitting.push_back(names[at]);
     const auto offer = request_of(facts, fitting);
-    const auto scores = service_.ask(Service::For::anyone, kTimeout,
-                                     [offer](Scheduler& s) { return s.prioritize(offer->args); });
+    const auto scores = service_.ask(Service::For::anyone, kTimeout, [offer](Controller& c) {
+        return c.scheduler().prioritize(offer->args);
+    });
     // kube-scheduler goes on without scores.
     std::size_t best = scene_.rng.below(fitting.size());
     for (std::size_t i = 0; scores && i < fitting.size(); ++i) {
@@ -163,8 +183,9 @@ void KubeScheduler::try_pod(const PodPtr& pod) {
 void KubeScheduler::bind(const PodFacts& pod, const NodeName& node) {
     const BindArgs args{pod.name, pod.uid, node};
     scene_.note("scheduler", [&] { return "binds " + pod.uid.str() + " to " + node.str(); });
-    const auto done = service_.ask(Service::For::leader, kTimeout,
-                                   [args](Scheduler& s) { return s.bind(args).has_value(); });
+    const auto done = service_.ask(Service::For::leader, kTimeout, [args](Controller& c) {
+        return c.scheduler().bind(args).has_value();
+    });
     if (!done.value_or(false)) return again(pod.uid, false);
 }
 

@@ -50,6 +50,7 @@ void add(Outcome& sum, const Outcome& one) {
     sum.pods += one.pods;
     sum.bound += one.bound;
     sum.started += one.started;
+    sum.evicted += one.evicted;
     sum.ghosts_met += one.ghosts_met;
     sum.ghosts_started += one.ghosts_started;
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
@@ -92,8 +93,9 @@ void print(const Report& report) {
     const Outcome& sum = report.sum;
     fmt::print("seeds {}, steps {}, simulated {} hours, took {:.1f} s\n", report.seeds, sum.steps,
                sum.simulated.count() / 3'600'000'000'000, report.seconds);
-    fmt::print("pods {}, bound {}, containers {}; on a card with a ghost {}, ghosts {}\n", sum.pods,
-               sum.bound, sum.started, sum.ghosts_met, sum.ghosts_started);
+    fmt::print(
+        "pods {}, bound {}, containers {}, evicted {}; on a card with a ghost {}, ghosts {}\n",
+        sum.pods, sum.bound, sum.started, sum.evicted, sum.ghosts_met, sum.ghosts_started);
     fmt::print("faults:\n");
     for (std::size_t i = 0; i < sum.faults.size(); ++i)
         fmt::print("  {:<18} {:>9}\n", kFaultNames.at(i), sum.faults.at(i));

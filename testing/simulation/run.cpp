@@ -69,6 +69,7 @@ class Run {
                 .pods = cluster_.users->created(),
                 .bound = cluster_.truth.bound(),
                 .started = cluster_.truth.started(),
+                .evicted = cluster_.server.evicted(),
                 .ghosts_met = cluster_.truth.ghosts_met(),
                 .ghosts_started = cluster_.truth.ghosts_started(),
                 .faults = scene_.journal.faults(),

@@ -22,6 +22,7 @@ struct Outcome {
     std::uint64_t pods = 0;     // created
     std::uint64_t bound = 0;    // with cards
     std::uint64_t started = 0;  // containers
+    std::uint64_t evicted = 0;  // for pods of higher priority
     // truth.hpp: starts on a card that a ghost still had, and starts of ghosts.
     std::uint64_t ghosts_met = 0;
     std::uint64_t ghosts_started = 0;

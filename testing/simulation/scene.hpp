@@ -31,9 +31,10 @@ struct Scene {
     const Unpromised unpromised;
     // Per thousand occasions; 0 once the faults have stopped.
     std::array<std::uint64_t, kFaultNames.size()> rates{};
-    bool election = false;  // several controllers, and a Lease that says which may write
-    bool over = false;      // the run has ended, and its parts are being taken down
-    bool troubled = true;   // faults may strike
+    bool election = false;    // several controllers, and a Lease that says which may write
+    bool priorities = false;  // pods have some, and those of lower ones end for others
+    bool over = false;        // the run has ended, and its parts are being taken down
+    bool troubled = true;     // faults may strike
     int slowness = 1;  // of all networks; the slower, the more happens between question and answer
 
     Time delay(Time usual) { return rng.delay(usual * slowness); }

@@ -25,11 +25,11 @@ class Service {
 
     // What `work` answers for a controller; nothing when there is none, it is not ready, it dies,
     // or a message is lost, or it takes too long. `work` may outlive the caller.
-    // A bind is sent on to the leader (routes.cpp, 307).
+    // A bind is sent on to the leader (routes.cpp, 307), and so are some filters.
     enum class For { anyone, leader };
     template <class Function>
     auto ask(For whom, Time timeout, Function work)
-        -> std::optional<decltype(work(std::declval<Scheduler&>()))> {
+        -> std::optional<decltype(work(std::declval<Controller&>()))> {
         Loop& loop = scene_.loop;
         loop.sleep(scene_.delay(kLatency));
         const bool lost = scene_.strikes(Fault::request_lost);

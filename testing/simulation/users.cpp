@@ -79,6 +79,11 @@ void Users::create(const PodName& name) {
     pod.facts.name = name;
     pod.facts.uid = PodUid(fmt::format("uid-{:04}", next_uid_++));
     pod.facts.containers = draw_containers();
+    if (scene_.priorities) {
+        pod.facts.priority = scene_.rng.pick(std::vector<int>{0, 0, 0, 5, 10});
+        pod.facts.preempts = scene_.rng.chance(800);
+        pod.guarded = scene_.rng.chance(200);
+    }
     if (scene_.strikes(Fault::copied_annotation)) {
         if (const PodPtr original = draw(true)) {
             pod.annotations = original->annotations;

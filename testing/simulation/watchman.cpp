@@ -86,6 +86,7 @@ void Watchman::check_node(const NodeView& node, const Machine& machine) {
         broken(
             fmt::format("{} has a tenant that is gone: {}", name, node.tenants.front()->uid.str()));
     }
+    if (!node.nominees.empty()) broken(name + " keeps room for a pod that is gone");
     if (node.cards.size() != machine.cards.size()) broken(name + " does not show its cards");
     for (const Card& card : node.cards) {
         if (!card.healthy) broken(name + " has a card that did not recover");
