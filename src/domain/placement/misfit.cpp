@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-// gpushare's sentence first: its users' tools look for it (docs/compat/gpushare.md).
+// gpushare's sentence first: its users' tools look for it (docs/compat/gpushare.md). No sentence
+// has a percent sign: kube-scheduler makes its event with the reasons as a format.
 constexpr std::string_view kNoMemory = "Insufficient GPU Memory in one device";
 constexpr std::string_view kNoCompute = "Insufficient GPU compute in one device";
 constexpr const char* kSingleShare =
@@ -20,7 +21,7 @@ std::string asked(const GpuRequest& gpu, MemoryUnit unit) {
     std::string text = gpu.memory.kind == MemoryAsk::Kind::whole_card
                            ? "a whole card"
                            : to_string(bytes_of(gpu.memory, unit, {}));
-    if (gpu.cores.value > 0) text += fmt::format(" and {} % of its compute", gpu.cores.value);
+    if (gpu.cores.value > 0) text += fmt::format(" and {} percent of its compute", gpu.cores.value);
     return gpu.gpus == 1 ? text : fmt::format("{} on each of {} cards", text, gpu.gpus);
 }
 
@@ -89,19 +90,22 @@ Misfit Explainer::explain(const Offer& offer) const {
         most.unhealthy == 0 ? "" : fmt::format(", {} unhealthy", most.unhealthy);
     const std::string of_cards = fmt::format("({} cards{})", cards.size(), sick);
     if (large_enough < gpu.gpus) {
-        return {true,
-                fmt::format("{}: asked {}, the largest of {} cards has {}, {} are large enough",
-                            kNoMemory, asked(gpu, unit), cards.size(), to_string(most.capacity),
-                            large_enough),
+        const std::string room =
+            gpu.gpus == 1 ? fmt::format("the largest of {} cards has {}, {} are large enough",
+                                        cards.size(), to_string(most.capacity), large_enough)
+                          : fmt::format("{} of this node's {} cards are large enough", large_enough,
+                                        cards.size());
+        return {true, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 Obstacle::too_large, most.capacity, unit};
     }
     const bool all_sick = most.unhealthy == static_cast<int>(cards.size());
     if (free_enough < gpu.gpus) {
         const std::string room = gpu.gpus == 1
-                                     ? "largest free share on a card is " + to_string(most.free)
-                                     : fmt::format("only {} of them has that free", free_enough);
-        return {false,
-                fmt::format("{}: asked {}, {} {}", kNoMemory, asked(gpu, unit), room, of_cards),
+                                     ? fmt::format("largest free share on a card is {} {}",
+                                                   to_string(most.free), of_cards)
+                                     : fmt::format("{} of this node's {} cards have that free{}",
+                                                   free_enough, cards.size(), sick);
+        return {false, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 all_sick ? Obstacle::unhealthy : Obstacle::memory, most.free, unit};
     }
     if (gpu.cores.value > 0) {

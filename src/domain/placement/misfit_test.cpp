@@ -56,7 +56,7 @@ TEST(Explain, SaysWhyWithNumbers) {
          build::native(gibibytes(3), 2),
          {held(0), held(14)},
          false,
-         {memory, "asked 3Gi on each of 2 cards, only 1 of them has that free (2 cards)"}},
+         {memory, "asked 3Gi on each of 2 cards, 1 of this node's 2 cards have that free"}},
         {"free only on a sick card",
          build::aliyun(4),
          {held(13), held(0, 0, false)},
@@ -76,7 +76,8 @@ TEST(Explain, SaysWhyWithNumbers) {
          {container("main", {{kMem, "4"}, {kPercentage, "50"}})},
          {held(8, 60)},
          false,
-         {"Insufficient GPU compute in one device", "4Gi and 50 % of its compute", "1 cards"}},
+         {"Insufficient GPU compute in one device", "4Gi and 50 percent of its compute",
+          "1 cards"}},
         {"together",
          {container("a", {{kMem, "9"}}), container("b", {{kMem, "9"}})},
          {held(0)},
@@ -90,7 +91,7 @@ TEST(Explain, SaysWhyWithNumbers) {
         for (const std::string& part : c.parts)
             EXPECT_NE(misfit.reason.find(part), std::string::npos)
                 << c.what << ": " << misfit.reason;
-        EXPECT_EQ(misfit.reason.find('\n'), std::string::npos) << c.what;
+        EXPECT_EQ(misfit.reason.find_first_of("\n%"), std::string::npos) << c.what;
     }
     EXPECT_EQ(explain(build::aliyun(1), {}), (Misfit{true, "no GPU on this node"}));
 }

@@ -1,8 +1,30 @@
 #include "domain/placement/place.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace tessera {
+namespace {
+
+// Positions in the request: init containers and sidecars stay where they are, as what they hold
+// together depends on their order; app containers follow, by what they ask of a card.
+std::vector<std::size_t> largest_first(const PodRequest& request) {
+    std::vector<std::size_t> order(request.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto apps = std::ranges::stable_partition(
+        order, [&](std::size_t i) { return request[i].kind != ContainerKind::app; });
+    std::ranges::stable_sort(apps, std::ranges::greater(), [&](std::size_t i) {
+        constexpr Bytes kAnyCard{std::int64_t{1} << 60};
+        const GpuRequest& gpu = request[i].gpu;
+        return std::tuple(bytes_of(gpu.memory, MemoryUnit::gib, kAnyCard), gpu.cores, gpu.gpus);
+    });
+    return order;
+}
+
+}  // namespace
 
 bool asks_one_share(const PodRequest& request) {
     return request.size() == 1 && request.front().gpu.gpus == 1;
@@ -18,7 +40,11 @@ Placer::Placer(const PodRequest& request, const Policy& policy)
     : request_(request),
       policy_(policy),
       one_share_(asks_one_share(request)),
-      only_memory_(asks_only_memory(request)) {}
+      only_memory_(asks_only_memory(request)),
+      in_order_(request.size()) {
+    std::iota(in_order_.begin(), in_order_.end(), 0);
+    if (auto other = largest_first(request); other != in_order_) largest_first_ = std::move(other);
+}
 
 std::optional<std::int64_t> Placer::price(const PlacementRow& row, std::span<const Bytes> free) {
     if (!row.open) return std::nullopt;
@@ -43,14 +69,41 @@ const Fit* Placer::try_node(const Offer& offer) {
         fit_.price = best.price;
         return &fit_;
     }
+    if (place_all(in_order_, offer)) return &fit_;
+    if (largest_first_.empty() || !place_all(largest_first_, offer)) return nullptr;
+    sort_as_asked(largest_first_);
+    return &fit_;
+}
+
+// Leaves in fit_.cards the cards of the containers in that order.
+bool Placer::place_all(std::span<const std::size_t> order, const Offer& offer) {
+    fit_.cards.clear();
+    fit_.price = 0;
     own_.assign(offer.cards.size(), Own{});
-    for (const ContainerRequest& container : request_) {
+    for (const std::size_t position : order) {
+        const ContainerRequest& container = request_[position];
         const std::size_t first = fit_.cards.size();
         for (int i = 0; i < container.gpu.gpus; ++i) {
-            if (!place_share(container, first, offer)) return nullptr;
+            if (!place_share(container, first, offer)) return false;
         }
     }
-    return &fit_;
+    return true;
+}
+
+void Placer::sort_as_asked(std::span<const std::size_t> order) {
+    std::vector<std::size_t> begin(request_.size());  // by position in the request
+    std::size_t next = 0;
+    for (const std::size_t position : order) {
+        begin[position] = next;
+        next += static_cast<std::size_t>(request_[position].gpu.gpus);
+    }
+    std::vector<int> cards;
+    cards.reserve(fit_.cards.size());
+    for (std::size_t position = 0; position < request_.size(); ++position) {
+        const auto from = fit_.cards.begin() + static_cast<std::ptrdiff_t>(begin[position]);
+        cards.insert(cards.end(), from, from + request_[position].gpu.gpus);
+    }
+    fit_.cards = std::move(cards);
 }
 
 Placer::Own Placer::with_share(const Own& own, const ContainerRequest& container, Bytes ask) {

@@ -2,6 +2,7 @@
 // alike so that they cannot disagree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,9 +26,11 @@ bool asks_one_share(const PodRequest& request);
 // That, and nothing of it but memory: the largest free share of a node decides.
 bool asks_only_memory(const PodRequest& request);
 
-// Places the containers greedily in order; each takes the cheapest distinct cards that can hold the
-// pod's peak (allocation.hpp). Reused across nodes by one thread so that nothing is allocated per
-// node.
+// Places the containers greedily: each takes the cheapest distinct cards that can hold the pod's
+// peak (allocation.hpp). First in the order of the pod; where they do not fit so, the app
+// containers once more with the largest first, so that a small one does not take the card that a
+// large one needs. Not every fit is found by that: to decide it is bin packing. Reused across nodes
+// by one thread so that nothing is allocated per node.
 class Placer {
   public:
     Placer(const PodRequest& request, const Policy& policy);
@@ -48,12 +51,16 @@ class Placer {
     };
 
     static Own with_share(const Own& own, const ContainerRequest& container, Bytes ask);
+    bool place_all(std::span<const std::size_t> order, const Offer& offer);
     bool place_share(const ContainerRequest& container, std::size_t first, const Offer& offer);
+    void sort_as_asked(std::span<const std::size_t> order);
 
     const PodRequest& request_;
     const Policy& policy_;
     const bool one_share_;
     const bool only_memory_;
+    std::vector<std::size_t> in_order_;
+    std::vector<std::size_t> largest_first_;  // empty where it is the same
     std::vector<Own> own_;
     Fit fit_;
 };

@@ -164,6 +164,28 @@ TEST(Place, ContainersOfOnePodApart) {
     EXPECT_EQ(place(small, cards(2, 16)), (Cards{0, 0}));
 }
 
+// Goal: the order in which containers stand decides nothing where it need not: a small one does not
+// take the only card that is large enough for another. What was given is told in the pod's order.
+TEST(Place, SmallContainersBeforeLargeOnes) {
+    const std::vector<Card> on = {{.capacity = gibibytes(15)}, {.capacity = gibibytes(24)}};
+    const auto apps = [](const std::vector<int>& sizes) {
+        std::vector<ContainerSpec> out;
+        for (const int gib : sizes)
+            out.push_back(container("c", {{kMem, std::to_string(gib)}}));
+        return out;
+    };
+    EXPECT_EQ(place(apps({15, 15, 4}), on), (Cards{0, 1, 1}));
+    EXPECT_EQ(place(apps({4, 15, 15}), on), (Cards{1, 0, 1}));
+    EXPECT_EQ(place(apps({4, 15, 16}), on), (Cards{1, 0, 1}));
+    EXPECT_EQ(place(apps({4, 15, 21}), on), Cards{});
+
+    std::vector<ContainerSpec> pod = apps({3});
+    pod.insert(pod.begin(), container("init", {{kMem, "10"}}, ContainerKind::init));
+    pod.insert(pod.begin() + 1, container("sidecar", {{kMem, "1"}}, ContainerKind::sidecar));
+    pod.push_back(container("two", {{kMem, "24"}, {kCount, "2"}}));
+    EXPECT_EQ(place(pod, on), (Cards{0, 0, 1, 0, 1}));
+}
+
 // Goal: a placer is used for node after node without remembering the last one.
 TEST(Place, PlacerForgetsTheLastNode) {
     const PodRequest request = build::request(build::aliyun(10));
