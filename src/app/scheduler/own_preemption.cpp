@@ -104,6 +104,7 @@ void OwnPreemption::run_round(const std::stop_token& stop) {
     std::erase_if(guarded_until_,
                   [now = clock_.steady()](const auto& of) { return of.second <= now; });
     take_back_unclaimed();
+    go_on(stop);
     if (!leads()) return;
     for (auto& [uid, refused] : take_due()) {
         if (stop.stop_requested()) return;
@@ -174,17 +175,20 @@ OwnPreemption::Room OwnPreemption::room_for(const ClusterView& view, const Pendi
 Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, const Refused& refused,
                                                          const std::stop_token& stop) {
     const auto pod = waiting(uid);
-    if (!pod) return Outcome::settled;
+    if (!pod || making_.contains(uid)) return Outcome::settled;
     const PodAsk& ask = **pod->ask;
     const auto view = keeper_.view();
     const Room room = room_for(*view, *pod, refused);
     if (room != Room::none) return room == Room::coming ? Outcome::settled : Outcome::try_again;
     if (!pod->kept_on().empty()) give_up(uid);
     auto found = choices(*view, ask, refused.nodes, guarded());
+    const bool one_alone = clock_.steady() < several_after_;
+    if (one_alone)
+        std::erase_if(found, [](const Choice& choice) { return choice.plan.victims.size() > 1; });
     if (found.empty()) {
         // Those that may not end now may end later.
-        const bool is_held_up =
-            !guarded_until_.empty() && !choices(*view, ask, refused.nodes, {}).empty();
+        const bool is_held_up = (one_alone || !guarded_until_.empty()) &&
+                                !choices(*view, ask, refused.nodes, {}).empty();
         return is_held_up ? Outcome::try_again : Outcome::settled;
     }
     const auto outcome = preempt(*pod, std::move(found), stop);
@@ -228,7 +232,7 @@ Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
         TRY(const Tenant* stays, first_guarded(best->plan));
         if (stays == nullptr) {
             TRY_VOID(carry_out(pod, *best, stop));
-            return Outcome::settled;
+            return Outcome::settled;  // or go_on() sees to it
         }
         stayed = stays->name.str();
         guarded_until_[stays->uid] = now + kGuarded;
@@ -284,52 +288,89 @@ void OwnPreemption::give_up(const PodUid& pod) {
     keeper_.post([pod](ClusterState& state) { state.give_up(pod); });
 }
 
+Result<> OwnPreemption::carry_out(const PendingPod& pod, const Choice& choice,
+                                  const std::stop_token& stop) {
+    TRY_VOID(check_fence());
+    if (!promise(pod, choice)) return {};
+    const PodUid& uid = (*pod.ask)->uid;
+    promised_[uid] = {};
+    Making making{choice.node->inventory.name, {}, clock_.steady()};
+    for (const Tenant* victim : choice.plan.victims)
+        making.left.emplace_back(victim->uid, victim->name);
+    auto made = make_room(uid, making, stop);
+    if (made) return {};
+    // What has ended was told to end for this pod: the others may be allowed to a little later.
+    if (making.has_ended) {
+        making.due = clock_.steady() + kRetry;
+        making_.insert_or_assign(uid, std::move(making));
+    } else {
+        give_up(uid);
+    }
+    return made;
+}
+
 // Nobody ends for a pod that does not wait any more, or before the room that he leaves is its own.
 // The nomination is written though nobody ends: other replicas keep the room by it, and it wakes
 // kube-scheduler.
-Result<> OwnPreemption::carry_out(const PendingPod& pod, const Choice& choice,
-                                  const std::stop_token& stop) {
-    const PodAsk& ask = **pod.ask;
-    TRY_VOID(check_fence());
-    if (!promise(pod, choice)) return {};
-    promised_[ask.uid] = {};
-    const NodeName& node = choice.node->inventory.name;
-    const auto still_waits = [&] {
-        const auto now = waiting(ask.uid);
-        return now && now->promised == node;
+Result<> OwnPreemption::make_room(const PodUid& uid, Making& making, const std::stop_token& stop) {
+    const auto still_waits = [&]() -> std::optional<PodName> {
+        const auto now = waiting(uid);
+        if (!now || now->promised != making.node) return std::nullopt;
+        return (*now->ask)->name;
     };
-    bool has_ended = false;
-    for (const Tenant* victim : choice.plan.victims) {
-        if (!still_waits()) return {};
-        const auto evicted = evict(*victim, ask, stop);
-        if (!evicted) {
-            if (has_ended) guarded_until_[victim->uid] = clock_.steady() + kGuardedLong;
-            give_up(ask.uid);
-            return evicted;
-        }
-        has_ended = true;
+    while (!making.left.empty()) {
+        const auto pod = still_waits();
+        if (!pod) return {};
+        const auto& [victim, name] = making.left.front();
+        TRY_VOID(evict(victim, name, *pod, stop));
+        making.left.pop_front();
+        making.has_ended = true;
     }
     TRY_VOID(check_fence());
-    if (!still_waits()) return {};
-    return evictions_.nominate(ask.uid, ask.name, node);
+    const auto pod = still_waits();
+    return pod ? evictions_.nominate(uid, *pod, making.node) : Result<>();
 }
 
-Result<> OwnPreemption::evict(const Tenant& victim, const PodAsk& pod,
+// A budget that allows one eviction at a time allows the next one when another pod stands in for
+// the first. Where it does not, what has ended has ended in vain.
+void OwnPreemption::go_on(const std::stop_token& stop) {
+    for (auto at = making_.begin(); at != making_.end();) {
+        auto& [uid, making] = *at;
+        const Time now = clock_.steady();
+        if (making.due > now) {
+            ++at;
+            continue;
+        }
+        making.due = now + kRetry;
+        const auto made = make_room(uid, making, stop);
+        const bool is_over = made || now - making.since >= kMaking;
+        if (!made) log_event(Event::preemption_held, {{"reason", made.error().text}});
+        if (is_over && !made) {
+            give_up(uid);
+            several_after_ = now + kSeveral;
+        }
+        at = is_over ? making_.erase(at) : std::next(at);
+    }
+}
+
+// An error where it goes on.
+Result<> OwnPreemption::evict(const PodUid& victim, const PodName& name, const PodName& preemptor,
                               const std::stop_token& stop) {
     if (stop.stop_requested()) return fail(Code::unavailable, "this tessera-controller ends");
     TRY_VOID(check_fence());
-    const auto evicted = evictions_.evict(victim.uid, victim.name);
+    const auto evicted = evictions_.evict(victim, name);
     if (!evicted && evicted.error().code == Code::not_found) return {};  // by itself
     if (!evicted) return fail(evicted.error());
     if (!*evicted) {
-        guarded_until_[victim.uid] = clock_.steady() + kGuarded;
+        guarded_until_[victim] = clock_.steady() + kGuarded;
         return fail(Code::unavailable,
-                    fmt::format("pod {} may not be evicted any more", victim.name.str()));
+                    fmt::format("pod {}: pod {} may not be evicted any more, or not yet",
+                                preemptor.str(), name.str()));
     }
     metrics_.count_preempted();
-    log_event(Event::pod_preempted, {{"pod", victim.name.str()}, {"preemptor", pod.name.str()}});
+    log_event(Event::pod_preempted, {{"pod", name.str()}, {"preemptor", preemptor.str()}});
     // It ends all the same; kube-scheduler may take the nomination back, and the promise stands.
-    const auto marked = evictions_.mark_preempted(victim.uid, victim.name, pod.name);
+    const auto marked = evictions_.mark_preempted(victim, name, preemptor);
     if (!marked && marked.error().code == Code::unavailable)
         log_event(Event::api_trouble, {{"reason", marked.error().text}});
     return {};

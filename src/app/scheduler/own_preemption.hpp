@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -41,9 +42,11 @@ class OwnPreemption {
     static constexpr std::chrono::seconds kRetry{10};
     // Who may not be evicted is not asked about again for so long.
     static constexpr std::chrono::seconds kGuarded{30};
-    // The same where another has ended in vain already: the pods of a budget that allows one
-    // eviction at a time must not be ended one after the other for a card that takes two.
-    static constexpr std::chrono::minutes kGuardedLong{5};
+    // Where some have ended and the rest may not yet, it is tried again for so long.
+    static constexpr std::chrono::minutes kMaking{5};
+    // Then they have ended in vain, and for so long nobody ends where it takes several: the pods of
+    // a budget that allows one eviction at a time must not be ended one after the other.
+    static constexpr std::chrono::minutes kSeveral{5};
     // For a node that we are not asked about, a nomination of kube-scheduler's own is believed so
     // long.
     static constexpr std::chrono::minutes kBelieved{5};
@@ -85,6 +88,14 @@ class OwnPreemption {
         const NodeView* node = nullptr;
         Preemption plan;
     };
+    // Room for a pod: who has still to be told to end for it.
+    struct Making {
+        NodeName node;
+        std::deque<std::pair<PodUid, PodName>> left;
+        Time since{};
+        Time due{};
+        bool has_ended = false;  // somebody
+    };
     using Due = std::vector<std::pair<PodUid, Refused>>;
     enum class Outcome { settled, try_again };
     enum class Room { none, believed, coming };
@@ -107,7 +118,10 @@ class OwnPreemption {
                             const std::stop_token& stop);
     Result<const Tenant*> first_guarded(const Preemption& plan);
     Result<> carry_out(const PendingPod& pod, const Choice& choice, const std::stop_token& stop);
-    Result<> evict(const Tenant& victim, const PodAsk& pod, const std::stop_token& stop);
+    Result<> make_room(const PodUid& uid, Making& making, const std::stop_token& stop);
+    void go_on(const std::stop_token& stop);
+    Result<> evict(const PodUid& victim, const PodName& name, const PodName& preemptor,
+                   const std::stop_token& stop);
     [[nodiscard]] bool leads() const;
     [[nodiscard]] Result<> check_fence() const;
     bool promise(const PendingPod& pod, const Choice& choice);
@@ -126,6 +140,8 @@ class OwnPreemption {
     // Of the round's thread.
     std::map<PodUid, Time> guarded_until_;
     std::map<PodUid, std::optional<Time>> promised_;  // since when its room lies free
+    std::map<PodUid, Making> making_;                 // begun, and not at its end
+    Time several_after_{};
 };
 
 }  // namespace tessera

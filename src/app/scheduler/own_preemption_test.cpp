@@ -179,9 +179,9 @@ TEST_F(OwnPreemptionTest, VictimsThatAreGone) {
     EXPECT_TRUE(is_kept(high, "a"));
 }
 
-// Goal: a budget that allows one of two: the room is not kept for a pod that does not get all of
-// it, and the next of the two is not ended as soon as another stands in for the first.
-TEST_F(OwnPreemptionTest, OneBudgetForTwo) {
+// Goal: a budget that allows one eviction at a time: the second follows when another pod stands in
+// for the first, and the room of the first is kept until then.
+TEST_F(OwnPreemptionTest, OneAtATime) {
     node("a", 1);
     const PodFacts first = holder("x", "a", 0, 8, 1);
     const PodFacts second = holder("y", "a", 0, 8, 1);
@@ -190,12 +190,62 @@ TEST_F(OwnPreemptionTest, OneBudgetForTwo) {
     EXPECT_TRUE(refuse(high, {"a"}));
     const Writes one = {"evict x", "mark x for high"};
     EXPECT_EQ(writes_after(2s), one);
-    EXPECT_FALSE(is_kept(high, "a"));
     tell([&](ClusterState& state) { state.remove_pod(first.uid); });
-    const PodFacts instead = holder("x2", "a", 0, 8, 1);
-    evictions_.allow({instead.uid, second.uid}, 1);
     EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);
+    EXPECT_TRUE(is_kept(high, "a"));
+    evictions_.allow({second.uid}, 1);
+    const Writes both = {"evict x", "mark x for high", "evict y", "mark y for high",
+                         "nominate high a"};
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry), both);
+    EXPECT_EQ(writes_after(60s), both);
+}
+
+// Goal: where the second never may, the room goes to others after a while, and nobody ends in vain
+// on the next card, though each may be evicted for itself; where one end is enough it goes on.
+TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
+    node("a", 2);
+    std::set<PodUid> all;
+    for (int card : {0, 1}) {
+        for (const std::string name : {"x", "y"})
+            all.insert(holder(name + std::to_string(card), "a", card, 8, 1).uid);
+    }
+    evictions_.allow(all, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    const Writes one = {"evict x0", "mark x0 for high"};
+    EXPECT_EQ(writes_after(2s), one);
+    tell([&](ClusterState& state) { state.remove_pod(PodUid("uid-x0")); });
+    for (auto time = 0s; time < OwnPreemption::kMaking; time += OwnPreemption::kRetry)
+        EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);
+    EXPECT_FALSE(is_kept(high, "a"));
+    all.insert(holder("instead", "a", 0, 8, 1).uid);
+    evictions_.allow(all, 1);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_TRUE(refuse(waits("other", 16, 10), {"a"}));
     EXPECT_EQ(writes_after(60s), one);
+
+    EXPECT_TRUE(refuse(waits("small", 8, 10), {"a"}));
+    EXPECT_EQ(writes_after(2s).back(), "nominate small a") << "one is enough";
+}
+
+// Goal: what was begun ends with the pod that waits, and with the Lease; a pod that is gone holds
+// no room.
+TEST_F(OwnPreemptionTest, BegunAndNotNeeded) {
+    node("a", 1);
+    const PodFacts first = holder("x", "a", 0, 8, 1);
+    const PodFacts second = holder("y", "a", 0, 8, 1);
+    evictions_.allow({first.uid, second.uid}, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    const Writes one = {"evict x", "mark x for high"};
+    EXPECT_EQ(writes_after(2s), one);
+    evictions_.allow({second.uid}, 1);
+    leads_ = false;
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);
+    leads_ = true;
+    tell([&](ClusterState& state) { state.remove_pod(high.uid); });
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);
 }
 
 // Goal: an API server in trouble is no reason to end dearer pods; it is asked again.
