@@ -3,8 +3,10 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
+#include "adapters/os/pause.hpp"
 #include "programs/common/small_server.hpp"
 
 namespace tessera {
@@ -91,6 +93,16 @@ HttpServer::Gate gate_of(Access& access) {
         if (!refusal) return std::nullopt;
         return to_http(*std::move(refusal));
     };
+}
+
+Result<int> listen_soon(HttpServer& server, const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kPause{200};
+    constexpr int kTries = 50;
+    for (int i = 1; i < kTries && !stop.stop_requested(); ++i) {
+        if (auto port = server.listen()) return port;
+        pause_for(kPause, stop);
+    }
+    return server.listen();
 }
 
 Result<std::jthread> serve_health(const FrontDoor& door, const HttpServer::Handler& answer,

@@ -34,6 +34,11 @@ HttpResponse to_http(RouteAnswer answer);
 // Asks `access`, which outlives it.
 HttpServer::Gate gate_of(Access& access);
 
+// HttpServer::listen, tried again for some seconds: a replica that ends on this host may still have
+// the port while the next one starts, and a container that ended would start again much later.
+// Error as listen's, also when `stop` is requested.
+Result<int> listen_soon(HttpServer& server, const std::stop_token& stop);
+
 // /healthz and /readyz on a port and threads of their own, without TLS, since there is nothing to
 // hide: kubelet restarts us when /healthz does not answer, which binds that wait for the API server
 // must not bring about. Serves until `stop`; the thread is its caller's.

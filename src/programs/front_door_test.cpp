@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/os/pause.hpp"
+
 namespace tessera {
 namespace {
 
@@ -55,6 +57,24 @@ TEST(FrontDoor, HealthHasItsOwnPort) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().text, "health_port: 12345 is port; give it another, or 0");
     EXPECT_TRUE(check_front_door({.listen = "127.0.0.1", .port = 12345, .health_port = 12346}));
+}
+
+// Goal: a port that comes free within seconds is waited for; a stop ends the waiting. Method:
+// another server has it for a moment.
+TEST(FrontDoor, WaitsForThePort) {
+    const auto answer = [](HttpRequest&) { return HttpResponse{}; };
+    auto before = std::make_unique<HttpServer>(HttpServerOptions{.address = "127.0.0.1"}, answer);
+    const int port = before->listen().value();
+    HttpServer next({.address = "127.0.0.1", .port = port}, answer);
+    EXPECT_FALSE(next.listen());
+    std::stop_source stopped;
+    stopped.request_stop();
+    EXPECT_FALSE(listen_soon(next, stopped.get_token()));
+    const std::jthread ends([&] {
+        pause_for(std::chrono::milliseconds(300), {});
+        before.reset();
+    });
+    EXPECT_EQ(listen_soon(next, {}).value_or(0), port);
 }
 
 // Goal: the others are sent to where this replica answers, in the way in which it does.

@@ -104,8 +104,9 @@ int run(int argc, char** argv) {
     app.require_subcommand(1)->footer(exit_statuses());
     Options options;
     CLI::App* inspect = app.add_subcommand("inspect", "Show who holds which GPU");
-    inspect->add_flag("-d,--details", options.details, "one table per node, one line per pod");
+    CLI::Option* details = inspect->add_flag("-d,--details", options.details, "a line per pod");
     add_common(*inspect, options);
+    inspect->get_option("--output")->excludes(details);
     CLI::App* top = app.add_subcommand("top", "Show the GPUs, fullest first");
     add_common(*top, options);
     CLI::App* doctor = app.add_subcommand("doctor", "Check the cluster, and say what to mend");
@@ -118,8 +119,7 @@ int run(int argc, char** argv) {
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
-        const auto rest = app.remaining();
-        if (app.get_subcommands().empty() && !rest.empty()) {
+        if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
             return finish(
                 {Code::invalid_argument, "no command \"" + rest.front() +
                                              "\"; there is inspect, top, doctor and completion"});

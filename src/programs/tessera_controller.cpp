@@ -113,7 +113,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                        .max_body_bytes = static_cast<std::size_t>(config.max_body_mib) << 20,
                        .tls = door_of(config).tls},
                       answer, gate_of(access));
-    TRY(const int port, server.listen());
+    TRY(const int port, listen_soon(server, stop));
     TRY(const std::jthread health, serve_health(door_of(config), answer, stop));
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},

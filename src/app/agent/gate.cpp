@@ -179,9 +179,9 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
                                              {"container", container.name},
                                              {"reason", edits.error().text}});
     } else if (!edits->env.empty()) {
-        log_event(Event::container_completed, {{"pod", container.pod.str()},
-                                               {"container", container.name},
-                                               {"gpus", edits->env.front().second}});
+        log_event(Event::cards_handed_over, {{"pod", container.pod.str()},
+                                             {"container", container.name},
+                                             {"gpus", edits->env.front().second}});
     }
     return edits;
 }
@@ -287,9 +287,9 @@ Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {
         if (!device.starts_with(kShareKind)) continue;
         TRY_VOID(ports_.cdi.write_share(device.substr(kShareKind.size()), *edits));
     }
-    log_event(Event::container_completed, {{"pod", pod.name.str()},
-                                           {"container", holder.container},
-                                           {"gpus", edits->env.front().second}});
+    log_event(Event::cards_handed_over, {{"pod", pod.name.str()},
+                                         {"container", holder.container},
+                                         {"gpus", edits->env.front().second}});
     return {};
 }
 

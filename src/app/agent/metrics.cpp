@@ -11,7 +11,7 @@ struct ResultRow {
     Event event;
 };
 constexpr auto kResults = std::to_array<ResultRow>({
-    {"completed", Event::container_completed},
+    {"completed", Event::cards_handed_over},
     {"refused", Event::container_refused},
     {"ended", Event::container_ended},
 });

@@ -10,6 +10,11 @@
 namespace tessera {
 namespace {
 
+// For people: whole MiB. What is asked for in bytes would be all digits.
+std::string in_mebibytes(Bytes amount) {
+    return to_string(Bytes{(amount.count + kMiB - 1) / kMiB * kMiB});
+}
+
 struct CardLine {
     const NodeUsage* node;
     std::size_t card;
@@ -43,9 +48,9 @@ std::string table(std::span<const CardLine> lines, bool with_uuid) {
         const Gpu& gpu = line.gpu();
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
                            gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
-                           to_string(line.held()), to_string(gpu.capacity()), line.fullness() / 100,
-                           line.node->cores_held(line.card).value, line.pods(),
-                           gpu.healthy ? "healthy" : "unhealthy: " + gpu.reason);
+                           in_mebibytes(line.held()), to_string(gpu.capacity()),
+                           line.fullness() / 100, line.node->cores_held(line.card).value,
+                           line.pods(), gpu.healthy ? "healthy" : "unhealthy: " + gpu.reason);
         out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";
     }
     return align_tabs(out);

@@ -137,6 +137,13 @@ TEST(Tables, WideAndTop) {
               "NODE  GPU  MODEL  HELD  CAPACITY  HELD%  CORES%  PODS  HEALTH  UUID\n");
 }
 
+// Goal: an amount that is no whole MiB is readable to people, and not told as less than it is.
+TEST(Tables, OddAmounts) {
+    PodFacts odd = placed("odd", 0, 4, 0);
+    (*odd.allocation)->containers[0].gpus[0].memory = Bytes{4 * kGiB + 1};
+    EXPECT_NE(top_table(usage_of({node()}, std::vector{odd})).find("4097Mi"), std::string::npos);
+}
+
 // Goal: the JSON that scripts read says everything, with its version.
 TEST(Tables, Json) {
     PodFacts unplaced = build::pod("late", build::native(gibibytes(5)));

@@ -274,10 +274,12 @@ Judgement allocations(const Facts& facts) {
     if (!facts.pods) return unread(facts.pods.error());
     Faults bad;
     int good = 0;
+    int not_ours = 0;  // by the key
     for (const Pod& pod : *facts.pods) {
         if (!is_live_and_asks(pod) || !pod.facts.allocation) continue;
         const std::string name = pod.facts.name.str();
         if (!*pod.facts.allocation) {
+            not_ours += pod.facts.allocation->error().code == Code::permission_denied ? 1 : 0;
             bad.add(fmt::format("{}: {}", name, pod.facts.allocation->error().text));
         } else if (own_allocation(pod.facts) == nullptr) {
             bad.add(fmt::format("{}: its allocation is another pod's, or another node's", name));
@@ -286,6 +288,12 @@ Judgement allocations(const Facts& facts) {
         } else {
             ++good;
         }
+    }
+    if (not_ours > 1 && good == 0) {
+        return {Status::failed, bad.text(),
+                "not one signature is of the key in Secret tessera-allocation-key: if it was made "
+                "anew, add the old one to it as a further line and restart controller and agents; "
+                "if it is lost, delete these pods"};
     }
     if (bad.any()) {
         return {Status::failed, bad.text(),
@@ -429,8 +437,8 @@ Judgement certificates(const Facts& facts) {
                 "no Secret of type kubernetes.io/tls, no certificate in your kubeconfig", ""};
     }
     return {Status::ok,
-            fmt::format("{} certificates, the first ends in {} days", facts.certificates->size(),
-                        first / kDay),
+            fmt::format("{} certificate{}, the first ends in {} days", facts.certificates->size(),
+                        facts.certificates->size() == 1 ? "" : "s", first / kDay),
             ""};
 }
 

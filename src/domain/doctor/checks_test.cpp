@@ -265,6 +265,15 @@ std::vector<Case> allocation_cases() {
          [](Facts& f) {
              f.pods->front().facts.allocation = fail(Code::permission_denied, "not signed by us");
          }},
+        {"a new key in the old one's place",
+         "allocations",
+         Status::failed,
+         {"default/p: not signed by us"},
+         {"further line"},
+         [](Facts& f) {
+             f.pods->front().facts.allocation = fail(Code::permission_denied, "not signed by us");
+             f.pods->push_back(f.pods->front());
+         }},
         {"a copied allocation",
          "allocations",
          Status::failed,
