@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/log.hpp"
@@ -13,6 +14,7 @@ namespace {
 using Kind = Preemption::Kind;
 
 constexpr std::chrono::milliseconds kPeriod{500};
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
@@ -33,14 +35,15 @@ bool OwnPreemption::may_help(const ExtenderArgs& args, const FilterAnswer& refus
 
 void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) {
     const Time now = clock_.steady();
-    Refused entry{args.pod.priority, {}, now + kPatience, now, now};
+    Refused entry{args.pod.priority, {}, now + kPatience, now};
     for (const Refusal& refusal : refused.failed)
         entry.nodes.emplace_back(std::string(args.names[refusal.node]));
     const std::scoped_lock lock(mutex_);
     if (const auto before = refused_.find(args.pod.uid); before != refused_.end()) {
         entry.due = std::min(entry.due, before->second.due);
-        entry.first = before->second.first;
         entry.turns = before->second.turns;
+        entry.nominated = before->second.nominated;
+        entry.nominated_since = before->second.nominated_since;
         before->second = std::move(entry);
         return;
     }
@@ -75,10 +78,12 @@ void OwnPreemption::retry(const PodUid& pod, Refused refused) {
     const auto noted = refused_.find(pod);
     if (noted == refused_.end()) {
         refused_.emplace(pod, std::move(refused));
+        if (refused_.size() > kMost) leave_one_out();
         return;
     }
-    noted->second.first = refused.first;
     noted->second.turns = refused.turns;
+    noted->second.nominated = std::move(refused.nominated);
+    noted->second.nominated_since = refused.nominated_since;
 }
 
 // The most important first: what it takes is not there for the others.
@@ -121,11 +126,14 @@ void OwnPreemption::run(const std::stop_token& stop) {
     }
 }
 
-std::optional<PendingPod> OwnPreemption::waiting(const PodUid& uid) const {
-    return keeper_.ask([&](ClusterState& state) -> std::optional<PendingPod> {
+// Nothing where it is gone, or has its cards for good.
+std::optional<OwnPreemption::Waiting> OwnPreemption::waiting(const PodUid& uid) const {
+    return keeper_.ask([&](ClusterState& state) -> std::optional<Waiting> {
         const PendingPod* pending = state.pending(uid);
+        const bool is_being_bound = pending == nullptr;
+        if (is_being_bound) pending = state.set_aside(uid);
         if (pending == nullptr || !pending->ask) return std::nullopt;
-        return *pending;
+        return Waiting{*pending, is_being_bound};
     });
 }
 
@@ -133,15 +141,18 @@ std::optional<PendingPod> OwnPreemption::waiting(const PodUid& uid) const {
 void OwnPreemption::take_back_unclaimed() {
     for (auto at = promised_.begin(); at != promised_.end();)
         at = is_promise_over(at->first, at->second) ? promised_.erase(at) : std::next(at);
+    std::erase_if(rests_, [this](const auto& of) { return !waiting(of.first); });
 }
 
 bool OwnPreemption::is_promise_over(const PodUid& uid, std::optional<Time>& free_since) {
-    const auto pod = waiting(uid);
-    if (!pod || pod->promised.empty()) return true;
+    const auto waits = waiting(uid);
+    if (!waits || waits->pod.promised.empty()) return true;
+    if (waits->is_being_bound) return false;
     const Time now = clock_.steady();
-    const PodAsk& ask = **pod->ask;
+    const PodAsk& ask = **waits->pod.ask;
+    const NodeName& promised = waits->pod.promised;
     const auto view = keeper_.view();
-    const NodeView* node = view->find(pod->promised.str());
+    const NodeView* node = view->find(promised.str());
     const bool is_free =
         node != nullptr && plan_preemption(*node, ask, policy_, {}, {}).kind == Kind::fits;
     free_since = is_free ? free_since.value_or(now) : std::optional<Time>();
@@ -150,8 +161,11 @@ bool OwnPreemption::is_promise_over(const PodUid& uid, std::optional<Time>& free
         Event::preemption_held,
         {{"reason", fmt::format("pod {}: its room on node {} is free, and kube-scheduler does "
                                 "not take it: others may",
-                                ask.name.str(), pod->promised.str())}});
+                                ask.name.str(), promised.str())}});
     give_up(uid);
+    Rest& rest = rests_[uid];
+    rest.span = rest.span == Time{} ? Time(kRest) : rest.span * 2;
+    rest.until = now + rest.span;
     return true;
 }
 
@@ -167,32 +181,60 @@ OwnPreemption::Room OwnPreemption::room_for(const ClusterView& view, const Pendi
     if (std::ranges::find(refused.nodes, name) != refused.nodes.end()) return Room::coming;
     // kube-scheduler may have nominated it for what its own filters lacked, and then it does not
     // ask us about that node. Nor does it where the pod may not run there any more.
-    const bool is_believed = pod.promised.empty() && clock_.steady() - refused.first < kBelieved;
+    const bool is_believed =
+        pod.promised.empty() && clock_.steady() - refused.nominated_since < kBelieved;
     return is_believed ? Room::believed : Room::none;
 }
 
 // The error names the pod.
-Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, const Refused& refused,
+Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, Refused& refused,
                                                          const std::stop_token& stop) {
-    const auto pod = waiting(uid);
-    if (!pod || making_.contains(uid)) return Outcome::settled;
-    const PodAsk& ask = **pod->ask;
+    const auto waits = waiting(uid);
+    if (!waits || waits->is_being_bound) return Outcome::settled;
+    const PendingPod& pod = waits->pod;
+    const PodAsk& ask = **pod.ask;
+    if (refused.nominated != pod.nominated) {
+        refused.nominated = pod.nominated;
+        refused.nominated_since = clock_.steady();
+    }
     const auto view = keeper_.view();
-    const Room room = room_for(*view, *pod, refused);
+    if (making_.contains(uid) && goes_well(*view, ask, refused)) return Outcome::settled;
+    const Room room = room_for(*view, pod, refused);
     if (room != Room::none) return room == Room::coming ? Outcome::settled : Outcome::try_again;
-    if (!pod->kept_on().empty()) give_up(uid);
+    if (!pod.kept_on().empty()) give_up(uid);
+    const std::size_t most = most_victims(uid);
     auto found = choices(*view, ask, refused.nodes, guarded());
-    const bool one_alone = clock_.steady() < several_after_;
-    if (one_alone)
-        std::erase_if(found, [](const Choice& choice) { return choice.plan.victims.size() > 1; });
+    std::erase_if(found, [&](const Choice& choice) { return choice.plan.victims.size() > most; });
     if (found.empty()) {
         // Those that may not end now may end later.
-        const bool is_held_up = (one_alone || !guarded_until_.empty()) &&
+        const bool is_held_up = (most != kNoLimit || !guarded_until_.empty()) &&
                                 !choices(*view, ask, refused.nodes, {}).empty();
         return is_held_up ? Outcome::try_again : Outcome::settled;
     }
-    const auto outcome = preempt(*pod, std::move(found), stop);
+    const auto outcome = preempt(pod, std::move(found), most, stop);
     return outcome ? outcome : fail(outcome.error().in("pod " + ask.name.str()));
+}
+
+// Of room that is being made, when its pod is refused meanwhile: whether it is still of use. Where
+// it is not, it is given up: the rest must not end, too.
+bool OwnPreemption::goes_well(const ClusterView& view, const PodAsk& pod, const Refused& refused) {
+    const NodeName& name = making_.at(pod.uid).node;
+    const NodeView* node = view.find(name.str());
+    if (node != nullptr && std::ranges::find(refused.nodes, name) != refused.nodes.end()) {
+        const Kind kind = plan_preemption(*node, pod, policy_, {}, {}).kind;
+        if (kind == Kind::fits || kind == Kind::soon) return true;
+    }
+    making_.erase(pod.uid);
+    several_after_ = clock_.steady() + kSeveral;
+    return false;
+}
+
+// Who may end for a pod at once, after what came of it before.
+std::size_t OwnPreemption::most_victims(const PodUid& pod) const {
+    const Time now = clock_.steady();
+    if (const auto rest = rests_.find(pod); rest != rests_.end() && now < rest->second.until)
+        return 0;
+    return now < several_after_ ? 1 : kNoLimit;
 }
 
 std::vector<PodUid> OwnPreemption::guarded() const {
@@ -222,7 +264,7 @@ std::vector<OwnPreemption::Choice> OwnPreemption::choices(const ClusterView& vie
 
 // Takes the cheapest; where one of its pods may not be evicted, the next.
 Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
-                                                      std::vector<Choice> choices,
+                                                      std::vector<Choice> choices, std::size_t most,
                                                       const std::stop_token& stop) {
     std::string stayed;
     const Time now = clock_.steady();
@@ -237,7 +279,7 @@ Result<OwnPreemption::Outcome> OwnPreemption::preempt(const PendingPod& pod,
         stayed = stays->name.str();
         guarded_until_[stays->uid] = now + kGuarded;
         best->plan = plan_preemption(*best->node, **pod.ask, policy_, {}, guarded());
-        if (best->plan.kind != Kind::evict) choices.erase(best);
+        if (best->plan.kind != Kind::evict || best->plan.victims.size() > most) choices.erase(best);
     }
     // The next turn goes on behind all who were found so far.
     for (auto& [uid, until] : guarded_until_) {
@@ -313,13 +355,15 @@ Result<> OwnPreemption::carry_out(const PendingPod& pod, const Choice& choice,
 // The nomination is written though nobody ends: other replicas keep the room by it, and it wakes
 // kube-scheduler.
 Result<> OwnPreemption::make_room(const PodUid& uid, Making& making, const std::stop_token& stop) {
-    const auto still_waits = [&]() -> std::optional<PodName> {
+    const auto whose = [&]() -> Result<std::optional<PodName>> {
         const auto now = waiting(uid);
-        if (!now || now->promised != making.node) return std::nullopt;
-        return (*now->ask)->name;
+        if (!now || now->pod.promised != making.node) return std::optional<PodName>();
+        const PodName& name = (*now->pod.ask)->name;
+        if (!now->is_being_bound) return std::optional(name);
+        return fail(Code::unavailable, fmt::format("pod {} is being bound", name.str()));
     };
     while (!making.left.empty()) {
-        const auto pod = still_waits();
+        TRY(const auto pod, whose());
         if (!pod) return {};
         const auto& [victim, name] = making.left.front();
         TRY_VOID(evict(victim, name, *pod, stop));
@@ -327,7 +371,7 @@ Result<> OwnPreemption::make_room(const PodUid& uid, Making& making, const std::
         making.has_ended = true;
     }
     TRY_VOID(check_fence());
-    const auto pod = still_waits();
+    TRY(const auto pod, whose());
     return pod ? evictions_.nominate(uid, *pod, making.node) : Result<>();
 }
 

@@ -52,6 +52,8 @@ class OwnPreemption {
     static constexpr std::chrono::minutes kBelieved{5};
     // A promise whose room lies free for so long is taken back: kube-scheduler has another reason.
     static constexpr std::chrono::minutes kUnclaimed{5};
+    // And nobody ends for such a pod for so long; twice as long each time it comes to that again.
+    static constexpr std::chrono::minutes kRest{10};
     // kube-scheduler tries every pod again within five minutes. What it does not ask for any more
     // is forgotten.
     static constexpr std::chrono::minutes kForgotten{6};
@@ -80,9 +82,18 @@ class OwnPreemption {
         int priority = 0;
         std::vector<NodeName> nodes;  // that its end may change, as the filter said last
         Time due{};
-        Time first{};   // refusal
-        Time last{};    // refusal
-        int turns = 0;  // in which nothing came of it
+        Time last{};         // refusal
+        int turns = 0;       // in which nothing came of it
+        NodeName nominated;  // when it was looked after last, and since when
+        Time nominated_since{};
+    };
+    struct Waiting {
+        PendingPod pod;
+        bool is_being_bound = false;
+    };
+    struct Rest {
+        Time until{};
+        Time span{};
     };
     struct Choice {
         const NodeView* node = nullptr;
@@ -105,16 +116,17 @@ class OwnPreemption {
     void take_back_unclaimed();
     bool is_promise_over(const PodUid& uid, std::optional<Time>& free_since);
     void retry(const PodUid& pod, Refused refused);
-    [[nodiscard]] std::optional<PendingPod> waiting(const PodUid& uid) const;
+    [[nodiscard]] std::optional<Waiting> waiting(const PodUid& uid) const;
     [[nodiscard]] Room room_for(const ClusterView& view, const PendingPod& pod,
                                 const Refused& refused) const;
-    Result<Outcome> look_after(const PodUid& uid, const Refused& refused,
-                               const std::stop_token& stop);
+    Result<Outcome> look_after(const PodUid& uid, Refused& refused, const std::stop_token& stop);
+    bool goes_well(const ClusterView& view, const PodAsk& pod, const Refused& refused);
+    [[nodiscard]] std::size_t most_victims(const PodUid& pod) const;
     [[nodiscard]] std::vector<Choice> choices(const ClusterView& view, const PodAsk& pod,
                                               const std::vector<NodeName>& nodes,
                                               const std::vector<PodUid>& stay) const;
     [[nodiscard]] std::vector<PodUid> guarded() const;
-    Result<Outcome> preempt(const PendingPod& pod, std::vector<Choice> choices,
+    Result<Outcome> preempt(const PendingPod& pod, std::vector<Choice> choices, std::size_t most,
                             const std::stop_token& stop);
     Result<const Tenant*> first_guarded(const Preemption& plan);
     Result<> carry_out(const PendingPod& pod, const Choice& choice, const std::stop_token& stop);
@@ -142,6 +154,7 @@ class OwnPreemption {
     std::map<PodUid, std::optional<Time>> promised_;  // since when its room lies free
     std::map<PodUid, Making> making_;                 // begun, and not at its end
     Time several_after_{};
+    std::map<PodUid, Rest> rests_;
 };
 
 }  // namespace tessera

@@ -229,6 +229,46 @@ TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
     EXPECT_EQ(writes_after(2s).back(), "nominate small a") << "one is enough";
 }
 
+// Goal: a Binding of the pod elsewhere that comes to nothing ends nothing that was begun: neither
+// is the rest told to end meanwhile, nor is it forgotten.
+TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
+    node("a", 1);
+    const PodFacts first = holder("x", "a", 0, 8, 1);
+    const PodFacts second = holder("y", "a", 0, 8, 1);
+    evictions_.allow({first.uid, second.uid}, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    const Writes one = {"evict x", "mark x for high"};
+    EXPECT_EQ(writes_after(2s), one);
+    node("b", 1);
+    const auto made = keeper_.ask([&](ClusterState& state) {
+        return state.reserve(build::ask(high), NodeName("b"), binpack_policy());
+    });
+    ASSERT_TRUE(made);
+    evictions_.allow({second.uid}, 1);
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);
+    tell([&](ClusterState& state) { state.refuse(made->attempt); });
+    EXPECT_TRUE(is_kept(high, "a"));
+    EXPECT_EQ(writes_after(OwnPreemption::kRetry).back(), "nominate high a");
+}
+
+// Goal: what was begun on a node where the pod may not run any more goes no further.
+TEST_F(OwnPreemptionTest, BegunWhereItMayNotRun) {
+    node("a", 1);
+    const PodFacts first = holder("x", "a", 0, 8, 1);
+    const PodFacts second = holder("y", "a", 0, 8, 1);
+    evictions_.allow({first.uid, second.uid}, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    const Writes one = {"evict x", "mark x for high"};
+    EXPECT_EQ(writes_after(2s), one);
+    EXPECT_TRUE(refuse(high, {"unknown"}));
+    EXPECT_EQ(writes_after(2s), one);
+    EXPECT_FALSE(is_kept(high, "a"));
+    evictions_.allow({second.uid}, 1);
+    EXPECT_EQ(writes_after(60s), one);
+}
+
 // Goal: what was begun ends with the pod that waits, and with the Lease; a pod that is gone holds
 // no room.
 TEST_F(OwnPreemptionTest, BegunAndNotNeeded) {
@@ -343,7 +383,7 @@ TEST_F(OwnPreemptionTest, ANominationThatNobodyAsksAbout) {
     }
     EXPECT_EQ(evictions_.questions(), 0);
     EXPECT_TRUE(refuse(high, {"a"}));
-    EXPECT_EQ(writes_after(60s), Writes{});
+    EXPECT_EQ(writes_after(70s), Writes{});
     EXPECT_FALSE(is_kept(high, "b"));
     EXPECT_EQ(evictions_.questions(), 1) << "once is not enough: it is asked again";
     writes_after(OwnPreemption::kGuarded);
@@ -368,6 +408,17 @@ TEST_F(OwnPreemptionTest, RoomThatNobodyClaims) {
     EXPECT_TRUE(is_kept(high, "a"));
     writes_after(1s);
     EXPECT_FALSE(is_kept(high, "a")) << "its nomination keeps nothing either";
+
+    holder("again", "a", 0, 16, 1);
+    const auto ended = [&] { return std::ranges::count(evictions_.writes(), "evict again"); };
+    for (auto rests = 60s; rests < OwnPreemption::kRest; rests += 60s) {
+        EXPECT_TRUE(refuse(high, {"a"}));
+        writes_after(60s);
+        EXPECT_EQ(ended(), 0) << "not at once again";
+    }
+    EXPECT_TRUE(refuse(high, {"a"}));
+    writes_after(60s);
+    EXPECT_EQ(ended(), 1);
 }
 
 // Goal: what kube-scheduler asks for no more, and what was refused long ago, is acted on by nobody.

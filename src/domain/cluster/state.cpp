@@ -124,8 +124,7 @@ std::optional<PendingPod> ClusterState::read_pending(const PodFacts& pod,
         now.promised = before->promised;
         now.victims = before->victims;
     }
-    // The nomination that was given up may be shown only now.
-    if (is_same || pod.nominated == before->given_up) now.given_up = before->given_up;
+    if (is_same) now.given_up = before->given_up;
     return now;
 }
 
@@ -174,12 +173,15 @@ bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<
 }
 
 void ClusterState::give_up(const PodUid& uid) {
+    const auto forget = [](PendingPod& pod) {
+        pod.given_up = pod.nominated;
+        pod.promised = {};
+        pod.victims.clear();
+    };
+    if (const auto aside = set_aside_.find(uid); aside != set_aside_.end()) forget(aside->second);
     auto pod = end_pending(uid);
     if (!pod) return;
-    // A promise may become a nomination that the watch has not shown yet.
-    pod->given_up = pod->nominated.empty() ? pod->promised : pod->nominated;
-    pod->promised = {};
-    pod->victims.clear();
+    forget(*pod);
     add_pending(uid, *std::move(pod));
 }
 
@@ -368,6 +370,11 @@ std::vector<TenantPtr> ClusterState::unconfirmed() const {
 const PendingPod* ClusterState::pending(const PodUid& uid) const {
     const auto at = pending_.find(uid);
     return at == pending_.end() ? nullptr : &at->second;
+}
+
+const PendingPod* ClusterState::set_aside(const PodUid& uid) const {
+    const auto at = set_aside_.find(uid);
+    return at == set_aside_.end() ? nullptr : &at->second;
 }
 
 void ClusterState::hold(Tenant tenant) {

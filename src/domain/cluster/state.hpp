@@ -31,7 +31,7 @@ struct PendingPod {
     NodeName nominated;     // as the API server shows it; empty mostly
     NodeName promised;      // by promise(), and which pods there end for it
     std::vector<PodUid> victims;
-    NodeName given_up;  // by give_up(): a nomination to that node counts no more
+    NodeName given_up;  // by give_up(): this nomination counts no more
 
     // Where room is kept for it (nominees.hpp); empty mostly.
     [[nodiscard]] NodeName kept_on() const {
@@ -94,6 +94,8 @@ class ClusterState {
     // Pods whose last attempt was confirmed and that no watch event has shown since.
     [[nodiscard]] std::vector<TenantPtr> unconfirmed() const;
     [[nodiscard]] const PendingPod* pending(const PodUid& uid) const;
+    // What a pod that is being bound waits for should it not be.
+    [[nodiscard]] const PendingPod* set_aside(const PodUid& uid) const;
     [[nodiscard]] std::size_t pending_count() const { return pending_.size(); }
     // In no order.
     [[nodiscard]] std::vector<PodUid> pending_pods() const {

@@ -155,8 +155,8 @@ TEST(PendingPods, Promises) {
     EXPECT_FALSE(state.promise(senseless.uid, NodeName("n"), {}));
 }
 
-// Goal: what came to nothing keeps no room though the API server still shows it, or shows it late;
-// whatever is nominated or promised afterwards counts again.
+// Goal: what came to nothing keeps no room though the API server still shows it; whatever is
+// nominated or promised afterwards counts again.
 TEST(PendingPods, GivenUp) {
     ClusterState state;
     PodFacts pod = build::pod("p", build::aliyun(8));
@@ -179,16 +179,31 @@ TEST(PendingPods, GivenUp) {
     nominate("m");
     EXPECT_EQ(kept_on(), "m") << "a nomination anew";
 
-    nominate("");
-    EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {}));
     state.give_up(pod.uid);
-    nominate("n");
-    EXPECT_EQ(kept_on(), "") << "it was on its way";
-    EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {}));
-    state.give_up(pod.uid);
-    EXPECT_EQ(kept_on(), "") << "the older one is not good again";
     EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {}));
     EXPECT_EQ(kept_on(), "n");
+    state.give_up(pod.uid);
+    EXPECT_EQ(kept_on(), "") << "the older one is not good again";
+    EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {}));
+    EXPECT_EQ(kept_on(), "m");
+}
+
+// Goal: what is promised to a pod that is being bound can be taken back.
+TEST(PendingPods, GivenUpWhileBeingBound) {
+    ClusterState state;
+    state.set_node(build::node("n", 1, gibibytes(16)));
+    const PodFacts pod = build::pod("p", build::aliyun(8));
+    state.set_pod(pod);
+    EXPECT_EQ(state.set_aside(pod.uid), nullptr);
+    EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {PodUid("victim")}));
+    const auto made = state.reserve(build::ask(pod), NodeName("n"), binpack_policy());
+    ASSERT_NE(state.set_aside(pod.uid), nullptr);
+    EXPECT_EQ(state.set_aside(pod.uid)->promised, NodeName("m"));
+    state.give_up(pod.uid);
+    state.refuse(made->attempt);
+    EXPECT_EQ(state.set_aside(pod.uid), nullptr);
+    EXPECT_EQ(state.pending(pod.uid)->kept_on(), NodeName());
+    EXPECT_TRUE(state.pending(pod.uid)->victims.empty());
 }
 
 // Goal: victims count as ending as long as the promise stands, whatever the API server shows; so

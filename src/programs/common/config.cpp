@@ -61,8 +61,9 @@ bool holds_several_documents(const std::string& yaml) {
     std::istringstream lines(yaml);
     for (std::string line; std::getline(lines, line);) {
         const bool is_marker = line.starts_with("---") && line.find_first_not_of(" \t\r", 3) != 3;
-        const bool is_content = line.find_first_not_of(" \t\r") != std::string::npos &&
-                                !line.starts_with('#') && !line.starts_with('%');
+        const std::size_t first = line.find_first_not_of(" \t\r\xef\xbb\xbf");  // a BOM, too
+        const bool is_content =
+            first != std::string::npos && line[first] != '#' && !line.starts_with('%');
         if (is_marker || (is_content && documents == 0)) ++documents;
     }
     return documents > 1;

@@ -79,7 +79,7 @@ TEST(ConfigFile, ReadsAndRefuses) {
     const auto good = read_config_file(kRows, "port: 7\nlisten: \"::1\"\nverbose: true # yes\n");
     ASSERT_TRUE(good) << good.error().text;
     EXPECT_EQ(*good, (ConfigValues{{"port", "7"}, {"listen", "::1"}, {"verbose", "true"}}));
-    EXPECT_EQ(read_config_file(kRows, "# ours\n---\nport: 7\n...\n")->size(), 1U);
+    EXPECT_EQ(read_config_file(kRows, "  # ours\n---\nport: 7\n...\n")->size(), 1U);
     EXPECT_EQ(read_config_file(kRows, "---\nlisten: ---7\n")->at("listen"), "---7");
     EXPECT_TRUE(read_config_file(kRows, "")->empty());
     EXPECT_TRUE(read_config_file(kRows, "# nothing\n")->empty());
