@@ -52,13 +52,8 @@ std::function<bool(std::chrono::nanoseconds)> Controller::fence() const {
 }
 
 std::optional<FilterAnswer> Controller::filter(const ExtenderArgs& args) {
-    FilterAnswer first = scheduler_.first_look(args);
-    const bool is_sent_on = preemption_.may_help(args, first) && !leads() && !leader_url().empty();
-    if (is_sent_on) return std::nullopt;
-    FilterAnswer answer = scheduler_.settle_filter(args, std::move(first));
-    if (!answer.fitting.empty()) preemption_.forget(args.pod.uid);
-    if (preemption_.may_help(args, answer)) preemption_.note(args, answer);
-    return answer;
+    return preemption_.filter(scheduler_, args,
+                              [this] { return !leads() && !leader_url().empty(); });
 }
 
 // As programs/leadership.cpp, which ends when the server has answered its last request.

@@ -33,6 +33,16 @@ bool OwnPreemption::may_help(const ExtenderArgs& args, const FilterAnswer& refus
            keeper_.view()->anyone_below(args.pod.priority);
 }
 
+std::optional<FilterAnswer> OwnPreemption::filter(Scheduler& scheduler, const ExtenderArgs& args,
+                                                  const std::function<bool()>& is_sent_on) {
+    FilterAnswer first = scheduler.first_look(args);
+    if (may_help(args, first) && is_sent_on()) return std::nullopt;
+    FilterAnswer answer = scheduler.settle_filter(args, std::move(first));
+    if (!answer.fitting.empty()) forget(args.pod.uid);
+    if (may_help(args, answer)) note(args, answer);
+    return answer;
+}
+
 void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) {
     const Time now = clock_.steady();
     Refused entry{args.pod.priority, {}, now + kPatience, now};
@@ -41,9 +51,7 @@ void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) 
     const std::scoped_lock lock(mutex_);
     if (const auto before = refused_.find(args.pod.uid); before != refused_.end()) {
         entry.due = std::min(entry.due, before->second.due);
-        entry.turns = before->second.turns;
-        entry.nominated = before->second.nominated;
-        entry.nominated_since = before->second.nominated_since;
+        entry.history = std::move(before->second.history);
         before->second = std::move(entry);
         return;
     }
@@ -54,7 +62,7 @@ void OwnPreemption::note(const ExtenderArgs& args, const FilterAnswer& refused) 
 // Of the least important ones that had most turns one by chance: none is always left out.
 void OwnPreemption::leave_one_out() {
     const auto rank = [](const auto& of) {
-        return std::pair(of.second.priority, -of.second.turns);
+        return std::pair(of.second.priority, -of.second.history.turns);
     };
     const auto least = rank(*std::ranges::min_element(refused_, {}, rank));
     std::vector<PodUid> equals;
@@ -73,7 +81,7 @@ void OwnPreemption::forget(const PodUid& pod) {
 // What was noted since is newer.
 void OwnPreemption::retry(const PodUid& pod, Refused refused) {
     refused.due = clock_.steady() + kRetry;
-    ++refused.turns;
+    ++refused.history.turns;
     const std::scoped_lock lock(mutex_);
     const auto noted = refused_.find(pod);
     if (noted == refused_.end()) {
@@ -81,9 +89,7 @@ void OwnPreemption::retry(const PodUid& pod, Refused refused) {
         if (refused_.size() > kMost) leave_one_out();
         return;
     }
-    noted->second.turns = refused.turns;
-    noted->second.nominated = std::move(refused.nominated);
-    noted->second.nominated_since = refused.nominated_since;
+    noted->second.history = std::move(refused.history);
 }
 
 // The most important first: what it takes is not there for the others.
@@ -176,13 +182,13 @@ OwnPreemption::Room OwnPreemption::room_for(const ClusterView& view, const Pendi
     const NodeName name = pod.kept_on();
     const NodeView* node = name.empty() ? nullptr : view.find(name.str());
     if (node == nullptr) return Room::none;
-    const Kind kind = plan_preemption(*node, **pod.ask, policy_, {}, guarded()).kind;
+    const Kind kind = plan_preemption(*node, **pod.ask, policy_, {}, {}).kind;
     if (kind != Kind::fits && kind != Kind::soon) return Room::none;
     if (std::ranges::find(refused.nodes, name) != refused.nodes.end()) return Room::coming;
     // kube-scheduler may have nominated it for what its own filters lacked, and then it does not
     // ask us about that node. Nor does it where the pod may not run there any more.
     const bool is_believed =
-        pod.promised.empty() && clock_.steady() - refused.nominated_since < kBelieved;
+        pod.promised.empty() && clock_.steady() - refused.history.nominated_since < kBelieved;
     return is_believed ? Room::believed : Room::none;
 }
 
@@ -193,14 +199,15 @@ Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, Refu
     if (!waits || waits->is_being_bound) return Outcome::settled;
     const PendingPod& pod = waits->pod;
     const PodAsk& ask = **pod.ask;
-    if (refused.nominated != pod.nominated) {
-        refused.nominated = pod.nominated;
-        refused.nominated_since = clock_.steady();
+    if (refused.history.nominated != pod.nominated) {
+        refused.history.nominated = pod.nominated;
+        refused.history.nominated_since = clock_.steady();
     }
     const auto view = keeper_.view();
-    if (making_.contains(uid) && goes_well(*view, ask, refused)) return Outcome::settled;
     const Room room = room_for(*view, pod, refused);
     if (room != Room::none) return room == Room::coming ? Outcome::settled : Outcome::try_again;
+    // What was begun is of no use any more: the rest must not end, too.
+    if (making_.erase(uid) > 0) several_after_ = clock_.steady() + kSeveral;
     if (!pod.kept_on().empty()) give_up(uid);
     const std::size_t most = most_victims(uid);
     auto found = choices(*view, ask, refused.nodes, guarded());
@@ -213,20 +220,6 @@ Result<OwnPreemption::Outcome> OwnPreemption::look_after(const PodUid& uid, Refu
     }
     const auto outcome = preempt(pod, std::move(found), most, stop);
     return outcome ? outcome : fail(outcome.error().in("pod " + ask.name.str()));
-}
-
-// Of room that is being made, when its pod is refused meanwhile: whether it is still of use. Where
-// it is not, it is given up: the rest must not end, too.
-bool OwnPreemption::goes_well(const ClusterView& view, const PodAsk& pod, const Refused& refused) {
-    const NodeName& name = making_.at(pod.uid).node;
-    const NodeView* node = view.find(name.str());
-    if (node != nullptr && std::ranges::find(refused.nodes, name) != refused.nodes.end()) {
-        const Kind kind = plan_preemption(*node, pod, policy_, {}, {}).kind;
-        if (kind == Kind::fits || kind == Kind::soon) return true;
-    }
-    making_.erase(pod.uid);
-    several_after_ = clock_.steady() + kSeveral;
-    return false;
 }
 
 // Who may end for a pod at once, after what came of it before.

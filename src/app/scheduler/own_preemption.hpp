@@ -26,6 +26,7 @@
 
 #include "app/scheduler/keeper.hpp"
 #include "app/scheduler/metrics.hpp"
+#include "app/scheduler/scheduler.hpp"
 #include "domain/placement/policy.hpp"
 #include "domain/placement/victims.hpp"
 #include "ports/clock.hpp"
@@ -66,6 +67,11 @@ class OwnPreemption {
     OwnPreemption(Evictions& evictions, Keeper& keeper, SchedulerMetrics& metrics, Clock& clock,
                   const Policy& policy, std::function<bool(std::chrono::nanoseconds)> begin_write);
 
+    // Scheduler::filter, with this behind it for a pod that finds no node. Nothing where the leader
+    // is to answer instead: `is_sent_on` says so, and is asked where the end of others may help.
+    // Any thread.
+    std::optional<FilterAnswer> filter(Scheduler& scheduler, const ExtenderArgs& args,
+                                       const std::function<bool()>& is_sent_on);
     // Whether the end of others could help a pod that was refused so. Any thread.
     [[nodiscard]] bool may_help(const ExtenderArgs& args, const FilterAnswer& refused) const;
     // Remembers it until a round takes its turn. Any thread.
@@ -78,14 +84,18 @@ class OwnPreemption {
 
   private:
     using Time = std::chrono::nanoseconds;
+    // What is remembered of a refused pod from turn to turn.
+    struct History {
+        int turns = 0;       // in which nothing came of it
+        NodeName nominated;  // when it was looked after last, and since when
+        Time nominated_since{};
+    };
     struct Refused {
         int priority = 0;
         std::vector<NodeName> nodes;  // that its end may change, as the filter said last
         Time due{};
-        Time last{};         // refusal
-        int turns = 0;       // in which nothing came of it
-        NodeName nominated;  // when it was looked after last, and since when
-        Time nominated_since{};
+        Time last{};  // refusal
+        History history{};
     };
     struct Waiting {
         PendingPod pod;
@@ -120,7 +130,6 @@ class OwnPreemption {
     [[nodiscard]] Room room_for(const ClusterView& view, const PendingPod& pod,
                                 const Refused& refused) const;
     Result<Outcome> look_after(const PodUid& uid, Refused& refused, const std::stop_token& stop);
-    bool goes_well(const ClusterView& view, const PodAsk& pod, const Refused& refused);
     [[nodiscard]] std::size_t most_victims(const PodUid& pod) const;
     [[nodiscard]] std::vector<Choice> choices(const ClusterView& view, const PodAsk& pod,
                                               const std::vector<NodeName>& nodes,

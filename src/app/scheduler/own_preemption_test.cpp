@@ -81,6 +81,25 @@ class OwnPreemptionTest : public ::testing::Test {
         });
     }
 
+    struct HalfMade {
+        PodFacts high;
+        PodFacts first;
+        PodFacts second;
+        Writes one;  // so far
+    };
+    // Two pods fill a card, and a budget allows one eviction: `first` has ended for `high`.
+    HalfMade half_made() {
+        node("a", 1);
+        const PodFacts first = holder("x", "a", 0, 8, 1);
+        const PodFacts second = holder("y", "a", 0, 8, 1);
+        evictions_.allow({first.uid, second.uid}, 1);
+        const PodFacts high = waits("high", 16, 10);
+        EXPECT_TRUE(refuse(high, {"a"}));
+        const Writes one = {"evict x", "mark x for high"};
+        EXPECT_EQ(writes_after(2s), one);
+        return {high, first, second, one};
+    }
+
     FakeClock clock_;
     Keeper keeper_{[] {}};
     std::map<PodUid, PodFacts> waiting_;
@@ -182,14 +201,7 @@ TEST_F(OwnPreemptionTest, VictimsThatAreGone) {
 // Goal: a budget that allows one eviction at a time: the second follows when another pod stands in
 // for the first, and the room of the first is kept until then.
 TEST_F(OwnPreemptionTest, OneAtATime) {
-    node("a", 1);
-    const PodFacts first = holder("x", "a", 0, 8, 1);
-    const PodFacts second = holder("y", "a", 0, 8, 1);
-    evictions_.allow({first.uid, second.uid}, 1);
-    const PodFacts high = waits("high", 16, 10);
-    EXPECT_TRUE(refuse(high, {"a"}));
-    const Writes one = {"evict x", "mark x for high"};
-    EXPECT_EQ(writes_after(2s), one);
+    const auto [high, first, second, one] = half_made();
     tell([&](ClusterState& state) { state.remove_pod(first.uid); });
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);
@@ -232,14 +244,7 @@ TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
 // Goal: a Binding of the pod elsewhere that comes to nothing ends nothing that was begun: neither
 // is the rest told to end meanwhile, nor is it forgotten.
 TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
-    node("a", 1);
-    const PodFacts first = holder("x", "a", 0, 8, 1);
-    const PodFacts second = holder("y", "a", 0, 8, 1);
-    evictions_.allow({first.uid, second.uid}, 1);
-    const PodFacts high = waits("high", 16, 10);
-    EXPECT_TRUE(refuse(high, {"a"}));
-    const Writes one = {"evict x", "mark x for high"};
-    EXPECT_EQ(writes_after(2s), one);
+    const auto [high, first, second, one] = half_made();
     node("b", 1);
     const auto made = keeper_.ask([&](ClusterState& state) {
         return state.reserve(build::ask(high), NodeName("b"), binpack_policy());
@@ -254,14 +259,7 @@ TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
 
 // Goal: what was begun on a node where the pod may not run any more goes no further.
 TEST_F(OwnPreemptionTest, BegunWhereItMayNotRun) {
-    node("a", 1);
-    const PodFacts first = holder("x", "a", 0, 8, 1);
-    const PodFacts second = holder("y", "a", 0, 8, 1);
-    evictions_.allow({first.uid, second.uid}, 1);
-    const PodFacts high = waits("high", 16, 10);
-    EXPECT_TRUE(refuse(high, {"a"}));
-    const Writes one = {"evict x", "mark x for high"};
-    EXPECT_EQ(writes_after(2s), one);
+    const auto [high, first, second, one] = half_made();
     EXPECT_TRUE(refuse(high, {"unknown"}));
     EXPECT_EQ(writes_after(2s), one);
     EXPECT_FALSE(is_kept(high, "a"));
@@ -272,14 +270,7 @@ TEST_F(OwnPreemptionTest, BegunWhereItMayNotRun) {
 // Goal: what was begun ends with the pod that waits, and with the Lease; a pod that is gone holds
 // no room.
 TEST_F(OwnPreemptionTest, BegunAndNotNeeded) {
-    node("a", 1);
-    const PodFacts first = holder("x", "a", 0, 8, 1);
-    const PodFacts second = holder("y", "a", 0, 8, 1);
-    evictions_.allow({first.uid, second.uid}, 1);
-    const PodFacts high = waits("high", 16, 10);
-    EXPECT_TRUE(refuse(high, {"a"}));
-    const Writes one = {"evict x", "mark x for high"};
-    EXPECT_EQ(writes_after(2s), one);
+    const auto [high, first, second, one] = half_made();
     evictions_.allow({second.uid}, 1);
     leads_ = false;
     EXPECT_EQ(writes_after(OwnPreemption::kRetry), one);

@@ -120,16 +120,13 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
     }
-    FilterAnswer first = scheduler_.first_look(*args);
-    if (preemption_ != nullptr && preemption_->may_help(*args, first)) {
-        if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
-    }
-    const FilterAnswer answer = scheduler_.settle_filter(*args, std::move(first));
-    if (preemption_ != nullptr) {
-        if (!answer.fitting.empty()) preemption_->forget(args->pod.uid);
-        if (preemption_->may_help(*args, answer)) preemption_->note(*args, answer);
-    }
-    return json(write_filter_result(*args, answer));
+    if (preemption_ == nullptr) return json(write_filter_result(*args, scheduler_.filter(*args)));
+    std::optional<RouteAnswer> sent_on;
+    const auto answer = preemption_->filter(scheduler_, *args, [&] {
+        sent_on = at_leader(Route::filter);
+        return sent_on.has_value();
+    });
+    return answer ? json(write_filter_result(*args, *answer)) : *std::move(sent_on);
 }
 
 RouteAnswer SchedulerRoutes::prioritize(std::string& body) {

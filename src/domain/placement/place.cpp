@@ -58,14 +58,12 @@ std::optional<std::int64_t> Placer::price(const PlacementRow& row, std::span<con
 }
 
 const Fit* Placer::try_node(const Offer& offer) {
-    fit_.cards.clear();
-    fit_.price = 0;
     if (offer.single_share && !one_share_) return nullptr;
     if (only_memory_) {
         const PricedCard best =
             policy_.cheapest(offer.free, bytes_of(request_.front().gpu.memory, offer.unit, {}));
         if (best.card < 0) return nullptr;
-        fit_.cards.push_back(best.card);
+        fit_.cards.assign(1, best.card);
         fit_.price = best.price;
         return &fit_;
     }
