@@ -27,6 +27,7 @@ class Evictions {
     virtual Result<> mark_preempted(const PodUid& uid, const PodName& pod,
                                     const PodName& preemptor) = 0;
     // Says in the API that the node's room is kept for a pending pod (status.nominatedNodeName).
+    // An empty name takes that back.
     virtual Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) = 0;
 };
 

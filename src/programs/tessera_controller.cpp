@@ -97,7 +97,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Feed feed(kube, keeper, scheduler, metrics, clock);
     const FeedThreads threads(feed);
     KubeEvictions evictions(connection.endpoint);
-    OwnPreemption preemption(evictions, keeper, metrics, clock, *policy, leadership.fence());
+    OwnPreemption preemption({evictions, keeper, metrics, clock, *policy, leadership.fence()});
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election(),
                            config.preempt ? &preemption : nullptr);
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {

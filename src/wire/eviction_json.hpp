@@ -24,7 +24,7 @@ bool is_of_missing_right(std::string_view body);
 // Whether this Status (409) says that the pod of that name has another uid.
 bool is_of_a_namesake(std::string_view body);
 
-// For pods/NAME/status, a merge patch: status.nominatedNodeName.
+// For pods/NAME/status, a merge patch: status.nominatedNodeName. An empty name takes it back.
 std::string write_nomination(const PodUid& uid, const NodeName& node);
 
 // For pods/NAME/status, a strategic merge patch: the condition by which kube-scheduler knows that

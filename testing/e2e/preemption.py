@@ -15,7 +15,7 @@ from kube.api import Api, ApiError
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 PREEMPTS = "PreemptLowerPriority"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-OUR_PATIENCE_SECONDS = 4.0  # OwnPreemption::kPatience, twice
+OUR_PATIENCE_SECONDS = 4.0  # RefusedPods::kPatience, twice
 
 
 class Preemption(StackCase):

@@ -31,7 +31,7 @@ class FakeEvictions final : public Evictions {
     void on_nominate(std::function<void(const PodUid&, const NodeName&)> hook) {
         on_nominate_ = std::move(hook);
     }
-    // "evict POD", "mark POD for POD", "nominate POD NODE", in order.
+    // "evict POD", "mark POD for POD", "nominate POD NODE", "clear POD", in order.
     [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
     [[nodiscard]] int questions() const { return questions_; }
 
@@ -58,7 +58,8 @@ class FakeEvictions final : public Evictions {
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node) override {
         if (error_) return fail(*error_);
         if (on_nominate_) on_nominate_(uid, node);
-        writes_.push_back("nominate " + pod.name + " " + node.str());
+        writes_.push_back(node.empty() ? "clear " + pod.name
+                                       : "nominate " + pod.name + " " + node.str());
         return {};
     }
 

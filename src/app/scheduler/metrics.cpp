@@ -66,9 +66,10 @@ class Gauges {
         pending_pods_.Add({{"reason", "not_refused"}}).Set(waiting.not_refused);
     }
 
-    void set_states(bool synced, bool leads) {
-        synced_.Add({}).Set(synced ? 1 : 0);
-        leading_.Add({}).Set(leads ? 1 : 0);
+    void set_states(const SchedulerFacts& facts) {
+        synced_.Add({}).Set(facts.synced ? 1 : 0);
+        leading_.Add({}).Set(facts.leads ? 1 : 0);
+        rooms_.Add({}).Set(static_cast<double>(facts.rooms));
     }
 
     void set_watch_age(const char* resource, std::chrono::nanoseconds age) {
@@ -106,6 +107,7 @@ class SchedulerMetrics::Impl {
     Impl(Clock& clock, ReadProcess process) : clock_(clock), process_(std::move(process)) {
         api_trouble_.Add({});
         preempted_.Add({});
+        given_up_.Add({});
     }
 
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
@@ -116,6 +118,7 @@ class SchedulerMetrics::Impl {
 
     void count_api_trouble() { api_trouble_.Add({}).Increment(); }
     void count_preempted() { preempted_.Add({}).Increment(); }
+    void count_given_up() { given_up_.Add({}).Increment(); }
 
     void count_list(Watched what) {
         lists_.Add({{"resource", kWatched.at(number(what)).name}}).Increment();
@@ -133,7 +136,7 @@ class SchedulerMetrics::Impl {
         Gauges gauges(now);
         gauges.set_nodes(facts.view);
         gauges.set_waiting(facts.waiting);
-        gauges.set_states(facts.synced, facts.leads);
+        gauges.set_states(facts);
         for (const WatchedRow& row : kWatched) {
             const std::chrono::nanoseconds heard = heard_.at(number(row.what));
             gauges.set_watch_age(row.name, clock_.steady() - heard);
@@ -187,6 +190,10 @@ void SchedulerMetrics::count_api_trouble() {
 
 void SchedulerMetrics::count_preempted() {
     impl_->count_preempted();
+}
+
+void SchedulerMetrics::count_given_up() {
+    impl_->count_given_up();
 }
 
 void SchedulerMetrics::count_list(Watched what) {

@@ -21,6 +21,7 @@ struct SchedulerFacts {
     const WaitingCounts& waiting;
     bool synced = false;
     bool leads = false;
+    std::size_t rooms = 0;  // promised to pods of higher priority
 };
 
 class SchedulerMetrics {
@@ -32,6 +33,7 @@ class SchedulerMetrics {
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed);
     void count_api_trouble();
     void count_preempted();
+    void count_given_up();
     // A list was read, or the watch brought an event or a bookmark.
     void count_list(Watched what);
     void heard(Watched what);

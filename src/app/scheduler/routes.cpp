@@ -108,8 +108,11 @@ RouteAnswer SchedulerRoutes::metrics() {
     const auto pending = keeper_.ask([](ClusterState& state) { return state.pending_pods(); });
     const auto view = keeper_.view();
     const WaitingCounts waiting = scheduler_.waiting(pending);
-    return {.body = metrics_.expose(
-                {.view = *view, .waiting = waiting, .synced = synced_, .leads = leads()}),
+    return {.body = metrics_.expose({.view = *view,
+                                     .waiting = waiting,
+                                     .synced = synced_,
+                                     .leads = leads(),
+                                     .rooms = preemption_ == nullptr ? 0 : preemption_->rooms()}),
             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

@@ -368,7 +368,7 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
     leader.step();
     other.step();
     FakeEvictions evictions;
-    OwnPreemption preemption(evictions, keeper_, metrics_, clock_, binpack_policy(), {});
+    OwnPreemption preemption({evictions, keeper_, metrics_, clock_, binpack_policy(), {}});
     SchedulerRoutes of_leader(scheduler_, keeper_, metrics_, synced_, &leader, &preemption);
     SchedulerRoutes of_other(scheduler_, keeper_, metrics_, synced_, &other, &preemption);
     const auto filter = [&](SchedulerRoutes& routes, const std::string& priority) {
@@ -384,7 +384,7 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
     EXPECT_EQ(filter(of_other, "1").status, 200);
     EXPECT_TRUE(counted());
     const auto evicted_later = [&] {
-        clock_.advance(OwnPreemption::kPatience);
+        clock_.advance(RefusedPods::kPatience);
         preemption.run_round();
         return !evictions.writes().empty();
     };

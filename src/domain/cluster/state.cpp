@@ -463,10 +463,12 @@ Allocation ClusterState::from_legacy(const PodFacts& pod, const NodeState& node)
     return allocation;
 }
 
-// Who ends for a pod that room is promised to is shown so before the API server knows.
-std::vector<TenantPtr> ClusterState::tenants_of(const NodeState& node) const {
+// Who ends for a pod that room is promised to is shown so before the API server knows, but for one
+// of them.
+std::vector<TenantPtr> ClusterState::tenants_of(const NodeState& node, const PodUid& but) const {
     std::vector<TenantPtr> out = node.tenants;
     for (const PodAskPtr& nominee : node.nominees) {
+        if (nominee->uid == but) continue;
         for (const PodUid& victim : pending_.at(nominee->uid).victims) {
             const auto at = std::ranges::find(out, victim, &Tenant::uid);
             if (at == out.end()) continue;
@@ -478,11 +480,11 @@ std::vector<TenantPtr> ClusterState::tenants_of(const NodeState& node) const {
     return out;
 }
 
-NodeView ClusterState::build(const NodeState& node) const {
+NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
     NodeView out{.inventory = node.inventory,
                  .cards = {},
                  .free = {},
-                 .tenants = tenants_of(node),
+                 .tenants = tenants_of(node, but),
                  .nominees = node.nominees,
                  .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {
@@ -501,6 +503,14 @@ NodeView ClusterState::build(const NodeState& node) const {
         break;
     }
     return out;
+}
+
+std::optional<NodeView> ClusterState::promised_node(const PodUid& uid) const {
+    const PendingPod* pod = pending(uid);
+    if (pod == nullptr || pod->promised.empty()) return std::nullopt;
+    const auto at = nodes_.find(pod->promised);
+    if (at == nodes_.end() || !at->second.known) return std::nullopt;
+    return build(at->second, uid);
 }
 
 // False when the views' builder cannot take the changed nodes alone.

@@ -27,11 +27,11 @@ namespace tessera {
 
 // A pod that asks for GPUs, is on no node yet, and is to be placed.
 struct PendingPod {
-    Result<PodAskPtr> ask;  // an error where its request makes no sense
-    NodeName nominated;     // as the API server shows it; empty mostly
-    NodeName promised;      // by promise(), and which pods there end for it
-    std::vector<PodUid> victims;
-    NodeName given_up;  // by give_up(): this nomination counts no more
+    Result<PodAskPtr> ask;        // an error where its request makes no sense
+    NodeName nominated;           // as the API server shows it; empty mostly
+    NodeName promised;            // by promise()
+    std::vector<PodUid> victims;  // that end there for it
+    NodeName given_up;            // by give_up(): this nomination counts no more
 
     // Where room is kept for it (nominees.hpp); empty mostly.
     [[nodiscard]] NodeName kept_on() const {
@@ -97,6 +97,9 @@ class ClusterState {
     // What a pod that is being bound waits for should it not be.
     [[nodiscard]] const PendingPod* set_aside(const PodUid& uid) const;
     [[nodiscard]] std::size_t pending_count() const { return pending_.size(); }
+    // The node on which room is promised to a pod that waits, its victims as the API server shows
+    // them. Nothing where there is none, or the node is gone.
+    [[nodiscard]] std::optional<NodeView> promised_node(const PodUid& uid) const;
     // In no order.
     [[nodiscard]] std::vector<PodUid> pending_pods() const {
         std::vector<PodUid> out;
@@ -145,8 +148,9 @@ class ClusterState {
     // A node that left and that no pod names any more.
     void forget_if_unused(const NodeName& name);
     void refresh(const NodeName& name);
-    [[nodiscard]] NodeView build(const NodeState& node) const;
-    [[nodiscard]] std::vector<TenantPtr> tenants_of(const NodeState& node) const;
+    // `but`: whose victims are shown as the API server shows them.
+    [[nodiscard]] NodeView build(const NodeState& node, const PodUid& but = {}) const;
+    [[nodiscard]] std::vector<TenantPtr> tenants_of(const NodeState& node, const PodUid& but) const;
     bool replace_dirty();
     [[nodiscard]] Allocation from_legacy(const PodFacts& pod, const NodeState& node) const;
 

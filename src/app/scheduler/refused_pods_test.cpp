@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "app/scheduler/own_preemption_test.hpp"
+
+namespace tessera {
+namespace {
+
+// Goal: what kube-scheduler asks for no more, and what was refused long ago, is acted on by nobody.
+TEST_F(OwnPreemptionTest, OldRefusals) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    EXPECT_TRUE(refuse(waits("high", 16, 10), {"a"}));
+    leads_ = false;
+    for (auto away = 0s; away < RefusedPods::kForgotten; away += 60s)
+        EXPECT_EQ(writes_after(60s), Writes{});
+    EXPECT_EQ(evictions_.questions(), 0) << "who does not lead asks nothing";
+    leads_ = true;
+    EXPECT_EQ(writes_after(60s), Writes{});
+}
+
+// Goal: of too many pods the least important ones are left out, until they are refused again.
+TEST_F(OwnPreemptionTest, TooMany) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    const PodFacts least = waits("least", 16, 3);
+    EXPECT_TRUE(refuse(least, {"a"}));
+    for (std::size_t i = 0; i < RefusedPods::kMost; ++i)
+        EXPECT_TRUE(refuse(waits("more-" + std::to_string(i), 16, 4), {"unknown"}));
+    EXPECT_EQ(writes_after(2s), Writes{});
+    EXPECT_TRUE(refuse(least, {"a"}));
+    EXPECT_EQ(writes_after(2s).front(), "evict x");
+}
+
+// Goal: among many equals each has its turn, whatever its uid.
+TEST_F(OwnPreemptionTest, TooManyEquals) {
+    node("a", 1);
+    holder("x", "a", 0, 16, 1);
+    const PodFacts lucky = waits("0-first-in-every-order", 16, 4);
+    for (int burst = 0; burst < 200 && evictions_.writes().empty(); ++burst) {
+        EXPECT_TRUE(refuse(lucky, {"a"}));
+        for (std::size_t i = 0; i < RefusedPods::kMost + 6; ++i)
+            EXPECT_TRUE(refuse(waits("more-" + std::to_string(i), 16, 4), {"unknown"}));
+        writes_after(2s);
+    }
+    ASSERT_FALSE(evictions_.writes().empty());
+    EXPECT_EQ(evictions_.writes().front(), "evict x");
+}
+
+// Goal: many that nothing came of so far keep no lower one from its turn.
+TEST_F(OwnPreemptionTest, TooManyInVain) {
+    RefusedPods pods;
+    for (std::size_t i = 0; i < RefusedPods::kMost; ++i) {
+        const PodUid uid("high-" + std::to_string(i));
+        pods.refused(uid, 100, {NodeName("a")}, 0s);
+    }
+    for (auto& [uid, entry] : pods.take_due(RefusedPods::kPatience))
+        pods.put_back(uid, entry, RefusedPods::kPatience);
+    pods.refused(PodUid("low"), 50, {NodeName("b")}, 3s);
+    const auto due = pods.take_due(3s + RefusedPods::kPatience);
+    ASSERT_EQ(due.size(), 1U);
+    EXPECT_EQ(due[0].first, PodUid("low"));
+}
+
+}  // namespace
+}  // namespace tessera
