@@ -31,7 +31,7 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
                           })),
       scheduler_(kube_, keeper_, clock_,
                  {.policy = binpack_policy(), .best_nodes = kBestNodes, .begin_write = fence()}),
-      preemption_(kube_, keeper_, metrics_, clock_, binpack_policy(), fence()),
+      preemption_({kube_, keeper_, metrics_, clock_, binpack_policy(), fence()}),
       feed_(kube_, keeper_, scheduler_, metrics_, clock_),
       process_(scene.loop, "controller-" + std::to_string(replica)) {
     process_.spawn([this] { feed_.follow_nodes({}); });

@@ -111,6 +111,8 @@ Result<> Election::take(const Lease& from) {
         good_until_ = begin + options_.duration;
         const bool was_another = from.holder == options_.identity && term_ == 0;
         won_ = {.term = ++term_, .writes_from = was_another ? begin + options_.write : begin};
+        // Nor may the next one list before that, should we give the Lease back at once.
+        last_write_ends_ = std::max(last_write_ends_, won_->writes_from);
         term_begun_ = false;
         leader_url_.clear();
     }

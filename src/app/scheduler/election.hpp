@@ -40,8 +40,8 @@ class Election {
              std::function<void(int term)> elected);
 
     // Wins, renews and loses until `stop`; then gives the Lease back, so that the next one need not
-    // wait; not before the last write that was allowed is over. Everything that writes must have
-    // ended by then.
+    // wait; not before the last write that was allowed is over, to us or to the process that had
+    // the Lease under our identity. Everything that writes must have ended by then.
     void run(const std::stop_token& stop);
     // One round; returns the pause until the next.
     std::chrono::milliseconds step();

@@ -181,6 +181,19 @@ TEST_F(ElectionTest, BackUnderItsName) {
     EXPECT_TRUE(again.leads());
 }
 
+// Goal: nor does the next one list too early, when the replica that is back is told to end at once.
+TEST_F(ElectionTest, BackUnderItsNameAndGone) {
+    a_.election.step();
+    Replica again(store_, clock_, "a");
+    clock_.advance(seconds(1));
+    again.election.step();
+    const auto begin = clock_.steady();
+    clock_.on_sleep([&] { EXPECT_EQ(store_.now().holder, "a"); });
+    again.election.give_back();
+    EXPECT_EQ(clock_.steady() - begin, seconds(5));
+    EXPECT_EQ(store_.now().holder, "");
+}
+
 // Goal: a Lease that somebody edited keeps nobody waiting for ever, and makes nobody hasty.
 TEST_F(ElectionTest, EditedLease) {
     for (const std::int64_t duration : {std::int64_t{0}, std::int64_t{-5}, std::int64_t{1} << 40}) {
