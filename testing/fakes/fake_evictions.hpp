@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ports/evictions.hpp"
@@ -23,6 +24,8 @@ class FakeEvictions final : public Evictions {
     }
     // It ended by itself, and nobody has seen it yet.
     void remove(const PodUid& uid) { gone_.insert(uid); }
+    // The next eviction happens, and nobody hears of it.
+    void lose_answer() { is_answer_lost_ = true; }
     // Every call fails with it from now on; nothing: no more.
     void fail_with(std::optional<Error> error) { error_ = std::move(error); }
     // Called before a pod is asked to end.
@@ -47,6 +50,7 @@ class FakeEvictions final : public Evictions {
         if (!may) return false;
         if (shared_.contains(uid)) --allowed_;
         writes_.push_back("evict " + pod.name);
+        if (std::exchange(is_answer_lost_, false)) return fail(Code::unavailable, "no answer");
         return true;
     }
     Result<> mark_preempted(const PodUid& /*uid*/, const PodName& pod,
@@ -68,6 +72,7 @@ class FakeEvictions final : public Evictions {
     std::set<PodUid> gone_;
     std::set<PodUid> shared_;
     int allowed_ = 0;
+    bool is_answer_lost_ = false;
     int questions_ = 0;
     std::optional<Error> error_;
     std::vector<std::string> writes_;

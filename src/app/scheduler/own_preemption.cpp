@@ -83,13 +83,14 @@ Result<OwnPreemption::Turn> OwnPreemption::look_after(const PodUid& uid, Refused
     // Not before waiting() has answered: it shows what was promised to the one before.
     auto view = tools_.keeper.view();
     if (rooms_.has(uid)) {
-        if (!rooms_.is_slow(uid)) return Turn::over;
+        if (!rooms_.is_room_slow(uid)) return Turn::over;
     } else if (!pod.kept_on().empty()) {
         const Nomination nomination = judge(*view, pod, refused);
         if (nomination == Nomination::holds) return Turn::over;
         if (nomination == Nomination::believed) return Turn::again;
         view = tools_.keeper.ask([&](ClusterState& state) {
-            state.give_up(uid);
+            const PendingPod* now = state.pending(uid);
+            if (now != nullptr && now->kept_on() == pod.kept_on()) state.give_up(uid);
             return state.view();
         });
     }
@@ -150,7 +151,7 @@ std::vector<OwnPreemption::Choice> OwnPreemption::choices(const ClusterView& vie
         if (node == nullptr) continue;
         Preemption found = plan_preemption(*node, pod, tools_.policy, {}, stay);
         const bool is_soon = found.kind == Kind::soon;
-        if (is_soon && (is_room_slow || rooms_.is_slow(name))) continue;
+        if (is_soon && (is_room_slow || rooms_.is_node_slow(name))) continue;
         if (is_soon || found.kind == Kind::fits) return {{node, std::move(found)}};
         if (found.kind == Kind::evict) out.push_back({node, std::move(found)});
     }

@@ -12,7 +12,6 @@
 #include <map>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "app/scheduler/keeper.hpp"
@@ -49,6 +48,8 @@ class PromisedRooms {
     static constexpr std::chrono::minutes kNotAsked{5};
     // Nor is one whose room lies free for so long: kube-scheduler has another reason.
     static constexpr std::chrono::minutes kUnclaimed{5};
+    // Nor one where others hold its room for so long, or that is out of order.
+    static constexpr std::chrono::seconds kLost{30};
     // Who has not ended after so long may never.
     static constexpr std::chrono::minutes kSlow{10};
     // And nobody else waits for what ends on that node, for so long.
@@ -73,11 +74,11 @@ class PromisedRooms {
     void tend(const std::stop_token& stop);
 
     [[nodiscard]] bool has(const PodUid& pod) const { return rooms_.contains(pod); }
-    // Who ends for it has not in all the time that is sensible.
-    [[nodiscard]] bool is_slow(const PodUid& pod) const;
+    // Who ends for it has not for longer than others should wait.
+    [[nodiscard]] bool is_room_slow(const PodUid& pod) const;
     // Others are to end elsewhere.
     void give_up_slow(const PodUid& pod);
-    [[nodiscard]] bool is_slow(const NodeName& node) const;
+    [[nodiscard]] bool is_node_slow(const NodeName& node) const;
     // Who may end for the pod at once, after what came of it before.
     [[nodiscard]] std::size_t most_victims(const PodUid& pod) const;
     // Nothing where it is gone, or has its cards for good.
@@ -92,27 +93,41 @@ class PromisedRooms {
         PodUid uid;
         PodName name;
     };
+    // As long as one is in rooms_, the pod has its promise in the ClusterState, with these victims,
+    // and is watched in RefusedPods; is_over() and give_up() end all three.
     struct Room {
         NodeName node;
-        std::vector<Victim> left;        // to be told, unless they need not
-        std::vector<PodUid> ended;       // told, or gone by then
-        bool is_somebody_ended = false;  // by us
+        PodName pod;
+        std::vector<Victim> left;     // to be told to end, unless they need not
+        std::vector<PodUid> told;     // or gone by then
+        bool has_ended_some = false;  // or may have: the answer was lost
+        bool is_held_up = false;      // somebody may not end, or not yet
+        bool may_be_nominated = false;
+        bool is_nominated = false;
         Time since{};
         Time due{};  // the next write, after one that failed
-        bool is_nominated = false;
         std::optional<Time> free_since;
+        std::optional<Time> lost_since;
         RefusedPods::Entry refused;
+    };
+    // A nomination of ours that is to be taken back.
+    struct Clear {
+        NodeName node;
+        Time due{};
     };
     struct Rest {
         Time until{};
         Time span{};
     };
-    // Why room is given up, and what follows.
-    struct GivenUp {
-        std::string why;
-        bool is_begun_anew = true;
-        bool is_in_vain = false;  // also where nobody has ended
+    enum class Told { ends, gone, stays };
+    enum class Why { lost, not_asked, not_all, not_told, unclaimed, slow };
+    struct WhyRow {
+        Why why;
+        const char* text;
+        bool is_begun_anew;  // at once
+        bool rests;          // though nobody has ended
     };
+    static const WhyRow& row_of(Why why);
 
     // What must happen that the pod has its room.
     struct Look {
@@ -122,22 +137,27 @@ class PromisedRooms {
 
     bool promise(const PendingPod& pod, const Room& room);
     bool is_over(const PodUid& uid, Room& room, const std::stop_token& stop);
-    std::optional<GivenUp> go_on(const PodUid& uid, const PodAsk& ask, Room& room,
-                                 const std::stop_token& stop);
-    [[nodiscard]] Look look_at(const PodUid& uid, const PodAsk& ask, const Room& room) const;
-    std::optional<GivenUp> make(const PodUid& uid, const PodAsk& ask, const PodUid& next,
-                                Room& room, const std::stop_token& stop);
-    std::optional<GivenUp> hold(const PodUid& uid, const PodAsk& ask, bool is_free, Room& room);
-    Result<> tell(const Victim& victim, const PodName& preemptor, Room& room);
+    std::optional<Why> go_on(const PodUid& uid, const PodAsk& ask, Room& room,
+                             const std::stop_token& stop);
+    [[nodiscard]] std::optional<Look> look_at(const PodUid& uid, const PodAsk& ask,
+                                              const Room& room) const;
+    [[nodiscard]] bool may_go_elsewhere(const PodUid& uid, const PodAsk& ask,
+                                        const Room& room) const;
+    std::optional<Why> make(const PodUid& uid, const PodAsk& ask, const PodUid& next, Room& room,
+                            const std::stop_token& stop);
+    std::optional<Why> hold(const PodUid& uid, const PodAsk& ask, bool is_free, Room& room);
+    Result<Told> tell(const Victim& victim, const PodName& preemptor);
     Result<> nominate(const PodUid& uid, const PodName& pod, const NodeName& node);
     [[nodiscard]] Result<> check_fence() const;
     void put_off(Room& room, const Error& error) const;
-    void give_up(const PodUid& uid, const Room& room, const GivenUp& what);
+    void give_up(const PodUid& uid, const Room& room, Why why);
     void let_rest(const PodUid& uid);
+    bool is_cleared(const PodUid& uid, Clear& clear);
 
     const RoomTools tools_;
     RefusedPods& refused_;
     std::map<PodUid, Room> rooms_;
+    std::map<PodUid, Clear> clears_;
     std::map<PodUid, Rest> rests_;
     std::map<NodeName, Time> slow_until_;
     Time several_after_{};

@@ -45,7 +45,7 @@ TEST_F(OwnPreemptionTest, OneAtATime) {
 TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
     node("a", 2);
     std::set<PodUid> all;
-    for (int card : {0, 1}) {
+    for (const int card : {0, 1}) {
         for (const std::string name : {"x", "y"})
             all.insert(holder(name + std::to_string(card), "a", card, 8, 1).uid);
     }
@@ -141,6 +141,8 @@ TEST_F(OwnPreemptionTest, NoEndThatIsOfNoUse) {
     holder("higher", "a", 0, 8, 20);
     evictions_.allow({second.uid}, 1);
     EXPECT_EQ(writes_after(RefusedPods::kRetry), one);
+    EXPECT_TRUE(is_kept(high, "a")) << "an agent that restarts is no reason to give it up";
+    EXPECT_EQ(writes_after(PromisedRooms::kLost), one);
     EXPECT_FALSE(is_kept(high, "a"));
     EXPECT_EQ(preemption_.rooms(), 0U);
 }
@@ -178,6 +180,57 @@ TEST_F(OwnPreemptionTest, InVainAgainAndAgain) {
         evictions_.allow({copy.uid, second.uid}, 1);
     }
     EXPECT_EQ(ended(), 4) << ::testing::PrintToString(minutes);
+}
+
+// Goal: a pod that comes later takes no room that was made for an equal one, whatever their uids.
+TEST_F(OwnPreemptionTest, EqualsThatComeLater) {
+    node("a", 2);
+    holder("x", "a", 0, 16, 1);
+    holder("y", "a", 1, 16, 2);
+    const PodFacts second = waits("second", 16, 10);
+    EXPECT_TRUE(refuse(second, {"a"}));
+    EXPECT_EQ(writes_after(2s).back(), "nominate second a");
+    const PodFacts first = waits("first", 16, 10);
+    EXPECT_TRUE(refuse(first, {"a"}));
+    const Writes all = {"evict x", "mark x for second", "nominate second a",
+                        "evict y", "mark y for first",  "nominate first a"};
+    EXPECT_EQ(writes_after(2s), all);
+    EXPECT_EQ(writes_after(60s), all);
+    EXPECT_TRUE(is_kept(second, "a"));
+    EXPECT_EQ(preemption_.rooms(), 2U);
+}
+
+// Goal: an eviction whose answer is lost may have happened: the room stays kept, and nobody else
+// ends.
+TEST_F(OwnPreemptionTest, AnAnswerThatIsLost) {
+    node("a", 1);
+    PodFacts low = holder("x", "a", 0, 16, 1);
+    evictions_.lose_answer();
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(2s), Writes{"evict x"});
+    EXPECT_TRUE(is_kept(high, "a"));
+    low.terminating = true;
+    tell([&](ClusterState& state) { state.set_pod(low); });
+    EXPECT_EQ(writes_after(RefusedPods::kRetry), (Writes{"evict x", "nominate high a"}));
+}
+
+// Goal: a nomination is taken back though the API server is away when its room is given up.
+TEST_F(OwnPreemptionTest, ANominationThatIsTakenBackLater) {
+    node("a", 1);
+    const PodFacts low = holder("x", "a", 0, 16, 1);
+    const PodFacts high = waits("high", 16, 10);
+    EXPECT_TRUE(refuse(high, {"a"}));
+    EXPECT_EQ(writes_after(2s).back(), "nominate high a");
+    tell([&](ClusterState& state) { state.remove_pod(low.uid); });
+    holder("higher", "a", 0, 16, 20);
+    evictions_.fail_with(Error{Code::unavailable, "500"});
+    writes_after(1s);
+    EXPECT_EQ(writes_after(PromisedRooms::kLost).back(), "nominate high a");
+    EXPECT_FALSE(is_kept(high, "a"));
+    evictions_.fail_with({});
+    EXPECT_EQ(writes_after(RefusedPods::kRetry).back(), "clear high");
+    EXPECT_EQ(std::ranges::count(writes_after(60s), "clear high"), 1);
 }
 
 // Goal: who does not end is waited for, and not for ever: after a while others end elsewhere, and
@@ -244,6 +297,9 @@ TEST_F(OwnPreemptionTest, RoomOnItsWay) {
         EXPECT_TRUE(refuse(high, {"a"}));
         writes_after(60s);
     }
+    EXPECT_TRUE(is_kept(high, "b"));
+    EXPECT_TRUE(refuse(high, {"a"}));
+    writes_after(60s);
     EXPECT_FALSE(is_kept(high, "b"));
     EXPECT_TRUE(refuse(high, {"a"}));
     EXPECT_EQ(writes_after(60s).back(), "nominate high a") << "nobody has ended in vain";

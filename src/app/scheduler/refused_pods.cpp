@@ -13,6 +13,7 @@ void RefusedPods::refused(const PodUid& uid, int priority, std::vector<NodeName>
         const bool is_named = std::ranges::find(nodes, asked.node) != nodes.end();
         asked.offered.reset();
         asked.without_since = is_named ? std::optional<Time>() : asked.without_since.value_or(now);
+        asked.without_last = now;
     }
     const auto [at, is_new] = waiting_.try_emplace(uid);
     Entry& entry = at->second;
@@ -80,7 +81,7 @@ void RefusedPods::put_back(const PodUid& uid, Entry entry, Time now) {
 
 void RefusedPods::watch(const PodUid& uid, const NodeName& node) {
     const std::scoped_lock lock(mutex_);
-    watched_.insert_or_assign(uid, Asked{node, {}, {}});
+    watched_.insert_or_assign(uid, Asked{.node = node});
 }
 
 void RefusedPods::watch_no_more(const PodUid& uid) {

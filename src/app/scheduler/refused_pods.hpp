@@ -44,8 +44,10 @@ class RefusedPods {
     // What the filters said of a pod since room on a node is promised to it.
     struct Asked {
         NodeName node;
-        std::optional<Time> offered;        // another node, or that one; not refused since
-        std::optional<Time> without_since;  // refused, that node not named; not with it since
+        std::optional<Time> offered;  // another node, or that one; not refused since
+        // Refused, that node not named: first and last, since it was named.
+        std::optional<Time> without_since;
+        Time without_last{};
     };
 
     void refused(const PodUid& uid, int priority, std::vector<NodeName> nodes, Time now);

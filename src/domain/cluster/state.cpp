@@ -23,11 +23,6 @@ InventorySource served_by(const NodeInventory& inventory, bool known) {
     return known ? inventory.source : InventorySource::legacy;
 }
 
-// Of a node's nominees.
-auto order_of_nominee(const PodAskPtr& pod) {
-    return std::pair(-std::int64_t{pod->priority}, std::cref(pod->uid));
-}
-
 // Of a node's tenants. The names are the tenant's own: the result lives as long as it does.
 auto order_of(const TenantPtr& tenant) {
     return std::tie(tenant->name, tenant->uid);
@@ -110,14 +105,11 @@ std::optional<PendingPod> ClusterState::read_pending(const PodFacts& pod,
                                                      const PendingPod* before) {
     if (pod.terminating || pod.gated) return std::nullopt;  // kube-scheduler asks for none of them
     auto request = parse_pod_request(pod.containers);
-    if (!request) return PendingPod{fail(request.error()), {}, {}, {}, {}};
+    if (!request) return PendingPod{.ask = fail(request.error())};
     if (request->empty()) return std::nullopt;
-    PendingPod now{std::make_shared<const PodAsk>(
+    PendingPod now{.ask = std::make_shared<const PodAsk>(
                        PodAsk{pod.uid, pod.name, *std::move(request), pod.priority}),
-                   pod.nominated,
-                   {},
-                   {},
-                   {}};
+                   .nominated = pod.nominated};
     if (before == nullptr) return now;
     const bool is_same = pod.nominated == before->nominated;
     if (is_same || pod.nominated.empty() || pod.nominated == before->promised) {
@@ -125,6 +117,7 @@ std::optional<PendingPod> ClusterState::read_pending(const PodFacts& pod,
         now.victims = before->victims;
     }
     if (is_same) now.given_up = before->given_up;
+    if (now.kept_on() == before->kept_on()) now.kept_turn = before->kept_turn;
     return now;
 }
 
@@ -135,13 +128,19 @@ void ClusterState::set_pending(const PodFacts& pod) {
 }
 
 void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
+    const NodeName node = pod.kept_on();
+    if (node.empty()) {
+        pod.kept_turn = 0;
+    } else if (pod.kept_turn == 0) {
+        pod.kept_turn = ++kept_turns_;
+    }
     const PendingPod& added = pending_.insert_or_assign(uid, std::move(pod)).first->second;
-    const NodeName node = added.kept_on();
     if (node.empty()) return;
+    const auto order = [this](const PodAskPtr& nominee) {
+        return std::pair(-std::int64_t{nominee->priority}, pending_.at(nominee->uid).kept_turn);
+    };
     std::vector<PodAskPtr>& nominees = nodes_[node].nominees;
-    nominees.insert(
-        std::ranges::upper_bound(nominees, order_of_nominee(*added.ask), {}, order_of_nominee),
-        *added.ask);
+    nominees.insert(std::ranges::upper_bound(nominees, order(*added.ask), {}, order), *added.ask);
     refresh(node);
 }
 
@@ -165,6 +164,7 @@ bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<
     const PendingPod* now = pending(uid);
     if (now == nullptr || !now->ask) return false;
     PendingPod pod = *end_pending(uid);
+    if (pod.kept_on() != node) pod.kept_turn = 0;
     pod.promised = node;
     pod.victims = std::move(victims);
     if (pod.given_up == node) pod.given_up = {};

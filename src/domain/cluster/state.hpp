@@ -11,6 +11,7 @@
 //     shown as such (metric tessera_gpu_overcommitted), and has no room.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct PendingPod {
     NodeName promised;            // by promise()
     std::vector<PodUid> victims;  // that end there for it
     NodeName given_up;            // by give_up(): this nomination counts no more
+    std::uint64_t kept_turn = 0;  // a number that grows: among equals the first comes first
 
     // Where room is kept for it (nominees.hpp); empty mostly.
     [[nodiscard]] NodeName kept_on() const {
@@ -166,6 +168,7 @@ class ClusterState {
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;
+    std::uint64_t kept_turns_ = 0;
     ViewBuilder builder_;
     std::shared_ptr<const ClusterView> view_ = std::make_shared<ClusterView>();
 };

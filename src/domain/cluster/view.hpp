@@ -24,8 +24,8 @@ struct NodeView {
     std::vector<Card> cards;         // parallel to inventory.gpus
     std::vector<Bytes> free;         // of each card; 0 when it is not in use
     std::vector<TenantPtr> tenants;  // ascending by pod name, then uid
-    // Pods for which room is kept here (PendingPod::kept_on), the highest priority first, then by
-    // uid.
+    // Pods for which room is kept here (PendingPod::kept_on), the highest priority first, then
+    // whoever has it longest.
     std::vector<PodAskPtr> nominees;
     // Why nothing may be placed here although there may be room; empty when it may.
     std::string blocked;
