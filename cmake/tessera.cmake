@@ -14,13 +14,14 @@ target_compile_definitions(tessera_flags INTERFACE TESSERA_VERSION="${PROJECT_VE
 if(TESSERA_WERROR)
   target_compile_options(tessera_flags INTERFACE -Werror)
 endif()
-if(TESSERA_COVERAGE)
-  target_compile_options(tessera_flags INTERFACE --coverage -O0)
-  target_link_options(tessera_flags INTERFACE --coverage)
-endif()
 
-# Sanitizers hold for everything but the simulated driver, which unsanitized programs must be able to load.
+# Sanitizers and coverage hold for everything but the guard and the simulated driver, which any program
+# must be able to load.
 add_library(tessera_sanitize INTERFACE)
+if(TESSERA_COVERAGE)
+  target_compile_options(tessera_sanitize INTERFACE --coverage -O0)
+  target_link_options(tessera_sanitize INTERFACE --coverage)
+endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_sanitize INTERFACE -fsanitize=${TESSERA_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)

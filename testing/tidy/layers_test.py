@@ -68,6 +68,10 @@ class LayersTest(unittest.TestCase):
         for include in ['"base/quantity.hpp"', '"src/base/quantity.hpp"', "<domain/x.hpp>"]:
             self.assert_fault("gpusim/cuda/a.cpp", f"#include {include}\n", "house of its own")
         self.assertEqual(self.faults_of("gpusim/cuda/a.cpp", '#include "gpusim/state/x.hpp"\n'), [])
+        state = '#include "gpusim/state/x.hpp"\n'
+        self.assert_fault("guard/hooks/a.cpp", state, "guard is a house of its own")
+        self.assertEqual(self.faults_of("guard/hooks/a_test.cpp", state), [])
+        self.assertEqual(self.faults_of("guard/test_support/a.hpp", state), [])
 
     def test_lines_files_and_programs_are_short(self) -> None:
         self.assert_fault("src/base/a.cpp", "x" * 101 + "\n", "at most 100")

@@ -1,0 +1,196 @@
+// What the guard costs: an allocation and its free beside the bare pair, and the start of a
+// process, alone and as one of 64. The driver is a stub that does nothing, so that nothing hides
+// the cost; both sides of each difference are measured in turns in one run. Goals: docs/guard.md.
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "api/nvidia/cuda.h"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr CardShare kCard{"GPU-00000000-0000-0000-0000-000000000000", std::uint64_t{4} << 40, 0};
+
+double nanoseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> samples) {
+    std::ranges::sort(samples);
+    return samples[samples.size() / 2];
+}
+
+bool at_most(const std::string& figure, double goal, double measured, const char* unit) {
+    const bool holds = measured <= goal;
+    std::printf("%s | <= %g %s | %.3g %s | %s\n", figure.c_str(), goal, unit, measured, unit,
+                holds ? "holds" : "falls short");
+    return holds;
+}
+
+// One library's functions, as a program finds them.
+struct Cuda {
+    explicit Cuda(const fs::path& path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        if (handle == nullptr) throw std::runtime_error(dlerror());
+        alloc = reinterpret_cast<decltype(alloc)>(dlsym(handle, "cuMemAlloc_v2"));
+        free = reinterpret_cast<decltype(free)>(dlsym(handle, "cuMemFree_v2"));
+    }
+    CUdeviceptr take(std::size_t bytes) const {
+        CUdeviceptr pointer = 0;
+        if (alloc(&pointer, bytes) != CUDA_SUCCESS) throw std::runtime_error("cuMemAlloc");
+        return pointer;
+    }
+
+    void* handle;
+    decltype(&::cuMemAlloc_v2) alloc = nullptr;
+    decltype(&::cuMemFree_v2) free = nullptr;
+};
+
+// Of an alloc and a free of whole granules, ns.
+double pair_cost(const Cuda& cuda) {
+    constexpr int kPairs = 20000;
+    const auto start = Clock::now();
+    for (int i = 0; i < kPairs; i++)
+        cuda.free(cuda.take(kGranuleBytes));
+    return nanoseconds_since(start) / kPairs;
+}
+
+// What the guard adds to a pair while so many allocations live, ns.
+double added_to_pair(const Cuda& bare, const Cuda& held, int live) {
+    constexpr int kTurns = 41;
+    std::vector<CUdeviceptr> kept;
+    for (int i = 0; i < live; i++)
+        kept.push_back(held.take(kGranuleBytes));
+    std::vector<double> added;
+    for (int turn = 0; turn < kTurns; turn++) {
+        const double without = pair_cost(bare);
+        added.push_back(pair_cost(held) - without);
+    }
+    for (const CUdeviceptr pointer : kept)
+        held.free(pointer);
+    return median(added);
+}
+
+class Programs {
+  public:
+    Programs(const fs::path& libraries, const fs::path& program)
+        : program_(program), environment_("LD_LIBRARY_PATH=" + libraries.string()) {}
+
+    // From the start of one to its end, ms.
+    [[nodiscard]] double run() const {
+        const auto start = Clock::now();
+        int status = 0;
+        const pid_t pid = spawn({}, nullptr);
+        if (waitpid(pid, &status, 0) != pid || status != 0) throw std::runtime_error("no start");
+        return nanoseconds_since(start) / 1e6;
+    }
+    // Starts one that lives until `keep_alive` is closed.
+    void keep(std::vector<pid_t>& pids, const int (&keep_alive)[2]) const {
+        int said[2];
+        if (pipe(said) != 0) throw std::runtime_error("pipe");
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        posix_spawn_file_actions_adddup2(&files, keep_alive[0], 0);
+        posix_spawn_file_actions_adddup2(&files, said[1], 1);
+        for (const int fd : {keep_alive[0], keep_alive[1], said[0], said[1]})
+            posix_spawn_file_actions_addclose(&files, fd);
+        pids.push_back(spawn("stay", &files));
+        posix_spawn_file_actions_destroy(&files);
+        close(said[1]);
+        char byte = 0;
+        if (read(said[0], &byte, 1) != 1) throw std::runtime_error("no start");
+        close(said[0]);
+    }
+
+  private:
+    [[nodiscard]] pid_t spawn(std::string argument, posix_spawn_file_actions_t* files) const {
+        std::string program = program_.string();
+        std::string environment = environment_;
+        char* arguments[] = {program.data(), argument.empty() ? nullptr : argument.data(), nullptr};
+        char* variables[] = {environment.data(), nullptr};
+        pid_t pid = 0;
+        if (posix_spawn(&pid, program.c_str(), files, nullptr, arguments, variables) != 0)
+            throw std::runtime_error("posix_spawn " + program);
+        return pid;
+    }
+
+    fs::path program_;
+    std::string environment_;
+};
+
+// What the guard adds to the start of a process, ms.
+double added_to_start(const Programs& bare, const Programs& held) {
+    constexpr int kStarts = 301;
+    std::vector<double> without;
+    std::vector<double> with;
+    for (int i = 0; i < kStarts; i++) {
+        without.push_back(bare.run());
+        with.push_back(held.run());
+    }
+    return median(with) - median(without);
+}
+
+bool bench_starts(const fs::path& stub, const fs::path& guarded, const fs::path& program) {
+    const Programs bare(stub, program);
+    const Programs held(guarded, program);
+    const double alone = added_to_start(bare, held);
+    bool holds = at_most("added to the start of a process", 1, alone, "ms");
+    int keep_alive[2];
+    if (pipe(keep_alive) != 0) throw std::runtime_error("pipe");
+    std::vector<pid_t> pids;
+    for (int i = 0; i < 63; i++)
+        held.keep(pids, keep_alive);
+    const double crowded = added_to_start(bare, held);
+    std::printf("added to the start of the 64th process | - | %.3g ms | -\n", crowded);
+    holds &= at_most("added to the start of the 64th, beside the first", 2, crowded / alone, "x");
+    close(keep_alive[0]);
+    close(keep_alive[1]);
+    for (const pid_t pid : pids)
+        waitpid(pid, nullptr, 0);
+    return holds;
+}
+
+bool bench(const fs::path& build) {
+    const TestRegion region({kCard});
+    const fs::path stub = build / "guard/stub";
+    for (const char* library : {"libcuda.so.1", "libtessera-guard.so"})
+        fs::copy_file(build / "guard/lib" / library, region.directory() / library);
+    fs::create_symlink(stub / "libcuda.so.1", region.directory() / "libtessera-real-cuda.so.1");
+    bool holds = bench_starts(stub, region.directory(), build / "bin/guard_start");
+    const Cuda bare(stub / "libcuda.so.1");
+    const Cuda held(region.directory() / "libcuda.so.1");
+    for (const int live : {10, 1000, 100000}) {
+        const std::string figure =
+            "added to cuMemAlloc and cuMemFree, " + std::to_string(live) + " live";
+        holds &= at_most(figure, 200, added_to_pair(bare, held, live), "ns");
+    }
+    return holds;
+}
+
+}  // namespace
+}  // namespace tessera::guard
+
+int main() {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    std::printf("figure | goal | measured | holds\n");
+    try {
+        return tessera::guard::bench(TESSERA_BINARY_DIR) ? 0 : 1;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "guard_bench: %s\n", error.what());
+        return 2;
+    }
+}

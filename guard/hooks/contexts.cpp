@@ -1,0 +1,145 @@
+// Contexts: each takes memory by itself, and gives back all that was allocated in it when it ends.
+// One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
+#include <pthread.h>
+
+#include "guard/hooks/enter.hpp"
+
+using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+
+namespace {
+
+constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit CUcontext primary[kMaxDevices] = {};  // of each device that had one
+
+class OneAtATime {
+  public:
+    OneAtATime() { pthread_mutex_lock(&mutex); }
+    ~OneAtATime() { pthread_mutex_unlock(&mutex); }
+    OneAtATime(const OneAtATime&) = delete;
+    OneAtATime& operator=(const OneAtATime&) = delete;
+};
+
+std::uint64_t address_of(CUcontext context) {
+    return reinterpret_cast<std::uint64_t>(context);
+}
+
+// `make` has the driver make a context, which takes memory of the card.
+template <typename Make>
+CUresult make_on(int card, CUcontext* context, const Make& make) {
+    const std::uint64_t bytes = context_bytes(card);
+    if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
+    CUresult result = make();
+    if (result == CUDA_SUCCESS) {
+        if (note({address_of(*context), *context, bytes, card})) return CUDA_SUCCESS;
+        driver()->cuCtxDestroy_v2(*context);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    put_back(card, bytes);
+    return result;
+}
+
+template <typename Make>
+CUresult create_on(CUdevice device, CUcontext* context, const Make& make) {
+    const OneAtATime lock;
+    const int card = card_of(device);
+    if (context != nullptr && card >= 0) return make_on(card, context, make);
+    // The driver says what is wrong. If nothing is, it is a card of others.
+    const CUresult result = make();
+    if (result != CUDA_SUCCESS || context == nullptr) return result;
+    driver()->cuCtxDestroy_v2(*context);
+    return kNotGuarded;
+}
+
+bool is_primary_active(CUdevice device) {
+    unsigned flags = 0;
+    int active = 0;
+    const auto& ask = driver()->cuDevicePrimaryCtxGetState;
+    return ask && ask(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+// `end` ends the device's primary context, or one use of it.
+template <typename End>
+CUresult end_primary(CUdevice device, const End& end) {
+    const OneAtATime lock;
+    const CUresult result = end();
+    const bool is_device = device >= 0 && device < kMaxDevices;
+    if (is_device && primary[device] != nullptr && !is_primary_active(device)) {
+        put_back_all_of(primary[device]);
+        primary[device] = nullptr;
+    }
+    return result;
+}
+
+}  // namespace
+
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
+    const Entered real(&Driver::cuCtxCreate_v2);
+    if (!real.is_held()) return real(context, flags, device);
+    return create_on(device, context, [&] { return real(context, flags, device); });
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int affinity_count,
+                        unsigned int flags, CUdevice device) {
+    const Entered real(&Driver::cuCtxCreate_v3);
+    if (!real.is_held()) return real(context, affinity, affinity_count, flags, device);
+    return create_on(device, context,
+                     [&] { return real(context, affinity, affinity_count, flags, device); });
+}
+
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned int flags,
+                        CUdevice device) {
+    const Entered real(&Driver::cuCtxCreate_v4);
+    if (!real.is_held()) return real(context, params, flags, device);
+    return create_on(device, context, [&] { return real(context, params, flags, device); });
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) {
+    const Entered real(&Driver::cuCtxDestroy_v2);
+    if (!real.is_held()) return real(context);
+    const OneAtATime lock;
+    const CUresult result = real(context);
+    if (result == CUDA_SUCCESS) put_back_all_of(context);
+    return result;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    const Entered real(&Driver::cuDevicePrimaryCtxRetain);
+    if (!real.is_held()) return real(context, device);
+    const OneAtATime lock;
+    const int card = card_of(device);
+    const auto retain = [&] { return real(context, device); };
+    if (context == nullptr || card < 0) {
+        const CUresult result = retain();
+        if (result != CUDA_SUCCESS) return result;
+        driver()->cuDevicePrimaryCtxRelease_v2(device);
+        return kNotGuarded;
+    }
+    if (is_primary_active(device)) return retain();
+    const CUresult result = make_on(card, context, retain);
+    if (result == CUDA_SUCCESS) primary[device] = *context;
+    return result;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+    const Entered real(&Driver::cuDevicePrimaryCtxRelease);
+    if (!real.is_held()) return real(device);
+    return end_primary(device, [&] { return real(device); });
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    const Entered real(&Driver::cuDevicePrimaryCtxRelease_v2);
+    if (!real.is_held()) return real(device);
+    return end_primary(device, [&] { return real(device); });
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+    const Entered real(&Driver::cuDevicePrimaryCtxReset);
+    if (!real.is_held()) return real(device);
+    return end_primary(device, [&] { return real(device); });
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    const Entered real(&Driver::cuDevicePrimaryCtxReset_v2);
+    if (!real.is_held()) return real(device);
+    return end_primary(device, [&] { return real(device); });
+}

@@ -1,0 +1,40 @@
+// How a hook begins: const Entered real(&Driver::cuMemFree_v2); if (!real.is_held()) return
+// real(...);
+#pragma once
+
+#include "guard/inject/driver.hpp"
+#include "guard/process/process.hpp"
+
+namespace tessera::guard {
+
+// The driver's own function, for a hook that stands before it.
+template <typename Function>
+class Entered {
+  public:
+    explicit Entered(Function Driver::* slot)
+        : real_(driver() != nullptr ? &(driver()->*slot) : nullptr) {
+        if (real_ == nullptr || !*real_) {
+            error_ = kNoDriver;
+        } else if (InDriver::is_now()) {
+            is_held_ = false;
+        } else {
+            error_ = begin();
+        }
+    }
+
+    // The hook has something to do. If not, real() is all there is to be said: the error where the
+    // guard cannot stand here, or what the driver answers itself.
+    [[nodiscard]] bool is_held() const { return is_held_ && error_ == CUDA_SUCCESS; }
+
+    template <typename... Arguments>
+    CUresult operator()(Arguments... arguments) const {
+        return error_ == CUDA_SUCCESS ? (*real_)(arguments...) : error_;
+    }
+
+  private:
+    const Function* real_;
+    CUresult error_ = CUDA_SUCCESS;
+    bool is_held_ = true;
+};
+
+}  // namespace tessera::guard

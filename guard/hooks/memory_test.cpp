@@ -1,0 +1,287 @@
+// Goal: a container holds what it was given and no more, whoever of its processes asks and however
+// they end; what it is told is what it has; and the accounts say what the driver says. Method: the
+// facade before the simulated driver, each process in a fork of its own.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "api/nvidia/cuda.h"
+#include "gpusim/test_support/peer.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::in_child;
+using gpusim::kGiB;
+using gpusim::kMiB;
+using gpusim::Library;
+using gpusim::Peer;
+using gpusim::SimulatedNode;
+using gpusim::Wire;
+
+constexpr char kCards[] =
+    "cards:\n"
+    "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
+    "  - {model: B, memory: 8GiB}\n";
+
+// A process with a context on device 0.
+struct Tenant {
+    explicit Tenant(const std::filesystem::path& library) : cuda(library) {
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
+    }
+
+    CUresult take(std::uint64_t bytes) {
+        pointers.push_back(0);
+        const CUresult result = CALL(cuda, cuMemAlloc_v2)(&pointers.back(), bytes);
+        if (result != CUDA_SUCCESS) pointers.pop_back();
+        return result;
+    }
+    CUresult give() {
+        const CUdeviceptr pointer = pointers.back();
+        pointers.pop_back();
+        return CALL(cuda, cuMemFree_v2)(pointer);
+    }
+    std::uint64_t free_bytes() const {
+        size_t left = 0;
+        size_t total = 0;
+        EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&left, &total), CUDA_SUCCESS);
+        return left;
+    }
+    std::uint64_t total_bytes() const {
+        size_t left = 0;
+        size_t total = 0;
+        EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&left, &total), CUDA_SUCCESS);
+        return total;
+    }
+
+    Library cuda;
+    CUcontext context = nullptr;
+    std::vector<CUdeviceptr> pointers;
+};
+
+class GuardMemory : public testing::Test {
+  protected:
+    SimulatedNode node_{kCards};
+    GuardedContainer container_{node_, {{0, kGiB, 100 * kMiB}}};
+
+    [[nodiscard]] std::uint64_t held_bytes() const {
+        return held(container_.region().accounts(), 0) * kGranuleBytes;
+    }
+    // In a process of the container.
+    template <typename Body>
+    void in_tenant(Body body) const {
+        in_child([&] {
+            Tenant tenant(container_.facade());
+            body(tenant);
+        });
+    }
+    // A process of the container that takes so much, says so, and waits to be told.
+    std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
+        auto peer = std::make_unique<Peer>([this, bytes](Wire& wire) {
+            Tenant tenant(container_.facade());
+            EXPECT_EQ(tenant.take(bytes), CUDA_SUCCESS);
+            wire.send();
+            wire.receive();
+        });
+        EXPECT_EQ(peer->wire().receive(), 1U);
+        return peer;
+    }
+};
+
+TEST_F(GuardMemory, ExactToAGranule) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kGiB);
+        EXPECT_EQ(tenant.take(kGranuleBytes), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.take(1), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(922 * kMiB), CUDA_SUCCESS) << "after a free it works again";
+        EXPECT_EQ(tenant.take(kGranuleBytes), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(kGranuleBytes), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(node_.used(0), held_bytes()) << "what the driver says";
+    });
+    EXPECT_EQ(container_.region().accounts().cards[0].refusals.load(), 3U);
+}
+
+TEST_F(GuardMemory, IsToldOfItsShare) {
+    in_tenant([&](Tenant& tenant) {
+        size_t total = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem_v2)(&total, 0), CUDA_SUCCESS);
+        EXPECT_EQ(total, kGiB);
+        EXPECT_EQ(tenant.total_bytes(), kGiB);
+        EXPECT_EQ(tenant.free_bytes(), 924 * kMiB);
+        EXPECT_EQ(tenant.take(24 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.free_bytes(), 900 * kMiB);
+    });
+}
+
+TEST_F(GuardMemory, ProcessesShareTheLimit) {
+    const auto other = holder(500 * kMiB);
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(tenant.free_bytes(), 324 * kMiB);
+        EXPECT_EQ(tenant.take(326 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.take(324 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(node_.used(0), held_bytes());
+    });
+}
+
+TEST_F(GuardMemory, WhatTheDeadHeldIsThereForTheNext) {
+    holder(900 * kMiB)->kill_hard();
+    EXPECT_EQ(held_bytes(), 1000 * kMiB) << "nobody has asked yet";
+    in_tenant([](Tenant& tenant) { EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS); });
+    container_.region().reap();
+    EXPECT_EQ(held_bytes(), 0U);
+}
+
+TEST_F(GuardMemory, LimitsAreChangedLive) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);
+        container_.limits().cards[0].memory = granules_of(2 * kGiB);
+        EXPECT_EQ(tenant.total_bytes(), 2 * kGiB);
+        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        container_.limits().cards[0].memory = granules_of(kGiB);
+        EXPECT_EQ(tenant.free_bytes(), 0U);
+        EXPECT_EQ(tenant.take(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS) << "nothing that is there is touched";
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);
+    });
+}
+
+TEST_F(GuardMemory, WhatTheDriverRefusesIsNotCounted) {
+    GuardedContainer generous(node_, {{0, 64 * kGiB, 100 * kMiB}});
+    const auto neighbour = holder(900 * kMiB);
+    in_child([&] {
+        Tenant tenant(generous.facade());
+        EXPECT_EQ(tenant.take(7 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(held(generous.region().accounts(), 0) * kGranuleBytes, 100 * kMiB);
+        EXPECT_EQ(generous.region().accounts().cards[0].refusals.load(), 0U);
+        EXPECT_EQ(tenant.total_bytes(), 8 * kGiB) << "a card is not more than it is";
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc_v2)(&pointer, 0), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc_v2)(nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+    });
+}
+
+TEST_F(GuardMemory, ContextsCountAndGiveBackAllThatIsInThem) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(held_bytes(), 100 * kMiB);
+        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        CUcontext second = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v3)(&second, nullptr, 0, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(300 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 700 * kMiB);
+        EXPECT_EQ(node_.used(0), held_bytes());
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(second), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 200 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(tenant.context), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 0U);
+        EXPECT_EQ(node_.used(0), 0U);
+    });
+}
+
+TEST_F(GuardMemory, AContextThatDoesNotFitIsRefused) {
+    in_tenant([](Tenant& tenant) {
+        EXPECT_EQ(tenant.take(850 * kMiB), CUDA_SUCCESS);
+        CUcontext second = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuDevicePrimaryCtxRetain)(&second, 0),
+                  CUDA_ERROR_OUT_OF_MEMORY);
+    });
+}
+
+TEST_F(GuardMemory, ThePrimaryContextCountsOnce) {
+    in_tenant([&](Tenant& tenant) {
+        const Library& cuda = tenant.cuda;
+        CUcontext primary = nullptr;
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 200 * kMiB);
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(50 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease_v2)(0), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 250 * kMiB);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease)(0), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 100 * kMiB);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(50 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxReset_v2)(0), CUDA_SUCCESS);
+        EXPECT_EQ(node_.used(0), held_bytes());
+    });
+}
+
+TEST_F(GuardMemory, FreesOfWhatIsNotItsOwnAreTheDriversToAnswer) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+        const CUdeviceptr pointer = tenant.pointers.back();
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer + 512), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(held_bytes(), 110 * kMiB);
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(held_bytes(), 100 * kMiB);
+    });
+}
+
+TEST_F(GuardMemory, AFreeThatFailsFreesNothing) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+        CUcontext popped = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxPopCurrent_v2)(&popped), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.give(), CUDA_ERROR_INVALID_CONTEXT);
+        EXPECT_EQ(held_bytes(), 110 * kMiB);
+    });
+}
+
+TEST_F(GuardMemory, ACardWithoutAShareIsNotToBeHad) {
+    in_tenant([](Tenant& tenant) {
+        CUcontext context = nullptr;
+        size_t bytes = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 1), CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(CALL(tenant.cuda, cuDevicePrimaryCtxRetain)(&context, 1),
+                  CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem_v2)(&bytes, 1), CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 7), CUDA_ERROR_INVALID_DEVICE);
+    });
+    EXPECT_EQ(node_.used(1), 0U);
+}
+
+TEST_F(GuardMemory, WithoutLimitsNothingRuns) {
+    std::filesystem::remove(container_.region().path(kLimitsName));
+    in_child([&] {
+        testing::internal::CaptureStderr();
+        const Library cuda(container_.facade());
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1), CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(
+            testing::internal::GetCapturedStderr(),
+            "tessera-guard: no GPU for this process: " + container_.region().path(kLimitsName) +
+                " is missing, or of another version of the guard. Restart the pod; if that "
+                "does not help, see the agent's log on this node.\n");
+    });
+}
+
+// As with the driver itself, a child has no CUDA; its parent's holdings are not its own.
+TEST_F(GuardMemory, AForkedChildHoldsNothing) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        in_child([&] {
+            EXPECT_EQ(tenant.take(kMiB), CUDA_ERROR_NOT_INITIALIZED);
+            EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(tenant.pointers.front()),
+                      CUDA_ERROR_NOT_INITIALIZED);
+        });
+        EXPECT_EQ(held_bytes(), 200 * kMiB);
+        container_.region().reap();
+        EXPECT_EQ(held_bytes(), 200 * kMiB);
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 100 * kMiB);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

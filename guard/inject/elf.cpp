@@ -1,0 +1,167 @@
+#include "guard/inject/elf.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace tessera::guard {
+namespace {
+
+using Address = ElfW(Addr);
+using Symbol = ElfW(Sym);
+
+void* pointer(Address address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+template <typename T>
+const T* table(const Object& object, ElfW(Sxword) tag) {
+    for (const ElfW(Dyn)* entry = object.dynamic; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag != tag) continue;
+        // The kernel's own object (vdso) keeps addresses relative to its base; the loader makes
+        // those of all others absolute.
+        const Address at = entry->d_un.d_ptr;
+        return static_cast<const T*>(pointer(at < object.base ? at + object.base : at));
+    }
+    return nullptr;
+}
+
+std::uint32_t gnu_hash(const char* name) {
+    std::uint32_t hash = 5381;
+    for (; *name != '\0'; name++)
+        hash = hash * 33 + static_cast<unsigned char>(*name);
+    return hash;
+}
+
+void* function_of(const Object& object, const Symbol& symbol, const char* names,
+                  const char* wanted) {
+    const bool is_function = (symbol.st_info & 0xfU) == STT_FUNC;
+    const bool is_defined = symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0;
+    if (!is_function || !is_defined || std::strcmp(names + symbol.st_name, wanted) != 0)
+        return nullptr;
+    return pointer(object.base + symbol.st_value);
+}
+
+// Source of the layout: "GNU Hash ELF Sections", sourceware.org/legacy-ml/binutils/2006-10.
+struct GnuHash {
+    std::uint32_t buckets;
+    std::uint32_t first_symbol;
+    std::uint32_t bloom_words;
+    std::uint32_t bloom_shift;
+};
+
+void* find_by_gnu_hash(const Object& object, const GnuHash& head, const Symbol* symbols,
+                       const char* names, const char* wanted) {
+    const auto* bloom = reinterpret_cast<const Address*>(&head + 1);
+    const auto* buckets = reinterpret_cast<const std::uint32_t*>(bloom + head.bloom_words);
+    const std::uint32_t* chain = buckets + head.buckets;
+    if (head.buckets == 0) return nullptr;
+    const std::uint32_t hash = gnu_hash(wanted);
+    std::uint32_t index = buckets[hash % head.buckets];
+    if (index < head.first_symbol) return nullptr;
+    for (;; index++) {
+        const std::uint32_t of_symbol = chain[index - head.first_symbol];
+        if ((of_symbol | 1U) == (hash | 1U)) {
+            void* found = function_of(object, symbols[index], names, wanted);
+            if (found != nullptr) return found;
+        }
+        if ((of_symbol & 1U) != 0) return nullptr;
+    }
+}
+
+// System V's table says how many symbols there are.
+void* find_by_sysv_hash(const Object& object, const std::uint32_t* head, const Symbol* symbols,
+                        const char* names, const char* wanted) {
+    for (std::uint32_t index = 0; index < head[1]; index++) {
+        void* found = function_of(object, symbols[index], names, wanted);
+        if (found != nullptr) return found;
+    }
+    return nullptr;
+}
+
+Object object_of(const dl_phdr_info& info) {
+    Object object{info.dlpi_addr, nullptr};
+    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            const Address dynamic = info.dlpi_addr + info.dlpi_phdr[i].p_vaddr;
+            object.dynamic = static_cast<const ElfW(Dyn)*>(pointer(dynamic));
+        }
+    }
+    return object;
+}
+
+bool holds(const dl_phdr_info& info, Address address) {
+    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
+        const ElfW(Phdr)& part = info.dlpi_phdr[i];
+        const Address begin = info.dlpi_addr + part.p_vaddr;
+        if (part.p_type == PT_LOAD && address >= begin && address - begin < part.p_memsz)
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+Object object_of(void* handle) {
+    const auto* map = static_cast<const link_map*>(handle);
+    return {map->l_addr, map->l_ld};
+}
+
+Object object_at(const void* address) {
+    struct Search {
+        Address address;
+        Object found;
+    } search{reinterpret_cast<Address>(address), {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+            auto& wanted = *static_cast<Search*>(data);
+            if (!holds(*info, wanted.address)) return 0;
+            wanted.found = object_of(*info);
+            return 1;
+        },
+        &search);
+    return search.found;
+}
+
+Object next_with(const Object& object, const char* symbol) {
+    struct Search {
+        const Object& after;
+        const char* symbol;
+        bool is_after;
+        Object found;
+    } search{object, symbol, false, {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+            auto& wanted = *static_cast<Search*>(data);
+            const Object next = object_of(*info);
+            if (!wanted.is_after) {
+                wanted.is_after = next.dynamic == wanted.after.dynamic;
+                return 0;
+            }
+            if (!next || find_function(next, wanted.symbol) == nullptr) return 0;
+            wanted.found = next;
+            return 1;
+        },
+        &search);
+    return search.found;
+}
+
+void* find_function(const Object& object, const char* symbol) {
+    const auto* symbols = table<Symbol>(object, DT_SYMTAB);
+    const auto* names = table<char>(object, DT_STRTAB);
+    if (symbols == nullptr || names == nullptr) return nullptr;
+    if (const auto* head = table<GnuHash>(object, DT_GNU_HASH); head != nullptr)
+        return find_by_gnu_hash(object, *head, symbols, names, symbol);
+    if (const auto* head = table<std::uint32_t>(object, DT_HASH); head != nullptr)
+        return find_by_sysv_hash(object, head, symbols, names, symbol);
+    return nullptr;
+}
+
+const char* soname(const Object& object) {
+    const auto* names = table<char>(object, DT_STRTAB);
+    for (const ElfW(Dyn)* entry = object.dynamic; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_SONAME && names != nullptr) return names + entry->d_un.d_val;
+    }
+    return "";
+}
+
+}  // namespace tessera::guard

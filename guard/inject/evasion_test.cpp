@@ -1,0 +1,82 @@
+// Goal: what a tenant does to lose the guard does not lose it. Method: /etc/ld.so.preload as the
+// agent would mount it, in a mount namespace of the test's own; needs root.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMiB;
+using gpusim::output_of;
+using gpusim::SimulatedNode;
+
+constexpr char kHeld[] = "OUT_OF_MEMORY";
+
+class GuardEvasion : public testing::Test {
+  protected:
+    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, kGiB, 0}}};
+    std::filesystem::path scratch_ = container_.region().directory() / "scratch";
+
+    void SetUp() override {
+        if (geteuid() != 0) GTEST_SKIP() << "needs root, for a mount namespace";
+        std::filesystem::create_directory(scratch_);
+        std::ofstream(scratch_ / "namespace.sh")
+            << "mount -t tmpfs none " << scratch_ << "/ram 2>/dev/null; set -e\n"
+            << "mkdir " << scratch_ << "/ram/up " << scratch_ << "/ram/work\n"
+            << "mount -t overlay -o lowerdir=/etc,upperdir=" << scratch_
+            << "/ram/up,workdir=" << scratch_ << "/ram/work overlay /etc\n"
+            << "echo " << container_.guard() << " > /etc/ld.so.preload\n"
+            << "echo " << node_.library("libcuda.so.1").parent_path()
+            << " > /etc/ld.so.conf.d/driver.conf\n"
+            << "ldconfig\n"
+            << "PATH=$PATH:" TESSERA_BINARY_DIR "/bin\n"
+            << "eval \"$1\"\n";
+        std::filesystem::create_directory(scratch_ / "ram");
+    }
+    // What a shell of the container says.
+    [[nodiscard]] std::string in_container(const std::string& command) const {
+        return output_of("unshare --mount sh " + (scratch_ / "namespace.sh").string() + " '" +
+                         command + "' 2>&1");
+    }
+};
+
+TEST_F(GuardEvasion, AnEmptyEnvironment) {
+    EXPECT_NE(in_container("env -i $(command -v gpuhog) --once 2GiB").find(kHeld),
+              std::string::npos);
+    EXPECT_NE(in_container("unset LD_PRELOAD; LD_PRELOAD= gpuhog --once 2GiB").find(kHeld),
+              std::string::npos);
+    const std::string within = in_container("env -i $(command -v gpuhog) --once 512MiB");
+    EXPECT_NE(within.find("free 536870912 of 1073741824 bytes"), std::string::npos) << within;
+}
+
+TEST_F(GuardEvasion, AnotherShell) {
+    EXPECT_NE(in_container("sh -c \"bash -c \\\"gpuhog --once 2GiB\\\"\"").find(kHeld),
+              std::string::npos);
+    EXPECT_NE(in_container("(gpuhog --once 2GiB) & wait").find(kHeld), std::string::npos);
+    EXPECT_NE(in_container("setsid -w gpuhog --once 2GiB").find(kHeld), std::string::npos);
+}
+
+TEST_F(GuardEvasion, AnotherUser) {
+    const std::string said =
+        in_container("P=$(command -v gpuhog); su nobody -s /bin/sh -c \"$P --once 2GiB\"");
+    EXPECT_NE(said.find(kHeld), std::string::npos) << said;
+}
+
+TEST_F(GuardEvasion, TheDriversFileByItsPathOrACopy) {
+    const std::string path = node_.library("libcuda.so.1").string();
+    for (const std::string& file : {path, scratch_.string() + "/copy.so"}) {
+        const std::string said = in_container("cp " + path + " " + scratch_.string() +
+                                              "/copy.so; guard_lookups " + file);
+        EXPECT_NE(said.find("cuMemAlloc_v2 dlopen-by-path libtessera-guard.so"), std::string::npos)
+            << said;
+    }
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,15 @@
+// Which versions of glibc's functions the guard asks for: the oldest, so that one build runs in any
+// container from glibc 2.17 on (a test reads the libraries). Included where such a function is
+// called. Those that are not named here have had one version since then.
+#pragma once
+
+#if defined(__x86_64__)
+#define TESSERA_OLDEST_GLIBC "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define TESSERA_OLDEST_GLIBC "GLIBC_2.17"
+#else
+#error "which glibc versions are the oldest on this architecture? See inject/libc_floor.hpp"
+#endif
+
+__asm__(".symver dladdr, dladdr@" TESSERA_OLDEST_GLIBC);
+__asm__(".symver dlopen, dlopen@" TESSERA_OLDEST_GLIBC);

@@ -1,0 +1,84 @@
+// Goal: the libraries run in any container with glibc 2.17 or later, bring nothing of ours or of
+// libstdc++'s into a program's name space, and cannot end it. Method: nm and readelf.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "gpusim/test_support/simulated_node.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::output_of;
+
+constexpr char kGuard[] = TESSERA_BINARY_DIR "/guard/lib/libtessera-guard.so";
+constexpr char kFacade[] = TESSERA_BINARY_DIR "/guard/lib/libcuda.so.1";
+
+struct Symbols {
+    std::set<std::string> defined;
+    std::set<std::string> wanted;  // NAME@VERSION
+};
+
+Symbols symbols_of(const std::string& library) {
+    Symbols symbols;
+    std::istringstream in(output_of("nm --dynamic --portability " + library));
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string name;
+        std::string kind;
+        words >> name >> kind;
+        if (kind == "w" && name.find('@') == std::string::npos) continue;  // the compiler's own
+        (kind == "U" || kind == "w" ? symbols.wanted : symbols.defined).insert(name);
+    }
+    return symbols;
+}
+
+std::set<std::string> needs_of(const std::string& library) {
+    std::set<std::string> needs;
+    std::istringstream in(output_of("readelf --dynamic " + library));
+    for (std::string line; std::getline(in, line);) {
+        if (line.find("(NEEDED)") == std::string::npos) continue;
+        const std::size_t open = line.find('[');
+        needs.insert(line.substr(open + 1, line.find(']') - open - 1));
+    }
+    return needs;
+}
+
+TEST(GuardLibraries, BringTheHooksAndNothingElse) {
+    std::set<std::string> expected = {"dlsym", "dlvsym"};
+#define HOOK(symbol, name, since) expected.insert(#symbol);
+#include "guard/entrypoints.def"
+#undef HOOK
+    EXPECT_EQ(symbols_of(kGuard).defined, expected);
+    EXPECT_EQ(symbols_of(kFacade).defined, std::set<std::string>{"tessera_facade"});
+}
+
+TEST(GuardLibraries, NeedLibcAlone) {
+    EXPECT_EQ(needs_of(kGuard), (std::set<std::string>{"libc.so.6", "libdl.so.2"}));
+    EXPECT_EQ(needs_of(kFacade),
+              (std::set<std::string>{"libtessera-guard.so", "libtessera-real-cuda.so.1"}));
+    EXPECT_EQ(symbols_of(kFacade).wanted, std::set<std::string>{});
+}
+
+TEST(GuardLibraries, RunOnGlibc217) {
+    const std::set<std::string> old = {"GLIBC_2.2.5", "GLIBC_2.3", "GLIBC_2.3.4", "GLIBC_2.14",
+                                       "GLIBC_2.17"};
+    for (const std::string& wanted : symbols_of(kGuard).wanted) {
+        const std::size_t at = wanted.find('@');
+        ASSERT_NE(at, std::string::npos) << wanted << " has no version";
+        EXPECT_TRUE(old.contains(wanted.substr(at + 1))) << wanted;
+    }
+}
+
+TEST(GuardLibraries, CannotEndAProgramNorAskItsEnvironment) {
+    for (const std::string& wanted : symbols_of(kGuard).wanted) {
+        const std::string name = wanted.substr(0, wanted.find('@'));
+        for (const char* no : {"exit", "_exit", "abort", "raise", "kill", "getenv", "system",
+                               "__assert_fail", "__stack_chk_fail", "umask", "signal", "sigaction"})
+            EXPECT_NE(name, no);
+    }
+}
+
+}  // namespace
+}  // namespace tessera::guard

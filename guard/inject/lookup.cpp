@@ -1,0 +1,53 @@
+// Answers cuGetProcAddress: the driver chooses the function by name, version and flags, and what it
+// chose is replaced where the guard stands before it. So a caller gets the signature that he asked
+// for, and a driver that knows more than the guard is right about what it knows.
+#include "guard/inject/lookup.hpp"
+
+#include <cstring>
+
+#include "guard/inject/driver.hpp"
+
+namespace tessera::guard {
+
+void* hook_before(void* function) {
+    const Driver* real = driver();
+    if (real == nullptr || function == nullptr) return function;
+#define HOOK(symbol, name, since) \
+    if (real->symbol.address() == function) return reinterpret_cast<void*>(&::symbol);
+#include "guard/entrypoints.def"
+#undef HOOK
+    return function;
+}
+
+void* hook_named(const char* symbol) {
+    if (symbol[0] != 'c' || symbol[1] != 'u') return nullptr;
+#define HOOK(hooked, name, since) \
+    if (std::strcmp(symbol, #hooked) == 0) return reinterpret_cast<void*>(&::hooked);
+#include "guard/entrypoints.def"
+#undef HOOK
+    return nullptr;
+}
+
+}  // namespace tessera::guard
+
+using tessera::guard::Driver;
+using tessera::guard::driver;
+using tessera::guard::hook_before;
+
+CUresult cuGetProcAddress(const char* symbol, void** function, int cuda_version, cuuint64_t flags) {
+    const Driver* real = driver();
+    if (real == nullptr || !real->cuGetProcAddress) return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real->cuGetProcAddress(symbol, function, cuda_version, flags);
+    if (result == CUDA_SUCCESS && function != nullptr) *function = hook_before(*function);
+    return result;
+}
+
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int cuda_version,
+                             cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+    const Driver* real = driver();
+    if (real == nullptr || !real->cuGetProcAddress_v2) return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result =
+        real->cuGetProcAddress_v2(symbol, function, cuda_version, flags, status);
+    if (result == CUDA_SUCCESS && function != nullptr) *function = hook_before(*function);
+    return result;
+}

@@ -1,0 +1,107 @@
+// Goal: whichever way a program looks for a hooked function, it meets the hook, and nothing else is
+// changed. Method: a program that tries every way, under the facade and under the preload.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::output_of;
+using gpusim::SimulatedNode;
+
+constexpr char kGuard[] = "libtessera-guard.so";
+constexpr int kHooks =
+#define HOOK(symbol, name, since) +1
+#include "guard/entrypoints.def"
+#undef HOOK
+    ;
+constexpr int kWays = 9;  // and dlvsym
+
+class GuardLookup : public testing::Test {
+  protected:
+    SimulatedNode node_{gpusim::kTwoCards};
+    GuardedContainer container_{node_, {{0, kGiB, 0}, {1, kGiB, 0}}};
+
+    // Runs a program with an environment of its own.
+    static std::string run(const std::string& environment, const std::string& program) {
+        return output_of("env -i " + environment + " " TESSERA_BINARY_DIR "/bin/" + program +
+                         " 2>&1");
+    }
+    [[nodiscard]] std::string facade() const {
+        return "LD_LIBRARY_PATH=" + container_.facade().parent_path().string();
+    }
+    [[nodiscard]] std::string preload() const {
+        return "LD_PRELOAD=" + container_.guard().string() +
+               " LD_LIBRARY_PATH=" + node_.library("libcuda.so.1").parent_path().string();
+    }
+
+    static void expect_all_hooked(const std::string& lines) {
+        std::istringstream in(lines);
+        int hooked = 0;
+        for (std::string symbol, way, library; in >> symbol >> way && symbol != "error";) {
+            in >> library;
+            if (symbol == "cuDriverGetVersion") {
+                EXPECT_NE(library, kGuard) << "the driver's own";
+            } else if (symbol == "cuNothing") {
+                EXPECT_EQ(library, "nobody");
+            } else if (way != "dlvsym") {
+                EXPECT_EQ(library, kGuard) << symbol << " by " << way;
+                hooked++;
+            }
+        }
+        EXPECT_EQ(hooked, kHooks * kWays) << lines;
+        EXPECT_NE(lines.find("error said\n"), std::string::npos);
+        EXPECT_NE(lines.find("malloc next libc.so.6\n"), std::string::npos);
+    }
+};
+
+TEST_F(GuardLookup, EveryWayUnderTheFacade) {
+    expect_all_hooked(run(facade(), "guard_lookups " + container_.facade().string()));
+}
+
+TEST_F(GuardLookup, EveryWayUnderThePreload) {
+    expect_all_hooked(run(preload(), "guard_lookups " + node_.library("libcuda.so.1").string()));
+}
+
+// The driver's functions have no versions, so nobody finds one by dlvsym; in one that has, the hook
+// is found.
+TEST_F(GuardLookup, ByVersion) {
+    const std::string versioned = TESSERA_BINARY_DIR "/guard/versioned";
+    const std::string lines =
+        run("LD_PRELOAD=" + container_.guard().string() + " LD_LIBRARY_PATH=" + versioned,
+            "guard_lookups " + versioned + "/libcuda.so.1");
+#define HOOK(symbol, name, since) \
+    EXPECT_NE(lines.find(#symbol " dlvsym libtessera-guard.so\n"), std::string::npos) << lines;
+#include "guard/entrypoints.def"
+#undef HOOK
+}
+
+// The agent may choose both, and a program's children inherit what it had.
+TEST_F(GuardLookup, EveryWayUnderBoth) {
+    expect_all_hooked(run("LD_PRELOAD=" + container_.guard().string() + " " + facade(),
+                          "guard_lookups " + container_.facade().string()));
+}
+
+TEST_F(GuardLookup, AProgramIsHeldEitherWay) {
+    for (const std::string& environment : {facade(), preload()}) {
+        const std::string said = run(environment, "gpuhog --once 2GiB");
+        EXPECT_NE(said.find("OUT_OF_MEMORY"), std::string::npos) << said;
+        const std::string held = run(environment, "gpuhog --once 512MiB");
+        EXPECT_NE(held.find("free 536870912 of 1073741824 bytes"), std::string::npos) << held;
+    }
+}
+
+// A shell is not to pay for a driver that it never calls.
+TEST_F(GuardLookup, WhoNeverCallsTheDriverDoesNotLoadIt) {
+    const std::string maps = output_of("env -i " + preload() + " cat /proc/self/maps");
+    EXPECT_NE(maps.find(kGuard), std::string::npos);
+    EXPECT_EQ(maps.find("libcuda"), std::string::npos);
+    EXPECT_EQ(maps.find(container_.region().path(kLimitsName)), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::guard

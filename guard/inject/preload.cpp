@@ -1,0 +1,122 @@
+// dlsym and dlvsym, before those of libc when the guard is preloaded: who looks up one of the
+// driver's functions that the guard stands before gets the guard's. All else goes to libc by a
+// jump, as if it had been called there: RTLD_NEXT means "after my caller", and libc tells that by
+// the return address.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "guard/inject/driver.hpp"
+#include "guard/inject/elf.hpp"
+#include "guard/inject/lookup.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using Dlsym = void* (*)(void*, const char*);
+using Dlvsym = void* (*)(void*, const char*, const char*);
+
+// Of libc, or of another that stands before it: whoever comes after us.
+template <typename Function>
+Function next(std::atomic<void*>& kept, const char* name) {
+    void* function = kept.load(std::memory_order_relaxed);
+    if (function == nullptr) {
+        static const char us = 0;
+        const Object after = next_with(object_at(&us), name);
+        function = after ? find_function(after, name) : nullptr;
+        if (function == nullptr) __builtin_trap();  // there is no dynamic loader without it
+        kept.store(function, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Function>(function);
+}
+
+constinit std::atomic<void*> kept_dlsym = nullptr;
+constinit std::atomic<void*> kept_dlvsym = nullptr;
+
+bool is_of_a_driver(const void* function) {
+    const Object object = object_at(function);
+    return object && std::strcmp(soname(object), "libcuda.so.1") == 0;
+}
+
+// What the caller is to get; null: whatever libc says.
+template <typename Lookup>
+void* answer(void* handle, const char* symbol, Lookup lookup) {
+    void* hook = symbol != nullptr ? hook_named(symbol) : nullptr;
+    if (hook == nullptr) return nullptr;
+    // In the whole program our own is found first, driver or not; and who asks for the next one
+    // after himself is to meet us on his way there.
+    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) return is_driver_loaded() ? hook : nullptr;
+    void* found = lookup();
+    return found != nullptr && is_of_a_driver(found) ? hook : nullptr;
+}
+
+}  // namespace
+}  // namespace tessera::guard
+
+using tessera::guard::answer;
+using tessera::guard::Dlsym;
+using tessera::guard::Dlvsym;
+
+// Called by the trampolines below.
+extern "C" {
+void* tessera_dlsym_answer(void* handle, const char* symbol);
+void* tessera_dlvsym_answer(void* handle, const char* symbol, const char* version);
+void* tessera_next_dlsym();
+void* tessera_next_dlvsym();
+}
+
+void* tessera_next_dlsym() {
+    return reinterpret_cast<void*>(
+        tessera::guard::next<Dlsym>(tessera::guard::kept_dlsym, "dlsym"));
+}
+
+void* tessera_next_dlvsym() {
+    return reinterpret_cast<void*>(
+        tessera::guard::next<Dlvsym>(tessera::guard::kept_dlvsym, "dlvsym"));
+}
+
+void* tessera_dlsym_answer(void* handle, const char* symbol) {
+    return answer(handle, symbol,
+                  [=] { return reinterpret_cast<Dlsym>(tessera_next_dlsym())(handle, symbol); });
+}
+
+void* tessera_dlvsym_answer(void* handle, const char* symbol, const char* version) {
+    return answer(handle, symbol, [=] {
+        return reinterpret_cast<Dlvsym>(tessera_next_dlvsym())(handle, symbol, version);
+    });
+}
+
+#if defined(__x86_64__)
+// rdi, rsi and rdx are the arguments. Three pushes keep the stack aligned for the calls.
+#define TRAMPOLINE(name, answer, next)     \
+    __asm__(                               \
+        ".text\n"                          \
+        ".globl " name                     \
+        "\n"                               \
+        ".type " name ", @function\n" name \
+        ":\n"                              \
+        "  endbr64\n"                      \
+        "  push %rdi\n"                    \
+        "  push %rsi\n"                    \
+        "  push %rdx\n"                    \
+        "  call " answer                   \
+        "\n"                               \
+        "  test %rax, %rax\n"              \
+        "  jz 1f\n"                        \
+        "  add $24, %rsp\n"                \
+        "  ret\n"                          \
+        "1:\n"                             \
+        "  call " next                     \
+        "\n"                               \
+        "  pop %rdx\n"                     \
+        "  pop %rsi\n"                     \
+        "  pop %rdi\n"                     \
+        "  jmp *%rax\n"                    \
+        ".size " name ", .-" name "\n")
+#else
+#error "the preloaded guard needs a trampoline for this architecture"
+#endif
+
+TRAMPOLINE("dlsym", "tessera_dlsym_answer", "tessera_next_dlsym");
+TRAMPOLINE("dlvsym", "tessera_dlvsym_answer", "tessera_next_dlvsym");

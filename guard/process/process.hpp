@@ -1,0 +1,54 @@
+// The guard in one process: its seat in the container's accounts, the limits, and what it holds.
+// Begun by the first call that needs it. A forked child has none of it and begins its own: all of
+// it lies in pages that the kernel empties there.
+//
+// Any thread.
+#pragma once
+
+#include "api/nvidia/cuda.h"
+#include "guard/process/holdings.hpp"
+#include "guard/region/life.hpp"
+
+namespace tessera::guard {
+
+// The error that a call gets where the guard cannot begin. Its first line on stderr says why.
+inline constexpr CUresult kNotGuarded = CUDA_ERROR_OPERATING_SYSTEM;
+// And where there is no driver to call.
+inline constexpr CUresult kNoDriver = CUDA_ERROR_NO_DEVICE;
+
+inline constexpr int kMaxDevices = 64;
+
+// CUDA_SUCCESS where the guard stands, begun now if it had not.
+CUresult begin();
+
+// The functions below want begin() to have succeeded.
+
+// Index into the limits of the card of a device; -1 where the container has no share of it.
+int card_of(CUdevice device);
+// Of the context that is current on this thread.
+struct Current {
+    CUcontext context = nullptr;
+    int card = -1;
+};
+// The driver's error where there is none; kNotGuarded where it is of a card without a share.
+CUresult find_current(Current& current);
+
+// Sets aside what the driver will take for so many bytes. CUDA_ERROR_OUT_OF_MEMORY where the
+// container would hold more than its limit.
+CUresult set_aside(int card, std::uint64_t bytes);
+// What was set aside is at this address now. False, and set aside still, where it cannot be noted.
+bool note(const Holding& holding);
+// It was not taken after all, or is gone.
+void put_back(int card, std::uint64_t bytes);
+// Takes a note out, before the driver frees what is there: the address may be another's at once.
+// Counted still; address 0 where nothing was noted.
+Holding take_note(std::uint64_t address);
+// Takes out and puts back all that ended with a context.
+void put_back_all_of(CUcontext context);
+
+// Bytes. What the container may hold of a card, and what it holds.
+std::uint64_t limit_bytes(int card);
+std::uint64_t held_bytes(int card);
+std::uint64_t context_bytes(int card);
+
+}  // namespace tessera::guard

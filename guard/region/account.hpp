@@ -1,0 +1,30 @@
+// How much of a card the container holds, exact at any instant although any process may be killed
+// between two instructions, and without a lock that a stopped process could keep.
+//
+// The account of a card says in one value what is held in all, which slot moved it last, and what
+// that slot holds since. So a move is one compare-and-swap, and is done when that is done. What the
+// slot itself says comes after it: whoever moves next writes it first, should the one who moved be
+// dead or slow. Slots are therefore right but for the last move, which the account knows.
+//
+// Any thread of any process of the container, and the agent.
+#pragma once
+
+#include <cstdint>
+
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+// Adds to what the slot holds of the card, unless the container would then hold more than `limit`.
+bool reserve(Accounts& accounts, int card, int slot, Granules granules, Granules limit);
+// Takes it off again; no more than the slot holds.
+void release(Accounts& accounts, int card, int slot, Granules granules);
+// Takes off all that the slot holds of the card. How much that was.
+Granules clear(Accounts& accounts, int card, int slot);
+
+// Of the container.
+[[nodiscard]] Granules held(const Accounts& accounts, int card);
+// Of one process.
+[[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
+
+}  // namespace tessera::guard

@@ -1,0 +1,111 @@
+#include "guard/region/create.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace tessera::guard {
+namespace {
+
+constexpr std::size_t kMaxPath = 4096;
+
+struct Path {
+    char text[kMaxPath];
+};
+
+bool join(Path& path, const char* directory, const char* name, const char* suffix) {
+    const int length = std::snprintf(path.text, kMaxPath, "%s/%s%s", directory, name, suffix);
+    return length > 0 && length < static_cast<int>(kMaxPath);
+}
+
+bool write_all(int fd, const void* bytes, std::size_t size) {
+    const auto* at = static_cast<const char*>(bytes);
+    while (size > 0) {
+        const ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        at += written;
+        size -= static_cast<std::size_t>(written);
+    }
+    return true;
+}
+
+int fill(int fd, const void* head, std::size_t head_size, std::size_t size, mode_t mode) {
+    if (!write_all(fd, head, head_size)) return errno;
+    if (ftruncate(fd, static_cast<off_t>(size)) != 0) return errno;
+    return fchmod(fd, mode) == 0 ? 0 : errno;  // the umask is another's business
+}
+
+struct Wanted {
+    const char* name;
+    const void* head;  // the rest of `size` is zero
+    std::size_t head_size;
+    std::size_t size;
+    mode_t mode;
+};
+
+// Under another name first: who finds the file finds it whole.
+int make(const char* directory, const Wanted& wanted) {
+    Path path;
+    Path made;
+    if (!join(path, directory, wanted.name, "") || !join(made, directory, wanted.name, ".new"))
+        return ENAMETOOLONG;
+    if (access(path.text, F_OK) == 0) return 0;
+    const int fd = open(made.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return errno;
+    int error = fill(fd, wanted.head, wanted.head_size, wanted.size, wanted.mode);
+    if (close(fd) != 0 && error == 0) error = errno;
+    if (error == 0 && rename(made.text, path.text) != 0) error = errno;
+    if (error != 0) unlink(made.text);
+    return error;
+}
+
+int digit_of(char letter) {
+    if (letter >= '0' && letter <= '9') return letter - '0';
+    if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+    return -1;
+}
+
+bool read_uuid(const char* text, std::uint8_t (&uuid)[16]) {
+    if (std::strncmp(text, "GPU-", 4) != 0) return false;
+    text += 4;
+    for (std::size_t i = 0; i < sizeof uuid; i++) {
+        const bool is_after_dash = i == 4 || i == 6 || i == 8 || i == 10;
+        if (is_after_dash && *text++ != '-') return false;
+        const int high = digit_of(text[0]);
+        const int low = high < 0 ? -1 : digit_of(text[1]);
+        if (low < 0) return false;
+        uuid[i] = static_cast<std::uint8_t>(high * 16 + low);
+        text += 2;
+    }
+    return *text == '\0';
+}
+
+}  // namespace
+
+int create_region(const char* directory, const CardShare* cards, int card_count) {
+    if (card_count < 0 || card_count > kMaxCards) return EINVAL;
+    Limits limits = {};
+    limits.magic = kLimitsMagic;
+    limits.size = sizeof(Limits);
+    limits.card_count = static_cast<std::uint32_t>(card_count);
+    for (int i = 0; i < card_count; i++) {
+        if (!read_uuid(cards[i].uuid, limits.cards[i].uuid)) return EINVAL;
+        // A limit is never exceeded by a part of a granule; a cost is never less than it is.
+        limits.cards[i].memory = static_cast<Granules>(cards[i].memory_bytes / kGranuleBytes);
+        limits.cards[i].context_cost = granules_of(cards[i].context_bytes);
+    }
+    const struct {
+        std::uint32_t magic = kAccountsMagic;
+        std::uint32_t size = sizeof(Accounts);
+    } head;
+    const int error = make(directory, {kAccountsName, &head, sizeof head, sizeof(Accounts), 0666});
+    if (error != 0) return error;
+    return make(directory, {kLimitsName, &limits, sizeof limits, sizeof(Limits), 0644});
+}
+
+}  // namespace tessera::guard

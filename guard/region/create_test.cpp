@@ -1,0 +1,81 @@
+// Goal: a region is made whole or not at all, is changed live, and nothing else is taken for one.
+#include "guard/region/create.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "guard/region/limits.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr CardShare kFirst{"GPU-01234567-89ab-cdef-0123-456789abcdef", 5 * kGranuleBytes + 1, 1};
+constexpr CardShare kSecond{"GPU-00000000-0000-0000-0000-0000000000ff", 7 * kGranuleBytes, 0};
+
+TEST(Region, SaysWhatTheAgentWrote) {
+    const TestRegion region({kFirst, kSecond});
+    const Limits* limits = open_limits(region.path(kLimitsName).c_str());
+    ASSERT_NE(limits, nullptr);
+    EXPECT_EQ(limits->card_count, 2U);
+    EXPECT_EQ(limits->cards[0].memory, 5U) << "a part of a granule is none";
+    EXPECT_EQ(limits->cards[0].context_cost, 1U);
+    const std::uint8_t first[16] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+                                    0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+    std::uint8_t second[16] = {};
+    second[15] = 0xff;
+    EXPECT_EQ(find_card(*limits, first), 0);
+    EXPECT_EQ(find_card(*limits, second), 1);
+    second[15] = 0xfe;
+    EXPECT_EQ(find_card(*limits, second), -1);
+}
+
+TEST(Region, IsChangedLive) {
+    const TestRegion region({kFirst});
+    const Limits* seen = open_limits(region.path(kLimitsName).c_str());
+    change_limits(region.path(kLimitsName).c_str())->cards[0].memory = 3;
+    EXPECT_EQ(seen->cards[0].memory, 3U);
+}
+
+TEST(Region, WhatIsThereStays) {
+    const TestRegion region({kFirst});
+    region.accounts().next_slot = 7;
+    EXPECT_EQ(create_region(region.directory().c_str(), &kSecond, 1), 0);
+    EXPECT_EQ(region.accounts().next_slot, 7U);
+    EXPECT_EQ(open_limits(region.path(kLimitsName).c_str())->cards[0].memory, 5U);
+}
+
+TEST(Region, MayBeWrittenByAnyUserOfTheContainerAndLimitsByNone) {
+    const TestRegion region({kFirst});
+    struct stat about = {};
+    ASSERT_EQ(stat(region.path(kAccountsName).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777U, 0666U);
+    ASSERT_EQ(stat(region.path(kLimitsName).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777U, 0644U);
+}
+
+TEST(Region, WhatIsNoRegion) {
+    const TestRegion region({kFirst});
+    EXPECT_EQ(open_limits(region.path("nowhere").c_str()), nullptr);
+    EXPECT_EQ(open_limits(region.path(kAccountsName).c_str()), nullptr);
+    change_limits(region.path(kLimitsName).c_str())->card_count = kMaxCards + 1;
+    EXPECT_EQ(open_limits(region.path(kLimitsName).c_str()), nullptr);
+    std::ofstream(region.path("short")) << "TSL1";
+    EXPECT_EQ(open_limits(region.path("short").c_str()), nullptr);
+    EXPECT_EQ(create_region("/nonexistent", &kFirst, 1), ENOENT);
+    EXPECT_EQ(create_region(region.directory().c_str(), &kFirst, kMaxCards + 1), EINVAL);
+    for (const char* text :
+         {"", "GPU-", "01234567-89ab-cdef-0123-456789abcdef",
+          "GPU-01234567-89ab-cdef-0123-456789abcde", "GPU-01234567-89ab-cdef-0123-456789abcdef0",
+          "GPU-0123456789ab-cdef-0123-456789abcdef", "GPU-0123456789abcdefg"}) {
+        const CardShare unnamed{text, kGranuleBytes, 0};
+        const TestRegion other({kFirst});
+        std::filesystem::remove(other.path(kLimitsName));
+        EXPECT_EQ(create_region(other.directory().c_str(), &unnamed, 1), EINVAL) << text;
+    }
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,78 @@
+// What the processes of one container and the agent share: two files, made by the agent, mapped by
+// everyone. `limits` is mounted read-only in the container; `accounts` is written by its processes.
+// A tenant who writes nonsense into `accounts` lies about himself alone: the agent compares with
+// what the driver says (docs/guard.md).
+//
+// Both are plain memory of one layout on one machine. A reader that finds another version or size
+// refuses the file; nobody converts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::guard {
+
+inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
+inline constexpr int kMaxCards = 16;
+inline constexpr int kMaxProcesses = 1024;
+
+// In the container both stand beside the guard's library.
+inline constexpr char kLimitsName[] = "limits";
+inline constexpr char kAccountsName[] = "accounts";
+
+inline constexpr std::uint32_t kLimitsMagic = 0x314c5354;    // "TSL1"
+inline constexpr std::uint32_t kAccountsMagic = 0x31415354;  // "TSA1"
+
+// Memory, in granules: what the driver takes from a card at a time.
+using Granules = std::uint32_t;
+inline constexpr Granules kMaxGranules = (1U << 24) - 1;  // 32 TiB
+
+constexpr Granules granules_of(std::uint64_t bytes) {
+    const std::uint64_t whole = bytes / kGranuleBytes + (bytes % kGranuleBytes != 0 ? 1 : 0);
+    return whole < kMaxGranules ? static_cast<Granules>(whole) : kMaxGranules;
+}
+
+struct CardLimit {
+    std::uint8_t uuid[16];               // the card, as CUuuid
+    std::atomic<Granules> memory;        // changed at any time; below what is held: nothing new
+    std::atomic<Granules> context_cost;  // what a context takes of it by itself
+};
+
+struct Limits {
+    std::uint32_t magic;
+    std::uint32_t size;  // of this structure
+    std::uint32_t card_count;
+    CardLimit cards[kMaxCards];
+};
+
+// Two words that change together (pair.hpp). The turn only grows.
+struct alignas(16) Pair {
+    std::uint64_t turn;
+    std::uint64_t value;
+};
+
+// What the container holds of one card, and who moved it last (account.hpp).
+struct alignas(64) Account {
+    Pair last_move;
+    std::atomic<std::uint64_t> refusals;  // allocations that the limit refused
+};
+
+// One process of the container. It lives while its byte of the file is locked (life.hpp).
+struct alignas(64) Slot {
+    std::atomic<std::int32_t> pid;  // as the process itself sees it; to be shown, not relied on
+    Pair held[kMaxCards];           // granules of each card, since which turn
+};
+
+struct Accounts {
+    std::uint32_t magic;
+    std::uint32_t size;                    // of this structure
+    std::atomic<std::uint32_t> next_slot;  // where the next process looks first
+    Account cards[kMaxCards];
+    Slot slots[kMaxProcesses];
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<Granules>::is_always_lock_free);
+
+}  // namespace tessera::guard

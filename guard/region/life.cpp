@@ -1,0 +1,104 @@
+#include "guard/region/life.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "guard/region/account.hpp"
+#include "guard/region/mapping.hpp"
+
+namespace tessera::guard {
+namespace {
+
+bool set_lock(int fd, int slot, short type) {
+    struct flock lock = {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = slot;
+    lock.l_len = 1;
+    while (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+        if (errno != EINTR) return false;
+    }
+    return true;
+}
+
+void clear_slot(Accounts& accounts, int slot, Granules& given) {
+    for (int card = 0; card < kMaxCards; card++)
+        given += clear(accounts, card, slot);
+}
+
+bool is_empty(const Accounts& accounts, int slot) {
+    for (int card = 0; card < kMaxCards; card++) {
+        if (held_by(accounts, card, slot) != 0) return false;
+    }
+    return true;
+}
+
+// Locks and clears a slot whose owner is gone. -1: all live.
+int take_slot(Accounts& accounts, int fd) {
+    const auto first = accounts.next_slot.fetch_add(1) % unsigned{kMaxProcesses};
+    for (unsigned tried = 0; tried < unsigned{kMaxProcesses}; tried++) {
+        const int slot = static_cast<int>((first + tried) % unsigned{kMaxProcesses});
+        if (!set_lock(fd, slot, F_WRLCK)) continue;
+        Granules given = 0;
+        clear_slot(accounts, slot, given);
+        accounts.slots[slot].pid.store(getpid());
+        return slot;
+    }
+    return -1;
+}
+
+bool is_sound(const Accounts& accounts) {
+    return accounts.magic == kAccountsMagic && accounts.size == sizeof(Accounts);
+}
+
+// The descriptor is closed in any case; where all went well the mapping holds the lock.
+class Opened {
+  public:
+    explicit Opened(const char* path) : fd_(open(path, O_RDWR | O_CLOEXEC)) {}
+    ~Opened() {
+        if (fd_ >= 0) close(fd_);
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+    [[nodiscard]] int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+}  // namespace
+
+SeatError take_seat(const char* accounts_path, Seat& seat) {
+    const Opened file(accounts_path);
+    if (file.fd() < 0) return SeatError::no_file;
+    void* pages = map_whole(file.fd(), sizeof(Accounts), PROT_READ | PROT_WRITE);
+    if (pages == nullptr) return SeatError::foreign_file;
+    auto& accounts = *static_cast<Accounts*>(pages);
+    SeatError error = is_sound(accounts) ? SeatError::none : SeatError::foreign_file;
+    if (error == SeatError::none) {
+        error = madvise(pages, sizeof(Accounts), MADV_DONTFORK) == 0 ? error : SeatError::no_memory;
+    }
+    if (error == SeatError::none) {
+        seat = {&accounts, take_slot(accounts, file.fd())};
+        if (seat.slot < 0) error = SeatError::full;
+    }
+    if (error != SeatError::none) munmap(pages, sizeof(Accounts));
+    return error;
+}
+
+// A slot that can be locked has no owner, and gets none while it is locked.
+Granules reap_dead(Accounts& accounts, int fd) {
+    Granules given = 0;
+    for (int slot = 0; slot < kMaxProcesses; slot++) {
+        if (is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK)) continue;
+        clear_slot(accounts, slot, given);
+        set_lock(fd, slot, F_UNLCK);
+    }
+    return given;
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,29 @@
+// Which processes of the container live, as the kernel knows it: a process locks one byte of the
+// accounts file through the very open file that it has mapped, and then closes the descriptor. The
+// mapping keeps the lock: no close() of the program's, however thorough, drops it, a forked child
+// does not inherit it, and exec or any death ends it at once, in any pid namespace.
+//
+// Needs open-file-description locks (Linux 3.15).
+#pragma once
+
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+// A process's own part of the accounts.
+struct Seat {
+    Accounts* accounts = nullptr;
+    int slot = -1;
+};
+
+enum class SeatError { none, no_file, foreign_file, no_memory, full };
+
+// Maps the file and takes a slot that nobody lives in, cleared of what its last owner held. The
+// mapping stays until the process ends.
+SeatError take_seat(const char* accounts_path, Seat& seat);
+
+// Gives back what processes held that are no more. `fd` is a descriptor of the accounts file,
+// opened for this. Safe beside any other reaper. How many granules came back, of all cards.
+Granules reap_dead(Accounts& accounts, int fd);
+
+}  // namespace tessera::guard

@@ -1,0 +1,45 @@
+#include "guard/region/limits.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "guard/region/mapping.hpp"
+
+namespace tessera::guard {
+namespace {
+
+Limits* map_limits(const char* path, int open_flags, int protection) {
+    const int fd = open(path, open_flags | O_CLOEXEC);
+    if (fd < 0) return nullptr;
+    auto* limits = static_cast<Limits*>(map_whole(fd, sizeof(Limits), protection));
+    close(fd);
+    if (limits == nullptr) return nullptr;
+    const bool is_sound = limits->magic == kLimitsMagic && limits->size == sizeof(Limits) &&
+                          limits->card_count <= unsigned{kMaxCards};
+    if (is_sound) return limits;
+    munmap(limits, sizeof(Limits));
+    return nullptr;
+}
+
+}  // namespace
+
+const Limits* open_limits(const char* path) {
+    return map_limits(path, O_RDONLY, PROT_READ);
+}
+
+Limits* change_limits(const char* path) {
+    return map_limits(path, O_RDWR, PROT_READ | PROT_WRITE);
+}
+
+int find_card(const Limits& limits, const std::uint8_t* uuid) {
+    for (unsigned i = 0; i < limits.card_count && i < unsigned{kMaxCards}; i++) {
+        if (std::memcmp(limits.cards[i].uuid, uuid, sizeof limits.cards[i].uuid) == 0)
+            return static_cast<int>(i);
+    }
+    return -1;
+}
+
+}  // namespace tessera::guard

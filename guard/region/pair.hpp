@@ -1,0 +1,29 @@
+// A Pair as one atomic value: a turn that grows with every change, and a word that belongs to it.
+// Any thread of any process.
+#pragma once
+
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+// Its turn and its word, of one moment. The turn never comes back, so a turn that is the same
+// before and after is that of the word between.
+inline Pair load(const Pair& pair) {
+    for (;;) {
+        const std::uint64_t turn = __atomic_load_n(&pair.turn, __ATOMIC_ACQUIRE);
+        const std::uint64_t value = __atomic_load_n(&pair.value, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&pair.turn, __ATOMIC_ACQUIRE) == turn) return {turn, value};
+    }
+}
+
+// Makes it `next` if it is still `seen`. `next.turn` is larger than `seen.turn`.
+inline bool replace(Pair& pair, const Pair& seen, const Pair& next) {
+    // Not std::atomic: for 16 bytes that calls libatomic, which a container may lack.
+    __extension__ using Both = unsigned __int128;
+    const auto both = [](const Pair& of) {
+        return static_cast<Both>(of.value) << 64U | static_cast<Both>(of.turn);
+    };
+    return __sync_bool_compare_and_swap(reinterpret_cast<Both*>(&pair), both(seen), both(next));
+}
+
+}  // namespace tessera::guard

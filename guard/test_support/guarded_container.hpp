@@ -1,0 +1,54 @@
+// A container as the guard finds it, for tests: cards of the simulated driver, and a directory with
+// the guard's libraries, the region of the container, and the driver under its other name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gpusim/test_support/simulated_node.hpp"
+#include "guard/region/limits.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+
+class GuardedContainer {
+  public:
+    struct Share {
+        int card = 0;
+        std::uint64_t memory_bytes = 0;
+        std::uint64_t context_bytes = 0;
+    };
+
+    GuardedContainer(const gpusim::SimulatedNode& node, const std::vector<Share>& shares)
+        : region_(cards_of(node, shares)) {
+        namespace fs = std::filesystem;
+        const fs::path built = fs::path(TESSERA_BINARY_DIR) / "guard/lib";
+        for (const char* library : {"libcuda.so.1", "libtessera-guard.so"})
+            fs::copy_file(fs::canonical(built / library), region_.directory() / library);
+        fs::create_symlink(node.library("libcuda.so.1"),
+                           region_.directory() / "libtessera-real-cuda.so.1");
+    }
+
+    // Way 1: libcuda.so.1 in the driver's place.
+    std::filesystem::path facade() const { return region_.directory() / "libcuda.so.1"; }
+    // Way 2: what is preloaded.
+    std::filesystem::path guard() const { return region_.directory() / "libtessera-guard.so"; }
+    const TestRegion& region() const { return region_; }
+    Limits& limits() const { return *change_limits(region_.path(kLimitsName).c_str()); }
+
+  private:
+    static std::vector<CardShare> cards_of(const gpusim::SimulatedNode& node,
+                                           const std::vector<Share>& shares) {
+        std::vector<CardShare> cards;
+        for (const Share& share : shares) {
+            const char* uuid = node.state().file->cards[share.card].uuid;
+            cards.push_back({uuid, share.memory_bytes, share.context_bytes});
+        }
+        return cards;
+    }
+
+    TestRegion region_;
+};
+
+}  // namespace tessera::guard
