@@ -73,6 +73,7 @@ double pair_cost(const Cuda& cuda) {
 double added_to_pair(const Cuda& bare, const Cuda& held, int live) {
     constexpr int kTurns = 41;
     std::vector<CUdeviceptr> kept;
+    kept.reserve(static_cast<std::size_t>(live));
     for (int i = 0; i < live; i++)
         kept.push_back(held.take(kGranuleBytes));
     std::vector<double> added;

@@ -20,6 +20,7 @@ constinit std::atomic<bool> is_found = false;
 constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void* loaded_driver() {
+    if (dlopen == nullptr) return nullptr;
     for (const char* name : kNames) {
         if (void* handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD); handle != nullptr) return handle;
     }
@@ -44,7 +45,7 @@ const Driver* driver() {
     if (!is_found.load(std::memory_order_relaxed)) {
         void* handle = loaded_driver();
         // A program that was linked against it, and found our functions before its own.
-        if (handle == nullptr) handle = dlopen("libcuda.so.1", RTLD_LAZY);
+        if (handle == nullptr && dlopen != nullptr) handle = dlopen("libcuda.so.1", RTLD_LAZY);
         if (handle != nullptr) {
             read_driver(object_of(handle));
             is_found.store(true, std::memory_order_release);

@@ -1,7 +1,11 @@
 #include "guard/inject/elf.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <cstring>
+
+#include "guard/inject/libc_floor.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -89,16 +93,6 @@ Object object_of(const dl_phdr_info& info) {
     return object;
 }
 
-bool holds(const dl_phdr_info& info, Address address) {
-    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
-        const ElfW(Phdr)& part = info.dlpi_phdr[i];
-        const Address begin = info.dlpi_addr + part.p_vaddr;
-        if (part.p_type == PT_LOAD && address >= begin && address - begin < part.p_memsz)
-            return true;
-    }
-    return false;
-}
-
 }  // namespace
 
 Object object_of(void* handle) {
@@ -107,19 +101,10 @@ Object object_of(void* handle) {
 }
 
 Object object_at(const void* address) {
-    struct Search {
-        Address address;
-        Object found;
-    } search{reinterpret_cast<Address>(address), {}};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* data) {
-            auto& wanted = *static_cast<Search*>(data);
-            if (!holds(*info, wanted.address)) return 0;
-            wanted.found = object_of(*info);
-            return 1;
-        },
-        &search);
-    return search.found;
+    Dl_info about = {};
+    void* map = nullptr;
+    if (dladdr1 == nullptr || dladdr1(address, &about, &map, RTLD_DL_LINKMAP) == 0) return {};
+    return map != nullptr ? object_of(map) : Object{};
 }
 
 Object next_with(const Object& object, const char* symbol) {

@@ -16,7 +16,7 @@ struct Object {
 
 // Of a handle of dlopen(). Source: dlinfo(3), RTLD_DI_LINKMAP; in glibc the handle is the map.
 Object object_of(void* handle);
-// That holds the address; nothing where none does.
+// That holds the address, in whichever name space of dlmopen; nothing where none does.
 Object object_at(const void* address);
 // The first after `object`, in the order in which they were loaded, that defines the symbol.
 Object next_with(const Object& object, const char* symbol);

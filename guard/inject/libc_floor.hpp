@@ -5,11 +5,20 @@
 
 #if defined(__x86_64__)
 #define TESSERA_OLDEST_GLIBC "GLIBC_2.2.5"
+#define TESSERA_OLDEST_DLADDR1 "GLIBC_2.3.3"
 #elif defined(__aarch64__)
 #define TESSERA_OLDEST_GLIBC "GLIBC_2.17"
+#define TESSERA_OLDEST_DLADDR1 "GLIBC_2.17"
 #else
 #error "which glibc versions are the oldest on this architecture? See inject/libc_floor.hpp"
 #endif
 
+// Before glibc 2.34 these stood in libdl, which an image need not have; a program that can load a
+// driver has it. So they may be missing, and who calls them asks first.
+#pragma weak dladdr
+#pragma weak dladdr1
+#pragma weak dlopen
+
 __asm__(".symver dladdr, dladdr@" TESSERA_OLDEST_GLIBC);
+__asm__(".symver dladdr1, dladdr1@" TESSERA_OLDEST_DLADDR1);
 __asm__(".symver dlopen, dlopen@" TESSERA_OLDEST_GLIBC);

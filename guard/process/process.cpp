@@ -98,7 +98,7 @@ CUresult complain(Process& process, const char* path, const char* what) {
 bool path_of(const char* name, char (&path)[kMaxPath]) {
     static const char us = 0;
     Dl_info about = {};
-    if (dladdr(&us, &about) == 0 || about.dli_fname == nullptr) return false;
+    if (dladdr == nullptr || dladdr(&us, &about) == 0 || about.dli_fname == nullptr) return false;
     const char* slash = std::strrchr(about.dli_fname, '/');
     const int directory = slash != nullptr ? static_cast<int>(slash - about.dli_fname) + 1 : 0;
     const int length = std::snprintf(path, sizeof path, "%.*s%s", directory, about.dli_fname, name);

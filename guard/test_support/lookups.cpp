@@ -42,6 +42,8 @@ void look_up(const char* path, const char* symbol, const char* name, int version
     print(symbol, "linked", linked);
     print(symbol, "dlopen-by-name", dlsym(by_name, symbol));
     print(symbol, "dlopen-by-path", dlsym(by_path, symbol));
+    static void* const apart = dlmopen(LM_ID_NEWLM, path, RTLD_LAZY);
+    print(symbol, "dlmopen", dlsym(apart, symbol));
     print(symbol, "dlvsym", dlvsym(by_name, symbol, "LIBCUDA_1"));
     print(symbol, "default", dlsym(RTLD_DEFAULT, symbol));
     print(symbol, "next", dlsym(RTLD_NEXT, symbol));

@@ -22,10 +22,25 @@ struct RuntimeContainer {
     std::map<std::string, std::string, std::less<>> pod_annotations;
 };
 
+// A file of the node, in the container.
+struct FileMount {
+    std::string source;
+    std::string destination;
+    bool read_only = true;
+
+    // As OCI, NRI and CDI spell them.
+    [[nodiscard]] std::vector<std::string> options() const {
+        return {"bind", read_only ? "ro" : "rw", "nosuid", "nodev"};
+    }
+
+    friend bool operator==(const FileMount&, const FileMount&) = default;
+};
+
 // What is set on a container on its way to start.
 struct ContainerEdits {
     std::vector<std::pair<std::string, std::string>> env;  // wins over image and pod spec
     std::vector<std::string> cdi_devices;                  // vendor/class=name
+    std::vector<FileMount> mounts;
 
     friend bool operator==(const ContainerEdits&, const ContainerEdits&) = default;
 };

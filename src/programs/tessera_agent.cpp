@@ -2,6 +2,7 @@
 #include <array>
 #include <thread>
 
+#include "adapters/guard/guard_folder.hpp"
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
@@ -11,8 +12,10 @@
 #include "adapters/nvml/nvml_inventory.hpp"
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/process_facts.hpp"
+#include "adapters/os/system_clock.hpp"
 #include "app/agent/gate.hpp"
 #include "app/agent/metrics.hpp"
+#include "app/agent/share_keeper.hpp"
 #include "base/dns_name.hpp"
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
@@ -84,10 +87,18 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
-    Gate gate({cards, kube, *holders, *plugins, cdi, sealed}, node, identity);
+    GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library});
+    const bool is_guarded = !config.guard_library.empty();
+    if (is_guarded) TRY_VOID(guard.install());
+    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr}, node,
+              identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread metrics = serve_metrics(config, cards, stop);
+    SystemClock clock;
+    const std::jthread shares([&] {
+        if (is_guarded) keep_shares(guard, *holders, clock, stop);
+    });
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;
     if (identity == Identity::nri) {

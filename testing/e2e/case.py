@@ -38,6 +38,7 @@ class StackCase(unittest.TestCase):
     identity: ClassVar[str] = "nri"
     memory_unit: ClassVar[str] = "GiB"
     tls: ClassVar[bool] = False
+    guard: ClassVar[bool] = False
     audit: ClassVar[bool] = False
     stack: ClassVar[Stack]
     cluster: ClassVar[Cluster]
@@ -58,7 +59,7 @@ class StackCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.stack = Stack(cls.gpu_nodes(), identity=cls.identity, memory_unit=cls.memory_unit,
-                          tls=cls.tls, audit=cls.audit)
+                          tls=cls.tls, audit=cls.audit, guard=cls.guard)
         cls.stack.start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster

@@ -2,18 +2,22 @@
 // who holds what, and the runtime's CDI folder. Any thread may call.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ports/cdi_store.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/share_holder.hpp"
 
 namespace tessera {
 
@@ -94,6 +98,28 @@ class FakeCdiStore final : public CdiStore {
     mutable std::mutex mutex_;
     std::set<std::string> vendor_;
     std::map<std::string, ContainerEdits> shares_;
+    std::optional<Error> error_;
+};
+
+// Notes what it was asked for; gives one mount per container.
+class FakeShareHolder final : public ShareHolder {
+  public:
+    void refuse_next(Error error) { error_ = std::move(error); }
+
+    Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
+                                        const std::vector<HeldShare>& shares) override {
+        if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
+        held[pod.str() + "/" + container] = shares;
+        return std::vector<FileMount>{{.source = "/" + container, .destination = "/guard"}};
+    }
+    void reap() override { reaped++; }
+    void keep_only(const std::set<PodUid>& pods) override { kept.push_back(pods); }
+
+    std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
+    std::atomic<int> reaped = 0;
+    std::vector<std::set<PodUid>> kept;
+
+  private:
     std::optional<Error> error_;
 };
 

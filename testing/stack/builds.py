@@ -13,6 +13,7 @@ IMAGE_TOOL = ROOT / "deploy" / "images" / "build"
 CONTROLLER = "localhost/tessera-controller:dev"
 AGENT = "localhost/tessera-agent:dev"
 GPUHOG = "localhost/gpuhog:dev"
+GUARD = Path("guard/lib/libtessera-guard.so")
 
 
 def build_directory() -> Path:
@@ -33,7 +34,8 @@ def images(directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     made = [
         _image(directory, CONTROLLER, "tessera-controller"),
-        _image(directory, AGENT, "tessera-agent"),
+        _image(directory, AGENT, "tessera-agent", "--file",
+               f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
         # The driver comes from the node, as on a real one.
         _image(directory, GPUHOG, "gpuhog", "--busybox", "--without", "libcuda.so.1"),
     ]

@@ -24,6 +24,7 @@ AGENT_USER = f"system:serviceaccount:{NAMESPACE}:tessera-agent"
 TLS_FILES = (("tls-certificate-file", "tls.crt"), ("tls-key-file", "tls.key"),
              ("client-ca-file", "ca.crt"))
 KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
+GUARD_LIBRARY = "--guard-library=/usr/lib/tessera/libtessera-guard.so"
 
 
 def scheduler_config(port: int, certificates: Path | None = None) -> str:
@@ -47,7 +48,7 @@ def make_certificates(directory: Path) -> None:
 
 
 def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
-          memory_unit: str = "GiB", certificates: Path | None = None) -> None:
+          memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False) -> None:
     """Deploys the shipped manifests; `wait` says when they run. key: what allocations are signed
     with, in hexadecimal. certificates: as for `scheduler_config`; the controller is one of several
     then."""
@@ -56,6 +57,8 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
     def relative(path: Path) -> str:  # as kustomize wants them
         return os.path.relpath(path, overlay.resolve())
     components = [DEPLOY / "identity-kubelet"] if identity == "kubelet" else []
+    if guard:
+        components.append(DEPLOY / "guard")
     if certificates is not None:
         components.append(DEPLOY / "ha")
         cluster.kubectl("create", "namespace", NAMESPACE)
@@ -70,7 +73,8 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
         "patches": [
             _patch("Deployment", "tessera-controller", _controller(
                 cluster, port, health_port, certificates is not None)),
-            _patch("DaemonSet", "tessera-agent", _agent(cluster, identity, memory_unit)),
+            _patch("DaemonSet", "tessera-agent", _agent(
+                cluster, identity, memory_unit, guard)),
         ],
     }))
     cluster.kubectl("apply", "-k", str(overlay))
@@ -135,13 +139,14 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int,
     ]
 
 
-def _agent(cluster: ClusterHandle, identity: str, memory_unit: str) -> list[dict[str, Any]]:
+def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
+           guard: bool) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
     operations: list[dict[str, Any]] = [
         {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
         {"op": "replace", "path": f"{container}/args",
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
-                   f"--identity={identity}", KEY_FILE,
+                   f"--identity={identity}", KEY_FILE, *([GUARD_LIBRARY] if guard else []),
                    # All nodes have one network here: one agent serves it, the others go without.
                    f"--metrics-port={cluster.free_port()}"]},
     ]

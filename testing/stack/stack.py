@@ -25,15 +25,16 @@ from stack.gpu_node import GpuNode
 class Stack:
     """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet).
     tls: as deploy/ha, with certificates in `certificates`. audit: the API server writes down what
-    our programs ask it for, in logs/audit.log."""
+    our programs ask it for, in logs/audit.log. guard: with deploy/guard."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
                  memory_unit: str = "GiB", name: str | None = None, tls: bool = False,
-                 audit: bool = False) -> None:
+                 audit: bool = False, guard: bool = False) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.identity = identity
         self.memory_unit = memory_unit
         self.tls = tls
+        self.guard = guard
         users = (deploy.CONTROLLER_USER, deploy.AGENT_USER) if audit else ()
         self.cluster = Cluster(name=name, audit_users=users)
         self.port = 0
@@ -52,7 +53,7 @@ class Stack:
             cluster.scheduler_config = deploy.scheduler_config(self.port, certificates)
             cluster.start()
             deploy.apply(cluster, self.port, cluster.free_port(), self.key, self.identity,
-                         self.memory_unit, certificates)
+                         self.memory_unit, certificates, self.guard)
             deploy.wait(cluster, sum(node.publishes for node in self.nodes.values()))
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)

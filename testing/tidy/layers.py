@@ -92,6 +92,8 @@ def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
         other = target.strip('"').split("/")[0]
         if other == "testing" and not is_test:
             yield number, "src includes nothing of testing/ but in tests."
+        if other in HOUSES and layer != "adapters" and not is_test:
+            yield number, f"src/{layer} may not include {target}: only adapters know a house."
         if other in ALLOWED and other != layer and other not in ALLOWED[layer]:
             yield number, (f"src/{layer} may not include {target}: it stands on "
                            f"{', '.join(sorted(ALLOWED[layer])) or 'nothing'} alone.")

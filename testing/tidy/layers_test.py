@@ -69,6 +69,8 @@ class LayersTest(unittest.TestCase):
             self.assert_fault("gpusim/cuda/a.cpp", f"#include {include}\n", "house of its own")
         self.assertEqual(self.faults_of("gpusim/cuda/a.cpp", '#include "gpusim/state/x.hpp"\n'), [])
         state = '#include "gpusim/state/x.hpp"\n'
+        self.assert_fault("src/app/x/a.cpp", state, "only adapters know a house")
+        self.assertEqual(self.faults_of("src/adapters/x/a.cpp", state), [])
         self.assert_fault("guard/hooks/a.cpp", state, "guard is a house of its own")
         self.assertEqual(self.faults_of("guard/hooks/a_test.cpp", state), [])
         self.assertEqual(self.faults_of("guard/test_support/a.hpp", state), [])

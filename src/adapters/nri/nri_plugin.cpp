@@ -159,6 +159,14 @@ class Session {
             variable->set_key(name);
             variable->set_value(value);
         }
+        for (const FileMount& file : edits.mounts) {
+            nri::Mount* mount = response.mutable_adjust()->add_mounts();
+            mount->set_type("bind");
+            mount->set_source(file.source);
+            mount->set_destination(file.destination);
+            for (const std::string& option : file.options())
+                mount->add_options(option);
+        }
         for (const std::string& device : edits.cdi_devices) {
             response.mutable_adjust()->add_cdi_devices()->set_name(device);
         }

@@ -103,7 +103,8 @@ class RecordingHandler final : public ContainerHandler {
         const std::scoped_lock lock(mutex_);
         completed.push_back(container);
         if (container.name == "refused") return fail(Code::not_found, "Tessera: no share");
-        return ContainerEdits{{{"A", "1"}}, {"nvidia.com/gpu=0"}};
+        return ContainerEdits{
+            {{"A", "1"}}, {"nvidia.com/gpu=0"}, {{"/from", "/to"}, {"/a", "/b", false}}};
     }
     std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) override {
         const std::scoped_lock lock(mutex_);
@@ -183,6 +184,12 @@ TEST_F(NriTest, CompletesContainers) {
     EXPECT_EQ(edits.adjust().env(0).value(), "1");
     ASSERT_EQ(edits.adjust().cdi_devices_size(), 1);
     EXPECT_EQ(edits.adjust().cdi_devices(0).name(), "nvidia.com/gpu=0");
+    ASSERT_EQ(edits.adjust().mounts_size(), 2);
+    EXPECT_EQ(edits.adjust().mounts(0).type(), "bind");
+    EXPECT_EQ(edits.adjust().mounts(0).source(), "/from");
+    EXPECT_EQ(edits.adjust().mounts(0).destination(), "/to");
+    EXPECT_EQ(edits.adjust().mounts(0).options(1), "ro");
+    EXPECT_EQ(edits.adjust().mounts(1).options(1), "rw");
     const RuntimeContainer seen = handler_.completed.at(0);
     EXPECT_EQ(seen.pod_uid, PodUid("uid-p"));
     EXPECT_EQ(seen.pod, (PodName{"team-a", "p"}));

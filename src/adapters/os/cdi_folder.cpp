@@ -185,6 +185,11 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
     Json merged = Json::object();
     for (const auto& [variable, value] : edits.env)
         merged["env"].push_back(fmt::format("{}={}", variable, value));
+    for (const FileMount& file : edits.mounts) {
+        merged["mounts"].push_back({{"hostPath", file.source},
+                                    {"containerPath", file.destination},
+                                    {"options", file.options()}});
+    }
     Version version = kOwnVersion;
     for (const VendorSpec& spec : vendor_specs(options_)) {
         bool first = true;

@@ -167,8 +167,12 @@ devices:
     EXPECT_EQ(share("s2")["cdiVersion"], "1.1.0");
     EXPECT_EQ(share("s2")["devices"][0]["containerEdits"]["intelRdt"],
               (nlohmann::json{{"closID", "2"}, {"enableMonitoring", true}}));
-    ASSERT_TRUE(cdi_.write_share("s3", {{{"X", "1"}}, {}}));
+    ASSERT_TRUE(cdi_.write_share("s3", {{{"X", "1"}}, {}, {{"/from", "/to", true}}}));
     EXPECT_EQ(share("s3")["cdiVersion"], "0.6.0");
+    EXPECT_EQ(share("s3")["devices"][0]["containerEdits"]["mounts"],
+              (nlohmann::json::array({{{"hostPath", "/from"},
+                                       {"containerPath", "/to"},
+                                       {"options", {"bind", "ro", "nosuid", "nodev"}}}})));
 }
 
 // Goal: a device that two folders have is brought once, from the later folder, as in the runtime.

@@ -101,12 +101,26 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     const auto inventory = ports_.cards.inventory();
     auto handover = hand_over(allocation, pod, node_, container, *inventory);
     if (!handover) return refuse(handover.error());
-    ContainerEdits edits{std::move(handover->env), {}};
+    TRY(auto mounts, hold(*share_of(allocation, container), pod, handover->gpus));
+    ContainerEdits edits{std::move(handover->env), {}, std::move(mounts)};
     for (const Gpu& gpu : handover->gpus) {
         auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
         if (device) edits.cdi_devices.push_back(*std::move(device));
     }
     return edits;
+}
+
+Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share, const PodUid& pod,
+                                          const std::vector<Gpu>& gpus) {
+    if (ports_.holder == nullptr || std::ranges::all_of(share.gpus, &GpuShare::whole))
+        return std::vector<FileMount>{};
+    std::vector<HeldShare> shares;
+    shares.reserve(gpus.size());
+    for (std::size_t i = 0; i < gpus.size(); i++)
+        shares.push_back({gpus[i].uuid, share.gpus[i].memory});
+    auto mounts = ports_.holder->hold(pod, share.container, shares);
+    if (!mounts) return refuse(mounts.error());
+    return mounts;
 }
 
 Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Record& record,

@@ -21,6 +21,7 @@
 #include "ports/cdi_store.hpp"
 #include "ports/container_runtime.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/share_holder.hpp"
 #include "wire/allocation_seal.hpp"
 
 namespace tessera {
@@ -35,7 +36,8 @@ struct GatePorts {
     DeviceHolders& holders;
     DevicePluginHost& plugins;
     CdiStore& cdi;
-    const AllocationSeal* seal;  // null: allocations are not signed
+    const AllocationSeal* seal;     // null: allocations are not signed
+    ShareHolder* holder = nullptr;  // null: shares are not held
 };
 
 // Any thread may call.
@@ -73,6 +75,9 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
                                    const AllocationSeal* seal);
     Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
                                      const std::string& container);
+    // Of shares that are not whole cards.
+    Result<std::vector<FileMount>> hold(const ContainerAllocation& share, const PodUid& pod,
+                                        const std::vector<Gpu>& gpus);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
     tl::unexpected<Error> unknown_devices();
     Result<> check_known(const std::string& resource, const std::set<std::string>& ids);

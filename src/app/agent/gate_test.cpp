@@ -377,6 +377,29 @@ TEST_F(KubeletGate, NamesAreFresh) {
         EXPECT_TRUE(names.insert(gate_by_kubelet_.allocate(kSlots, {"a"})->front()).second);
 }
 
+// Goal: a share is held where the agent can, whole cards need no holding, and who cannot be held
+// does not start.
+TEST_F(GateTest, HoldsShares) {
+    FakeShareHolder holder;
+    Gate gate({cards_, kube_, holders_, plugins_, cdi_, nullptr, &holder}, kNode, Identity::nri);
+    GpuShare whole = share(1, 16);
+    whole.whole = true;
+    const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {whole}}});
+    const auto a = gate.complete(given("a", two));
+    ASSERT_TRUE(a) << a.error().text;
+    EXPECT_EQ(a->mounts, (std::vector<FileMount>{{.source = "/a", .destination = "/guard"}}));
+    ASSERT_EQ(holder.held.size(), 1U);
+    EXPECT_EQ(holder.held.at("uid-p/a").at(0).card, GpuUuid("GPU-0"));
+    EXPECT_EQ(holder.held.at("uid-p/a").at(0).memory, Bytes{4 * kGiB});
+    const auto b = gate.complete(given("b", two));
+    ASSERT_TRUE(b) << b.error().text;
+    EXPECT_TRUE(b->mounts.empty());
+    holder.refuse_next({Code::unavailable, "the disk is full"});
+    const auto none = gate.complete(given("a", two));
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().text, "Tessera: the disk is full");
+}
+
 // Goal: at the start the device is made that Allocate named, with the container's own share.
 TEST_F(KubeletGate, MakesTheShare) {
     put_pod(allocation({{"main", {}, {share(1, 4)}}}));

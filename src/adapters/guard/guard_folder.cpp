@@ -1,0 +1,149 @@
+#include "adapters/guard/guard_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "guard/region/create.hpp"
+#include "guard/region/layout.hpp"
+#include "guard/region/life.hpp"
+#include "guard/region/mapping.hpp"
+
+namespace fs = std::filesystem;
+
+namespace tessera {
+namespace {
+
+constexpr const char* kLibrary = "libtessera-guard.so";
+constexpr const char* kPreload = "ld.so.preload";
+constexpr const char* kPods = "pods";
+
+// Where the guard is in a container: the region stands beside the library.
+constexpr const char* kInContainer = "/usr/local/tessera";
+
+// A folder and all above it, that any user of a container may pass.
+Result<> make_folder(const fs::path& path) {
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (!error && chmod(path.c_str(), 0755) == 0) return {};
+    if (!error) error.assign(errno, std::generic_category());
+    return fail(Code::unavailable,
+                fmt::format("{} cannot be made: {}", path.string(), error.message()));
+}
+
+// Under another name first, and as a new file: a library that is mapped must not change.
+Result<> replace_file(const fs::path& path, const auto& write) {
+    const fs::path made = path.string() + ".new";
+    std::error_code error;
+    fs::remove(made, error);
+    if (!write(made)) {
+        return fail(Code::unavailable, fmt::format("{} cannot be written", made.string()));
+    }
+    if (chmod(made.c_str(), 0644) != 0) error.assign(errno, std::generic_category());
+    if (!error) fs::rename(made, path, error);
+    if (!error) return {};
+    return fail(Code::unavailable,
+                fmt::format("{} cannot be put in place: {}", path.string(), error.message()));
+}
+
+// A container's accounts while they are looked at.
+class OpenAccounts {
+  public:
+    explicit OpenAccounts(const fs::path& path) : fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+        if (fd_ < 0) return;
+        pages_ = guard::map_whole(fd_, sizeof(guard::Accounts), PROT_READ | PROT_WRITE);
+    }
+    ~OpenAccounts() {
+        if (pages_ != nullptr) munmap(pages_, sizeof(guard::Accounts));
+        if (fd_ >= 0) close(fd_);
+    }
+    OpenAccounts(const OpenAccounts&) = delete;
+    OpenAccounts& operator=(const OpenAccounts&) = delete;
+
+    void reap() const {
+        if (pages_ != nullptr) guard::reap_dead(*static_cast<guard::Accounts*>(pages_), fd_);
+    }
+
+  private:
+    int fd_;
+    void* pages_ = nullptr;
+};
+
+}  // namespace
+
+Result<> GuardFolder::install() const {
+    const fs::path folder = options_.folder;
+    TRY_VOID(make_folder(folder / kPods));
+    TRY_VOID(make_folder(folder));
+    if (!fs::is_regular_file(options_.library)) {
+        return fail(Code::not_found,
+                    fmt::format("guard_library: there is no file {}", options_.library));
+    }
+    TRY_VOID(replace_file(folder / kLibrary, [this](const fs::path& made) {
+        std::error_code error;
+        return fs::copy_file(options_.library, made, error);
+    }));
+    return replace_file(folder / kPreload, [](const fs::path& made) {
+        std::ofstream out(made);
+        out << kInContainer << '/' << kLibrary << '\n';
+        return out.flush().good();
+    });
+}
+
+Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::string& container,
+                                                 const std::vector<HeldShare>& shares) {
+    const fs::path folder = options_.folder;
+    const fs::path region = folder / kPods / pod.str() / container;
+    TRY_VOID(make_folder(region));
+    std::vector<guard::CardShare> cards;
+    cards.reserve(shares.size());
+    for (const HeldShare& share : shares) {
+        cards.push_back({.uuid = share.card.str().c_str(),
+                         .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
+                         .context_bytes = 0});
+    }
+    const int error =
+        guard::create_region(region.c_str(), cards.data(), static_cast<int>(cards.size()));
+    if (error != 0) {
+        return fail(Code::unavailable,
+                    fmt::format("the guard's region {} cannot be made, so the container cannot be "
+                                "held to its share: {}",
+                                region.string(), std::strerror(error)));
+    }
+    const auto in_container = [](const std::string& name) {
+        return fmt::format("{}/{}", kInContainer, name);
+    };
+    const fs::path accounts = region / guard::kAccountsName;
+    return std::vector<FileMount>{
+        {.source = folder / kLibrary, .destination = in_container(kLibrary)},
+        {.source = region / guard::kLimitsName, .destination = in_container(guard::kLimitsName)},
+        {.source = accounts, .destination = in_container(guard::kAccountsName), .read_only = false},
+        {.source = folder / kPreload, .destination = fmt::format("/etc/{}", kPreload)},
+    };
+}
+
+void GuardFolder::reap() {
+    std::error_code error;
+    const fs::path pods = fs::path(options_.folder) / kPods;
+    for (const auto& pod : fs::directory_iterator(pods, error)) {
+        for (const auto& container : fs::directory_iterator(pod.path(), error))
+            OpenAccounts(container.path() / guard::kAccountsName).reap();
+    }
+}
+
+void GuardFolder::keep_only(const std::set<PodUid>& pods) {
+    std::error_code error;
+    for (const auto& pod : fs::directory_iterator(fs::path(options_.folder) / kPods, error)) {
+        if (!pods.contains(PodUid(pod.path().filename().string()))) fs::remove_all(pod, error);
+    }
+}
+
+}  // namespace tessera

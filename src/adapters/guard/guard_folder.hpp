@@ -1,0 +1,37 @@
+// The ShareHolder port over the guard (docs/guard.md): a region per container below one folder of
+// the node, and the guard's library beside them. What is written is written whole or not at all.
+//
+//     FOLDER/libtessera-guard.so         as this agent brought it
+//     FOLDER/ld.so.preload               names it, as a container sees it
+//     FOLDER/pods/UID/CONTAINER/limits   read by its processes
+//                              /accounts   written by them
+#pragma once
+
+#include <string>
+
+#include "ports/share_holder.hpp"
+
+namespace tessera {
+
+struct GuardFolderOptions {
+    std::string folder;   // of the node, where programs may be run from: not /run
+    std::string library;  // the guard's, of this agent
+};
+
+class GuardFolder final : public ShareHolder {
+  public:
+    explicit GuardFolder(GuardFolderOptions options) : options_(std::move(options)) {}
+
+    // Puts the library and its list in place. Containers that run keep the ones they have.
+    Result<> install() const;
+
+    Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
+                                        const std::vector<HeldShare>& shares) override;
+    void reap() override;
+    void keep_only(const std::set<PodUid>& pods) override;
+
+  private:
+    const GuardFolderOptions options_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,124 @@
+// Goal: a container gets what it needs to be held, the same when it starts again; what is gone
+// leaves nothing; and the library of a running container is never written to.
+#include "adapters/guard/guard_folder.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "guard/region/account.hpp"
+#include "guard/region/life.hpp"
+#include "guard/region/limits.hpp"
+#include "guard/region/mapping.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+const GpuUuid kCard("GPU-01234567-89ab-cdef-0123-456789abcdef");
+
+class GuardFolderTest : public testing::Test {
+  protected:
+    fs::path scratch_ = fs::temp_directory_path() / ("guard-folder-" + std::to_string(getpid()));
+    fs::path folder_ = scratch_ / "a" / "guard";
+    fs::path region_ = folder_ / "pods/uid-p/main";
+    GuardFolder guard_{{.folder = folder_, .library = scratch_ / "new.so"}};
+
+    void SetUp() override {
+        fs::create_directories(scratch_);
+        write(scratch_ / "new.so", "the library");
+    }
+    void TearDown() override { fs::remove_all(scratch_); }
+
+    static void write(const fs::path& path, const std::string& text) {
+        std::ofstream(path) << text;
+    }
+    static std::string read(const fs::path& path) {
+        std::stringstream text;
+        text << std::ifstream(path).rdbuf();
+        return text.str();
+    }
+    Result<std::vector<FileMount>> hold(std::int64_t gib) {
+        return guard_.hold(PodUid("uid-p"), "main", {{kCard, Bytes{gib << 30}}});
+    }
+};
+
+TEST_F(GuardFolderTest, GivesAContainerItsRegionAndTheLibrary) {
+    ASSERT_TRUE(guard_.install());
+    const auto mounts = hold(3);
+    ASSERT_TRUE(mounts) << mounts.error().text;
+    EXPECT_EQ(*mounts,
+              (std::vector<FileMount>{
+                  {folder_ / "libtessera-guard.so", "/usr/local/tessera/libtessera-guard.so"},
+                  {region_ / "limits", "/usr/local/tessera/limits"},
+                  {region_ / "accounts", "/usr/local/tessera/accounts", false},
+                  {folder_ / "ld.so.preload", "/etc/ld.so.preload"},
+              }));
+    EXPECT_EQ(read(mounts->at(0).source), "the library");
+    EXPECT_EQ(read(mounts->at(3).source), "/usr/local/tessera/libtessera-guard.so\n");
+    EXPECT_EQ(guard::open_limits((region_ / "limits").c_str())->cards[0].memory, 3U * 512);
+}
+
+TEST_F(GuardFolderTest, AContainerThatStartsAgainKeepsItsRegion) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    struct stat before = {};
+    struct stat after = {};
+    ASSERT_EQ(stat((region_ / "accounts").c_str(), &before), 0);
+    ASSERT_TRUE(hold(3));
+    ASSERT_EQ(stat((region_ / "accounts").c_str(), &after), 0);
+    EXPECT_EQ(before.st_ino, after.st_ino);
+}
+
+TEST_F(GuardFolderTest, ANewLibraryIsANewFile) {
+    ASSERT_TRUE(guard_.install());
+    const std::ifstream mapped(folder_ / "libtessera-guard.so");
+    write(scratch_ / "new.so", "a newer library");
+    ASSERT_TRUE(guard_.install());
+    std::stringstream old;
+    old << mapped.rdbuf();
+    EXPECT_EQ(old.str(), "the library");
+    EXPECT_EQ(read(folder_ / "libtessera-guard.so"), "a newer library");
+}
+
+TEST_F(GuardFolderTest, ReapsTheDeadAndForgetsTheGone) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    // A seat whose owner is dead: its slot holds, and nobody has it locked.
+    const std::string accounts = region_ / "accounts";
+    const int fd = open(accounts.c_str(), O_RDWR | O_CLOEXEC);
+    void* pages = guard::map_whole(fd, sizeof(guard::Accounts), PROT_READ | PROT_WRITE);
+    auto& shared = *static_cast<guard::Accounts*>(pages);
+    ASSERT_TRUE(guard::reserve(shared, 0, 5, 7, 100));
+    guard_.reap();
+    EXPECT_EQ(guard::held(shared, 0), 0U);
+    munmap(pages, sizeof(guard::Accounts));
+    close(fd);
+    guard_.keep_only({PodUid("uid-p"), PodUid("another")});
+    EXPECT_TRUE(fs::exists(region_));
+    guard_.keep_only({PodUid("another")});
+    EXPECT_FALSE(fs::exists(region_.parent_path()));
+}
+
+TEST_F(GuardFolderTest, SaysWhatIsWrong) {
+    fs::remove(scratch_ / "new.so");
+    const auto none = guard_.install();
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().text,
+              "guard_library: there is no file " + (scratch_ / "new.so").string());
+    const auto odd = guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}}});
+    ASSERT_FALSE(odd);
+    EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
+    write(scratch_ / "file", "");
+    GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"});
+    EXPECT_FALSE(nowhere.install());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,77 @@
+"""Containers that the guard holds to their share of memory, on the real kubelet and runtime."""
+
+from __future__ import annotations
+
+from e2e import pods, truth
+from e2e.case import StackCase
+from e2e.killer import kill_process
+from e2e.truth import GIB
+
+
+class Guarded(StackCase):
+    """Runs on case.two_nodes; the agents have the guard."""
+
+    guard = True
+
+    def in_pod(self, name: str, command: str) -> str:
+        """What a shell in the container says, its errors too."""
+        return self.cluster.kubectl("exec", name, "--", "sh", "-c", f"{{ {command}; }} 2>&1; true")
+
+    def test_a_share_is_what_a_container_sees_and_gets(self) -> None:
+        self.running(pods.simple("held", pods.aliyun(4), node="node-a", size="3GiB"))
+        seen = self.in_pod("held", "gpuhog --once 512MiB")
+        self.assertIn(f"total {4 * GIB} bytes", seen)
+        self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "3 GiB are held by the first one")
+        self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
+        self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
+
+    def test_what_a_tenant_does_to_lose_it(self) -> None:
+        self.running(pods.simple("evader", pods.aliyun(4), node="node-a", size="0"))
+        for command in ("env -i /usr/bin/gpuhog --once 5GiB", "LD_PRELOAD= gpuhog --once 5GiB",
+                        "sh -c 'exec gpuhog --once 5GiB'", "(gpuhog --once 5GiB) & wait"):
+            self.assertIn("OUT_OF_MEMORY", self.in_pod("evader", command), command)
+        for path in ("/etc/ld.so.preload", "/usr/local/tessera/limits",
+                     "/usr/local/tessera/libtessera-guard.so"):
+            self.assertIn("ead-only", self.in_pod("evader", f"echo x > {path}"), path)
+            self.assertIn("busy", self.in_pod("evader", f"rm {path}").lower(), path)
+
+    def test_a_neighbour_keeps_every_byte(self) -> None:
+        greedy, kept = self.running(
+            pods.simple("greedy", pods.aliyun(6), node="node-a", size="6GiB"),
+            pods.simple("kept", pods.aliyun(6), node="node-a", size="0"))
+        self.assertEqual(truth.uuids(greedy), truth.uuids(kept), "both on one card")
+        self.assertIn("OUT_OF_MEMORY", self.in_pod("greedy", "gpuhog --once 2MiB"))
+        self.assertIn("allocated", self.in_pod("kept", "gpuhog --once 6GiB"))
+
+    def test_what_the_dead_held_comes_back(self) -> None:
+        self.running(pods.simple("mortal", pods.aliyun(4), node="node-a", size="0"))
+        self.in_pod("mortal", "gpuhog 4GiB > /dev/null & sleep 1; kill -9 $!")
+        self.assertIn("allocated", self.in_pod("mortal", "gpuhog --once 4GiB"))
+
+    def test_an_agent_that_dies_is_not_noticed(self) -> None:
+        self.running(pods.simple("steady", pods.aliyun(4), node="node-a", size="3GiB"))
+        self.assertTrue(kill_process(self.cluster, "node-a", "tessera-agent"))
+        self.assertIn("allocated", self.in_pod("steady", "gpuhog --once 1GiB"))
+        self.assertIn("OUT_OF_MEMORY", self.in_pod("steady", "gpuhog --once 1025MiB"))
+        self.cluster.wait_for("the agent is back", lambda: self.cluster.nsenter(
+            "node-a", "pgrep", "-x", "tessera-agent", check=False))
+        self.in_pod("steady", "gpuhog 1GiB > /dev/null & sleep 1; kill -9 $!")
+        self.assertIn("allocated", self.in_pod("steady", "gpuhog --once 1GiB"))
+
+    def test_whole_cards_and_pods_without_a_share_have_no_guard(self) -> None:
+        self.running(pods.simple("whole", {"tessera.dev/gpu": "1"}, node="node-a", size="15GiB"),
+                     pods.pod("plain", pods.container("main", script="exec sleep 1000")))
+        for name in ("whole", "plain"):
+            self.assertIn("No such file", self.in_pod(name, "ls /etc/ld.so.preload"))
+
+    def test_nothing_stays_of_a_pod_that_is_gone(self) -> None:
+        made, = self.running(pods.simple("gone", pods.aliyun(4), node="node-a"))
+        region = f"/var/lib/tessera/guard/pods/{made['metadata']['uid']}"
+        self.cluster.nsenter("node-a", "ls", f"{region}/main/accounts")
+        self.delete("gone", grace=0)
+        self.wait_gone("gone")
+        self.running(pods.simple("next", pods.aliyun(4), node="node-a"))  # kubelet forgets then
+        self.cluster.wait_for(
+            "the region is gone",
+            lambda: "gone" in self.cluster.nsenter(
+                "node-a", "sh", "-c", f"test -e {region} || echo gone"), 30)
