@@ -137,6 +137,11 @@ TEST_F(GuardMemory, WhatTheDeadHeldIsThereForTheNext) {
     EXPECT_EQ(held_bytes(), 0U);
 }
 
+TEST_F(GuardMemory, WhatTheDeadHeldIsSeenAsFree) {
+    holder(900 * kMiB)->kill_hard();
+    in_tenant([](Tenant& tenant) { EXPECT_EQ(tenant.free_bytes(), 924 * kMiB); });
+}
+
 TEST_F(GuardMemory, LimitsAreChangedLive) {
     in_tenant([&](Tenant& tenant) {
         EXPECT_EQ(tenant.take(924 * kMiB), CUDA_SUCCESS);

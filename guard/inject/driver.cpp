@@ -11,52 +11,57 @@
 namespace tessera::guard {
 namespace {
 
-// In the driver's place stands our facade, and the driver goes by another name; or there is no
-// facade, and it has its own.
-constexpr const char* kNames[] = {"libtessera-real-cuda.so.1", "libcuda.so.1"};
+// The driver, and the facade in its place too; but that has no code.
+constexpr char kName[] = "libcuda.so.1";
 
 constinit Driver found;
 constinit std::atomic<bool> is_found = false;
 constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-void* loaded_driver() {
-    if (dlopen == nullptr) return nullptr;
-    for (const char* name : kNames) {
-        if (void* handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD); handle != nullptr) return handle;
-    }
-    return nullptr;
-}
-
-void read_driver(const Object& object) {
-#define HOOK(symbol, name, since) found.symbol.set(find_function(object, #symbol));
+Driver read_driver(const Object& object) {
+    Driver driver;
+#define HOOK(symbol, name, since) driver.symbol.set(find_function(object, #symbol));
 #include "guard/entrypoints.def"
 #undef HOOK
-    found.cuCtxGetCurrent.set(find_function(object, "cuCtxGetCurrent"));
-    found.cuCtxGetDevice.set(find_function(object, "cuCtxGetDevice"));
-    found.cuDeviceGetUuid.set(find_function(object, "cuDeviceGetUuid"));
-    found.cuDevicePrimaryCtxGetState.set(find_function(object, "cuDevicePrimaryCtxGetState"));
+    driver.cuCtxGetCurrent.set(find_function(object, "cuCtxGetCurrent"));
+    driver.cuCtxGetDevice.set(find_function(object, "cuCtxGetDevice"));
+    driver.cuDeviceGetUuid.set(find_function(object, "cuDeviceGetUuid"));
+    driver.cuDevicePrimaryCtxGetState.set(find_function(object, "cuDevicePrimaryCtxGetState"));
+    return driver;
+}
+
+// It must not go away again: we keep addresses in it.
+void pin(const Driver& driver) {
+    Dl_info about = {};
+    if (dladdr(driver.cuInit.address(), &about) == 0) return;
+    dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+// No lock of ours is held while the loader works: a library that is being loaded may call us while
+// it holds the loader's.
+void find_driver() {
+    Object object = find_loaded(kName, "cuInit");
+    if (dlopen == nullptr || dladdr == nullptr) return;
+    // A program that was linked against it, and found our functions before its own.
+    if (!object && dlopen(kName, RTLD_LAZY) != nullptr) object = find_loaded(kName, "cuInit");
+    if (!object) return;
+    const Driver driver = read_driver(object);
+    pin(driver);
+    pthread_mutex_lock(&mutex);
+    if (!is_found.load(std::memory_order_relaxed)) found = driver;
+    is_found.store(true, std::memory_order_release);
+    pthread_mutex_unlock(&mutex);
 }
 
 }  // namespace
 
 const Driver* driver() {
-    if (is_found.load(std::memory_order_acquire)) return &found;
-    pthread_mutex_lock(&mutex);
-    if (!is_found.load(std::memory_order_relaxed)) {
-        void* handle = loaded_driver();
-        // A program that was linked against it, and found our functions before its own.
-        if (handle == nullptr && dlopen != nullptr) handle = dlopen("libcuda.so.1", RTLD_LAZY);
-        if (handle != nullptr) {
-            read_driver(object_of(handle));
-            is_found.store(true, std::memory_order_release);
-        }
-    }
-    pthread_mutex_unlock(&mutex);
+    if (!is_found.load(std::memory_order_acquire)) find_driver();
     return is_found.load(std::memory_order_acquire) ? &found : nullptr;
 }
 
 bool is_driver_loaded() {
-    return is_found.load(std::memory_order_acquire) || loaded_driver() != nullptr;
+    return is_found.load(std::memory_order_acquire) || find_loaded(kName, "cuInit");
 }
 
 }  // namespace tessera::guard

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 
 #include <cstdint>
-#include <cstring>
 
 #include "guard/inject/libc_floor.hpp"
+#include "guard/inject/same_text.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -40,8 +40,7 @@ void* function_of(const Object& object, const Symbol& symbol, const char* names,
                   const char* wanted) {
     const bool is_function = (symbol.st_info & 0xfU) == STT_FUNC;
     const bool is_defined = symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0;
-    if (!is_function || !is_defined || std::strcmp(names + symbol.st_name, wanted) != 0)
-        return nullptr;
+    if (!is_function || !is_defined || !same_text(names + symbol.st_name, wanted)) return nullptr;
     return pointer(object.base + symbol.st_value);
 }
 
@@ -82,55 +81,54 @@ void* find_by_sysv_hash(const Object& object, const std::uint32_t* head, const S
     return nullptr;
 }
 
-Object object_of(const dl_phdr_info& info) {
-    Object object{info.dlpi_addr, nullptr};
-    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
-        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            const Address dynamic = info.dlpi_addr + info.dlpi_phdr[i].p_vaddr;
-            object.dynamic = static_cast<const ElfW(Dyn)*>(pointer(dynamic));
-        }
-    }
-    return object;
+Object object_of(const link_map& map) {
+    return {map.l_addr, map.l_ld};
+}
+
+// dl_iterate_phdr is not asked: sanitizers stand before it too (same_text.hpp).
+const link_map* map_at(const void* address) {
+    Dl_info about = {};
+    void* map = nullptr;
+    if (dladdr1 == nullptr || dladdr1(address, &about, &map, RTLD_DL_LINKMAP) == 0) return nullptr;
+    return static_cast<const link_map*>(map);
+}
+
+// Of this library.
+const link_map* own_map() {
+    static const char us = 0;
+    return map_at(&us);
 }
 
 }  // namespace
 
-Object object_of(void* handle) {
-    const auto* map = static_cast<const link_map*>(handle);
-    return {map->l_addr, map->l_ld};
-}
-
 Object object_at(const void* address) {
-    Dl_info about = {};
-    void* map = nullptr;
-    if (dladdr1 == nullptr || dladdr1(address, &about, &map, RTLD_DL_LINKMAP) == 0) return {};
-    return map != nullptr ? object_of(map) : Object{};
+    const link_map* map = map_at(address);
+    return map != nullptr ? object_of(*map) : Object{};
 }
 
-Object next_with(const Object& object, const char* symbol) {
-    struct Search {
-        const Object& after;
-        const char* symbol;
-        bool is_after;
-        Object found;
-    } search{object, symbol, false, {}};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* data) {
-            auto& wanted = *static_cast<Search*>(data);
-            const Object next = object_of(*info);
-            if (!wanted.is_after) {
-                wanted.is_after = next.dynamic == wanted.after.dynamic;
-                return 0;
-            }
-            if (!next || find_function(next, wanted.symbol) == nullptr) return 0;
-            wanted.found = next;
-            return 1;
-        },
-        &search);
-    return search.found;
+void* find_next_function(const char* symbol) {
+    const link_map* map = own_map();
+    if (map == nullptr) return nullptr;
+    for (map = map->l_next; map != nullptr; map = map->l_next) {
+        if (void* found = find_function(object_of(*map), symbol); found != nullptr) return found;
+    }
+    return nullptr;
+}
+
+Object find_loaded(const char* name, const char* symbol) {
+    const link_map* map = own_map();
+    while (map != nullptr && map->l_prev != nullptr)
+        map = map->l_prev;
+    for (; map != nullptr; map = map->l_next) {
+        const Object object = object_of(*map);
+        if (!object || !same_text(soname(object), name)) continue;
+        if (find_function(object, symbol) != nullptr) return object;
+    }
+    return {};
 }
 
 void* find_function(const Object& object, const char* symbol) {
+    if (!object) return nullptr;
     const auto* symbols = table<Symbol>(object, DT_SYMTAB);
     const auto* names = table<char>(object, DT_STRTAB);
     if (symbols == nullptr || names == nullptr) return nullptr;

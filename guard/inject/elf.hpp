@@ -14,15 +14,15 @@ struct Object {
     explicit operator bool() const { return dynamic != nullptr; }
 };
 
-// Of a handle of dlopen(). Source: dlinfo(3), RTLD_DI_LINKMAP; in glibc the handle is the map.
-Object object_of(void* handle);
+// The first loaded one, in our own name space of dlmopen, that calls itself so (DT_SONAME) and
+// defines the symbol.
+Object find_loaded(const char* soname, const char* symbol);
 // That holds the address, in whichever name space of dlmopen; nothing where none does.
 Object object_at(const void* address);
-// The first after `object`, in the order in which they were loaded, that defines the symbol.
-Object next_with(const Object& object, const char* symbol);
-
 // The function that the object itself defines, of whatever version; null where it does not.
 void* find_function(const Object& object, const char* symbol);
+// Of whatever was loaded after this library, the first that defines it; null where none does.
+void* find_next_function(const char* symbol);
 // Its DT_SONAME; "" where it has none.
 const char* soname(const Object& object);
 

@@ -3,9 +3,8 @@
 // for, and a driver that knows more than the guard is right about what it knows.
 #include "guard/inject/lookup.hpp"
 
-#include <cstring>
-
 #include "guard/inject/driver.hpp"
+#include "guard/inject/same_text.hpp"
 
 namespace tessera::guard {
 
@@ -22,7 +21,7 @@ void* hook_before(void* function) {
 void* hook_named(const char* symbol) {
     if (symbol[0] != 'c' || symbol[1] != 'u') return nullptr;
 #define HOOK(hooked, name, since) \
-    if (std::strcmp(symbol, #hooked) == 0) return reinterpret_cast<void*>(&::hooked);
+    if (same_text(symbol, #hooked)) return reinterpret_cast<void*>(&::hooked);
 #include "guard/entrypoints.def"
 #undef HOOK
     return nullptr;

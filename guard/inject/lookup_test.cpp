@@ -28,8 +28,8 @@ class GuardLookup : public testing::Test {
 
     // Runs a program with an environment of its own.
     static std::string run(const std::string& environment, const std::string& program) {
-        return output_of("env -i " + environment + " " TESSERA_BINARY_DIR "/bin/" + program +
-                         " 2>&1");
+        return output_of("(env -i " + environment + " " TESSERA_BINARY_DIR "/bin/" + program +
+                         ") 2>&1");
     }
     [[nodiscard]] std::string facade() const {
         return "LD_LIBRARY_PATH=" + container_.facade().parent_path().string();
@@ -93,6 +93,13 @@ TEST_F(GuardLookup, AProgramIsHeldEitherWay) {
         const std::string held = run(environment, "gpuhog --once 512MiB");
         EXPECT_NE(held.find("free 536870912 of 1073741824 bytes"), std::string::npos) << held;
     }
+}
+
+// A sanitizer stands before dlsym's own needs, and asks it for them before it can serve them.
+TEST_F(GuardLookup, ASanitizedProgramRuns) {
+    const std::string options = "ASAN_OPTIONS=verify_asan_link_order=0 ";
+    EXPECT_EQ(run(options + preload(), "guard_nothing_address && echo -n ran"), "ran");
+    EXPECT_EQ(run(options + preload(), "guard_nothing_thread && echo -n ran"), "ran");
 }
 
 // A shell is not to pay for a driver that it never calls.

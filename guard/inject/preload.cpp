@@ -5,11 +5,11 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <cstring>
 
 #include "guard/inject/driver.hpp"
 #include "guard/inject/elf.hpp"
 #include "guard/inject/lookup.hpp"
+#include "guard/inject/same_text.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -18,17 +18,14 @@ using Dlsym = void* (*)(void*, const char*);
 using Dlvsym = void* (*)(void*, const char*, const char*);
 
 // Of libc, or of another that stands before it: whoever comes after us.
-template <typename Function>
-Function next(std::atomic<void*>& kept, const char* name) {
+void* next(std::atomic<void*>& kept, const char* name) {
     void* function = kept.load(std::memory_order_relaxed);
     if (function == nullptr) {
-        static const char us = 0;
-        const Object after = next_with(object_at(&us), name);
-        function = after ? find_function(after, name) : nullptr;
+        function = find_next_function(name);
         if (function == nullptr) __builtin_trap();  // there is no dynamic loader without it
         kept.store(function, std::memory_order_relaxed);
     }
-    return reinterpret_cast<Function>(function);
+    return function;
 }
 
 constinit std::atomic<void*> kept_dlsym = nullptr;
@@ -36,7 +33,7 @@ constinit std::atomic<void*> kept_dlvsym = nullptr;
 
 bool is_of_a_driver(const void* function) {
     const Object object = object_at(function);
-    return object && std::strcmp(soname(object), "libcuda.so.1") == 0;
+    return object && same_text(soname(object), "libcuda.so.1");
 }
 
 // What the caller is to get; null: whatever libc says.
@@ -67,13 +64,11 @@ void* tessera_next_dlvsym();
 }
 
 void* tessera_next_dlsym() {
-    return reinterpret_cast<void*>(
-        tessera::guard::next<Dlsym>(tessera::guard::kept_dlsym, "dlsym"));
+    return tessera::guard::next(tessera::guard::kept_dlsym, "dlsym");
 }
 
 void* tessera_next_dlvsym() {
-    return reinterpret_cast<void*>(
-        tessera::guard::next<Dlvsym>(tessera::guard::kept_dlvsym, "dlvsym"));
+    return tessera::guard::next(tessera::guard::kept_dlvsym, "dlvsym");
 }
 
 void* tessera_dlsym_answer(void* handle, const char* symbol) {

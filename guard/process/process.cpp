@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,6 +29,7 @@ struct Process {
     Seat seat;
     const Limits* limits;
     char accounts_path[kMaxPath];
+    std::atomic<std::int64_t> reaped_at;  // CLOCK_MONOTONIC, seconds
     std::atomic<int> cards[kMaxDevices];  // by CUdevice; card + 1, 0: not asked yet
     Holdings holdings;
 };
@@ -120,18 +122,30 @@ CUresult begin_now(Process& process) {
     return CUDA_SUCCESS;
 }
 
+std::int64_t seconds_now() {
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 Granules limit_of(const Process& process, int card) {
     return process.limits->cards[card].memory.load(std::memory_order_relaxed);
 }
 
+// Takes back what the dead of the container held. On a descriptor of its own: a lock of ours on the
+// file would otherwise look like theirs.
+void reap(const Process& process) {
+    const int fd = open(process.accounts_path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return;
+    reap_dead(*process.seat.accounts, fd);
+    close(fd);
+}
+
 // Whoever died may have left what is asked for.
 bool reserve_after_reaping(const Process& process, int card, Granules granules) {
-    Accounts& accounts = *process.seat.accounts;
-    const int fd = open(process.accounts_path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return false;
-    reap_dead(accounts, fd);
-    close(fd);
-    return reserve(accounts, card, process.seat.slot, granules, limit_of(process, card));
+    reap(process);
+    return reserve(*process.seat.accounts, card, process.seat.slot, granules,
+                   limit_of(process, card));
 }
 
 void uncount(Process& process, int card, std::uint64_t bytes) {
@@ -223,7 +237,10 @@ std::uint64_t limit_bytes(int card) {
 }
 
 std::uint64_t held_bytes(int card) {
-    return held(*process()->seat.accounts, card) * kGranuleBytes;
+    Process& here = *process();
+    const std::int64_t now = seconds_now();
+    if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) reap(here);
+    return held(*here.seat.accounts, card) * kGranuleBytes;
 }
 
 std::uint64_t context_bytes(int card) {

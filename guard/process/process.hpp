@@ -46,7 +46,8 @@ Holding take_note(std::uint64_t address);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
 
-// Bytes. What the container may hold of a card, and what it holds.
+// Bytes. What the container may hold of a card, and what its living processes hold; those that died
+// in the last second may count still.
 std::uint64_t limit_bytes(int card);
 std::uint64_t held_bytes(int card);
 std::uint64_t context_bytes(int card);

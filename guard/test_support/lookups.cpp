@@ -45,7 +45,9 @@ void look_up(const char* path, const char* symbol, const char* name, int version
     static void* const apart = dlmopen(LM_ID_NEWLM, path, RTLD_LAZY);
     print(symbol, "dlmopen", dlsym(apart, symbol));
     print(symbol, "dlvsym", dlvsym(by_name, symbol, "LIBCUDA_1"));
+    dlerror();
     print(symbol, "default", dlsym(RTLD_DEFAULT, symbol));
+    if (dlerror() != nullptr) std::printf("%s default an-error-was-left\n", symbol);
     print(symbol, "next", dlsym(RTLD_NEXT, symbol));
     print(symbol, "whole-program", dlsym(dlopen(nullptr, RTLD_LAZY), symbol));
     print(symbol, "cuGetProcAddress", by_cuda(name, version, CU_GET_PROC_ADDRESS_DEFAULT));

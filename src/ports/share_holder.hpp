@@ -22,12 +22,9 @@ class ShareHolder {
   public:
     virtual ~ShareHolder() = default;
 
-    // What the container needs in it to be held. The same for one that starts again: what its dead
-    // processes held comes back. An error says what to do, for the pod's event.
+    // What the container needs in it to be held. The same for one that starts again. An error says what to do, for the pod's event.
     virtual Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
                                                 const std::vector<HeldShare>& shares) = 0;
-    // Takes back what processes held that have ended.
-    virtual void reap() = 0;
     // Forgets the containers of all other pods.
     virtual void keep_only(const std::set<PodUid>& pods) = 0;
 };

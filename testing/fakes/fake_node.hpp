@@ -2,7 +2,6 @@
 // who holds what, and the runtime's CDI folder. Any thread may call.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -112,11 +111,9 @@ class FakeShareHolder final : public ShareHolder {
         held[pod.str() + "/" + container] = shares;
         return std::vector<FileMount>{{.source = "/" + container, .destination = "/guard"}};
     }
-    void reap() override { reaped++; }
     void keep_only(const std::set<PodUid>& pods) override { kept.push_back(pods); }
 
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
-    std::atomic<int> reaped = 0;
     std::vector<std::set<PodUid>> kept;
 
   private:

@@ -1,10 +1,7 @@
 #include "adapters/guard/guard_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,8 +11,6 @@
 
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
-#include "guard/region/life.hpp"
-#include "guard/region/mapping.hpp"
 
 namespace fs = std::filesystem;
 
@@ -53,29 +48,6 @@ Result<> replace_file(const fs::path& path, const auto& write) {
     return fail(Code::unavailable,
                 fmt::format("{} cannot be put in place: {}", path.string(), error.message()));
 }
-
-// A container's accounts while they are looked at.
-class OpenAccounts {
-  public:
-    explicit OpenAccounts(const fs::path& path) : fd_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
-        if (fd_ < 0) return;
-        pages_ = guard::map_whole(fd_, sizeof(guard::Accounts), PROT_READ | PROT_WRITE);
-    }
-    ~OpenAccounts() {
-        if (pages_ != nullptr) munmap(pages_, sizeof(guard::Accounts));
-        if (fd_ >= 0) close(fd_);
-    }
-    OpenAccounts(const OpenAccounts&) = delete;
-    OpenAccounts& operator=(const OpenAccounts&) = delete;
-
-    void reap() const {
-        if (pages_ != nullptr) guard::reap_dead(*static_cast<guard::Accounts*>(pages_), fd_);
-    }
-
-  private:
-    int fd_;
-    void* pages_ = nullptr;
-};
 
 }  // namespace
 
@@ -128,15 +100,6 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
         {.source = accounts, .destination = in_container(guard::kAccountsName), .read_only = false},
         {.source = folder / kPreload, .destination = fmt::format("/etc/{}", kPreload)},
     };
-}
-
-void GuardFolder::reap() {
-    std::error_code error;
-    const fs::path pods = fs::path(options_.folder) / kPods;
-    for (const auto& pod : fs::directory_iterator(pods, error)) {
-        for (const auto& container : fs::directory_iterator(pod.path(), error))
-            OpenAccounts(container.path() / guard::kAccountsName).reap();
-    }
 }
 
 void GuardFolder::keep_only(const std::set<PodUid>& pods) {

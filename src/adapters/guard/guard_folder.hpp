@@ -1,6 +1,8 @@
 // The ShareHolder port over the guard (docs/guard.md): a region per container below one folder of
 // the node, and the guard's library beside them. What is written is written whole or not at all.
 //
+// The accounts are written by tenants, who may also truncate them: nobody here maps them.
+//
 //     FOLDER/libtessera-guard.so         as this agent brought it
 //     FOLDER/ld.so.preload               names it, as a container sees it
 //     FOLDER/pods/UID/CONTAINER/limits   read by its processes
@@ -27,7 +29,6 @@ class GuardFolder final : public ShareHolder {
 
     Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
                                         const std::vector<HeldShare>& shares) override;
-    void reap() override;
     void keep_only(const std::set<PodUid>& pods) override;
 
   private:

@@ -2,7 +2,6 @@
 // leaves nothing; and the library of a running container is never written to.
 #include "adapters/guard/guard_folder.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,10 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "guard/region/account.hpp"
-#include "guard/region/life.hpp"
 #include "guard/region/limits.hpp"
-#include "guard/region/mapping.hpp"
 
 namespace tessera {
 namespace {
@@ -87,21 +83,11 @@ TEST_F(GuardFolderTest, ANewLibraryIsANewFile) {
     EXPECT_EQ(read(folder_ / "libtessera-guard.so"), "a newer library");
 }
 
-TEST_F(GuardFolderTest, ReapsTheDeadAndForgetsTheGone) {
+TEST_F(GuardFolderTest, ForgetsTheGone) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
-    // A seat whose owner is dead: its slot holds, and nobody has it locked.
-    const std::string accounts = region_ / "accounts";
-    const int fd = open(accounts.c_str(), O_RDWR | O_CLOEXEC);
-    void* pages = guard::map_whole(fd, sizeof(guard::Accounts), PROT_READ | PROT_WRITE);
-    auto& shared = *static_cast<guard::Accounts*>(pages);
-    ASSERT_TRUE(guard::reserve(shared, 0, 5, 7, 100));
-    guard_.reap();
-    EXPECT_EQ(guard::held(shared, 0), 0U);
-    munmap(pages, sizeof(guard::Accounts));
-    close(fd);
     guard_.keep_only({PodUid("uid-p"), PodUid("another")});
-    EXPECT_TRUE(fs::exists(region_));
+    EXPECT_TRUE(fs::exists(region_ / "accounts"));
     guard_.keep_only({PodUid("another")});
     EXPECT_FALSE(fs::exists(region_.parent_path()));
 }

@@ -20,14 +20,9 @@ void forget_the_gone(ShareHolder& shares, DeviceHolders& record) {
 
 void keep_shares(ShareHolder& shares, DeviceHolders& record, Clock& clock,
                  const std::stop_token& stop) {
-    auto next_forget = clock.steady();
     while (!stop.stop_requested()) {
-        shares.reap();
-        if (clock.steady() >= next_forget) {
-            forget_the_gone(shares, record);
-            next_forget = clock.steady() + kForget;
-        }
-        clock.sleep_for(kReap, stop);
+        forget_the_gone(shares, record);
+        clock.sleep_for(kForget, stop);
     }
 }
 

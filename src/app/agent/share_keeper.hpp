@@ -1,5 +1,5 @@
-// Looks after the shares of this node's containers: what the dead held comes back within a second,
-// and nothing stays of pods that kubelet has forgotten (it forgets when it next gives out devices).
+// Looks after what was made to hold this node's containers: nothing of it stays of pods that
+// kubelet has forgotten (it forgets when it next gives out devices).
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,6 @@
 
 namespace tessera {
 
-inline constexpr std::chrono::milliseconds kReap{500};
 inline constexpr std::chrono::seconds kForget{10};
 
 // Until `stop`.
