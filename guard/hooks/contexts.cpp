@@ -1,20 +1,15 @@
 // Contexts: each takes memory by itself, and gives back all that was allocated in it when it ends.
 // One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
-#include <pthread.h>
-
 #include "guard/hooks/enter.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
 
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-constinit CUcontext primary[kMaxDevices] = {};  // of each device that had one
-
 class OneAtATime {
   public:
-    OneAtATime() { pthread_mutex_lock(&mutex); }
-    ~OneAtATime() { pthread_mutex_unlock(&mutex); }
+    OneAtATime() { pthread_mutex_lock(&contexts().mutex); }
+    ~OneAtATime() { pthread_mutex_unlock(&contexts().mutex); }
     OneAtATime(const OneAtATime&) = delete;
     OneAtATime& operator=(const OneAtATime&) = delete;
 };
@@ -23,15 +18,15 @@ std::uint64_t address_of(CUcontext context) {
     return reinterpret_cast<std::uint64_t>(context);
 }
 
-// `make` has the driver make a context, which takes memory of the card.
-template <typename Make>
-CUresult make_on(int card, CUcontext* context, const Make& make) {
+// `make` has the driver make a context, which takes memory of the card; `undo` ends it again.
+template <typename Make, typename Undo>
+CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& undo) {
     const std::uint64_t bytes = context_bytes(card);
     if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
     CUresult result = make();
     if (result == CUDA_SUCCESS) {
         if (note({address_of(*context), *context, bytes, card})) return CUDA_SUCCESS;
-        driver()->cuCtxDestroy_v2(*context);
+        undo();
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     put_back(card, bytes);
@@ -42,11 +37,12 @@ template <typename Make>
 CUresult create_on(CUdevice device, CUcontext* context, const Make& make) {
     const OneAtATime lock;
     const int card = card_of(device);
-    if (context != nullptr && card >= 0) return make_on(card, context, make);
+    const auto undo = [context] { driver()->cuCtxDestroy_v2(*context); };
+    if (context != nullptr && card >= 0) return make_on(card, context, make, undo);
     // The driver says what is wrong. If nothing is, it is a card of others.
     const CUresult result = make();
     if (result != CUDA_SUCCESS || context == nullptr) return result;
-    driver()->cuCtxDestroy_v2(*context);
+    undo();
     return kNotGuarded;
 }
 
@@ -62,10 +58,11 @@ template <typename End>
 CUresult end_primary(CUdevice device, const End& end) {
     const OneAtATime lock;
     const CUresult result = end();
-    const bool is_device = device >= 0 && device < kMaxDevices;
-    if (is_device && primary[device] != nullptr && !is_primary_active(device)) {
-        put_back_all_of(primary[device]);
-        primary[device] = nullptr;
+    if (device < 0 || device >= kMaxDevices) return result;
+    CUcontext& primary = contexts().primary[device];
+    if (primary != nullptr && !is_primary_active(device)) {
+        put_back_all_of(primary);
+        primary = nullptr;
     }
     return result;
 }
@@ -108,15 +105,16 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     const OneAtATime lock;
     const int card = card_of(device);
     const auto retain = [&] { return real(context, device); };
+    const auto release = [device] { driver()->cuDevicePrimaryCtxRelease_v2(device); };
     if (context == nullptr || card < 0) {
         const CUresult result = retain();
         if (result != CUDA_SUCCESS) return result;
-        driver()->cuDevicePrimaryCtxRelease_v2(device);
+        release();
         return kNotGuarded;
     }
     if (is_primary_active(device)) return retain();
-    const CUresult result = make_on(card, context, retain);
-    if (result == CUDA_SUCCESS) primary[device] = *context;
+    const CUresult result = make_on(card, context, retain, release);
+    if (result == CUDA_SUCCESS) contexts().primary[device] = *context;
     return result;
 }
 

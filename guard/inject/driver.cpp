@@ -46,6 +46,8 @@ void find_driver() {
     if (!object && dlopen(kName, RTLD_LAZY) != nullptr) object = find_loaded(kName, "cuInit");
     if (!object) return;
     const Driver driver = read_driver(object);
+    // Not a whole one: hooks would be lost without these.
+    if (!driver.cuCtxGetCurrent || !driver.cuCtxGetDevice || !driver.cuDeviceGetUuid) return;
     pin(driver);
     pthread_mutex_lock(&mutex);
     if (!is_found.load(std::memory_order_relaxed)) found = driver;

@@ -85,7 +85,17 @@ Object object_of(const link_map& map) {
     return {map.l_addr, map.l_ld};
 }
 
-// dl_iterate_phdr is not asked: sanitizers stand before it too (same_text.hpp).
+Object object_of(const dl_phdr_info& info) {
+    Object object{info.dlpi_addr, nullptr};
+    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            const Address dynamic = info.dlpi_addr + info.dlpi_phdr[i].p_vaddr;
+            object.dynamic = static_cast<const ElfW(Dyn)*>(pointer(dynamic));
+        }
+    }
+    return object;
+}
+
 const link_map* map_at(const void* address) {
     Dl_info about = {};
     void* map = nullptr;
@@ -93,8 +103,11 @@ const link_map* map_at(const void* address) {
     return static_cast<const link_map*>(map);
 }
 
-// Of this library.
+// Of this library: from the loader's own list, or, in a name space of dlmopen, by an address.
 const link_map* own_map() {
+    for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+        if (map->l_ld == _DYNAMIC) return map;
+    }
     static const char us = 0;
     return map_at(&us);
 }
@@ -106,6 +119,8 @@ Object object_at(const void* address) {
     return map != nullptr ? object_of(*map) : Object{};
 }
 
+// No lock of the loader's is taken: what comes after us and defines dlsym stays as long as we do.
+// And dl_iterate_phdr, which takes it, may be a sanitizer's (same_text.hpp).
 void* find_next_function(const char* symbol) {
     const link_map* map = own_map();
     if (map == nullptr) return nullptr;
@@ -116,15 +131,22 @@ void* find_next_function(const char* symbol) {
 }
 
 Object find_loaded(const char* name, const char* symbol) {
-    const link_map* map = own_map();
-    while (map != nullptr && map->l_prev != nullptr)
-        map = map->l_prev;
-    for (; map != nullptr; map = map->l_next) {
-        const Object object = object_of(*map);
-        if (!object || !same_text(soname(object), name)) continue;
-        if (find_function(object, symbol) != nullptr) return object;
-    }
-    return {};
+    struct Search {
+        const char* name;
+        const char* symbol;
+        Object found;
+    } search{name, symbol, {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+            auto& wanted = *static_cast<Search*>(data);
+            const Object object = object_of(*info);
+            if (!object || !same_text(soname(object), wanted.name)) return 0;
+            if (find_function(object, wanted.symbol) == nullptr) return 0;
+            wanted.found = object;
+            return 1;
+        },
+        &search);
+    return search.found;
 }
 
 void* find_function(const Object& object, const char* symbol) {

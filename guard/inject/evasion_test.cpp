@@ -11,7 +11,6 @@ namespace tessera::guard {
 namespace {
 
 using gpusim::kGiB;
-using gpusim::kMiB;
 using gpusim::output_of;
 using gpusim::SimulatedNode;
 

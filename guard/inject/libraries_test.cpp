@@ -55,7 +55,7 @@ TEST(GuardLibraries, BringTheHooksAndNothingElse) {
 }
 
 TEST(GuardLibraries, NeedLibcAlone) {
-    EXPECT_EQ(needs_of(kGuard), std::set<std::string>{"libc.so.6"});
+    EXPECT_EQ(needs_of(kGuard), (std::set<std::string>{"ld-linux-x86-64.so.2", "libc.so.6"}));
     EXPECT_EQ(needs_of(kFacade),
               (std::set<std::string>{"libtessera-guard.so", "libtessera-real-cuda.so.1"}));
     EXPECT_EQ(symbols_of(kFacade).wanted, std::set<std::string>{});

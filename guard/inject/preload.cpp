@@ -17,12 +17,17 @@ namespace {
 using Dlsym = void* (*)(void*, const char*);
 using Dlvsym = void* (*)(void*, const char*, const char*);
 
+// There is no loader without these functions. Should one be hidden from us, nothing is found by it.
+void* nothing(void*, const char*, const char*) {
+    return nullptr;
+}
+
 // Of libc, or of another that stands before it: whoever comes after us.
 void* next(std::atomic<void*>& kept, const char* name) {
     void* function = kept.load(std::memory_order_relaxed);
     if (function == nullptr) {
         function = find_next_function(name);
-        if (function == nullptr) __builtin_trap();  // there is no dynamic loader without it
+        if (function == nullptr) function = reinterpret_cast<void*>(&nothing);
         kept.store(function, std::memory_order_relaxed);
     }
     return function;
@@ -91,23 +96,29 @@ void* tessera_dlvsym_answer(void* handle, const char* symbol, const char* versio
         "\n"                               \
         ".type " name ", @function\n" name \
         ":\n"                              \
+        "  .cfi_startproc\n"               \
         "  endbr64\n"                      \
         "  push %rdi\n"                    \
         "  push %rsi\n"                    \
         "  push %rdx\n"                    \
+        "  .cfi_adjust_cfa_offset 24\n"    \
         "  call " answer                   \
         "\n"                               \
         "  test %rax, %rax\n"              \
         "  jz 1f\n"                        \
         "  add $24, %rsp\n"                \
+        "  .cfi_adjust_cfa_offset -24\n"   \
         "  ret\n"                          \
         "1:\n"                             \
+        "  .cfi_adjust_cfa_offset 24\n"    \
         "  call " next                     \
         "\n"                               \
         "  pop %rdx\n"                     \
         "  pop %rsi\n"                     \
         "  pop %rdi\n"                     \
+        "  .cfi_adjust_cfa_offset -24\n"   \
         "  jmp *%rax\n"                    \
+        "  .cfi_endproc\n"                 \
         ".size " name ", .-" name "\n")
 #else
 #error "the preloaded guard needs a trampoline for this architecture"

@@ -32,6 +32,7 @@ struct Process {
     std::atomic<std::int64_t> reaped_at;  // CLOCK_MONOTONIC, seconds
     std::atomic<int> cards[kMaxDevices];  // by CUdevice; card + 1, 0: not asked yet
     Holdings holdings;
+    Contexts contexts;
 };
 
 constinit std::atomic<Process*> kept = nullptr;
@@ -77,6 +78,8 @@ const char* text_of(SeatError error) {
             return "cannot be mapped";
         case SeatError::full:
             return "has no room for another process: the container runs 1024 that use a GPU";
+        case SeatError::not_kept:
+            return "is on a file system that keeps no locks (an overlay?); move guard_folder";
     }
     return "";
 }
@@ -107,12 +110,18 @@ bool path_of(const char* name, char (&path)[kMaxPath]) {
     return length > 0 && length < static_cast<int>(sizeof path);
 }
 
+// The loader is asked for our place before our lock is taken: a library that is being loaded may
+// call us while it holds the loader's.
 CUresult begin_now(Process& process) {
+    char limits_path[kMaxPath];
+    char accounts_path[kMaxPath];
+    const bool has_place =
+        path_of(kLimitsName, limits_path) && path_of(kAccountsName, accounts_path);
     const Locked lock(process);
     if (process.has_begun.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
-    char limits_path[kMaxPath];
-    if (!path_of(kLimitsName, limits_path) || !path_of(kAccountsName, process.accounts_path))
+    if (!has_place)
         return complain(process, "the guard's library", "has no place in the file system");
+    std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);
     if (process.limits == nullptr)
         return complain(process, limits_path, "is missing, or of another version of the guard");
@@ -203,9 +212,12 @@ CUresult set_aside(int card, std::uint64_t bytes) {
     return CUDA_SUCCESS;
 }
 
+// What stands at the address already was freed where we did not hear of it.
 bool note(const Holding& holding) {
     Process& here = *process();
     const Locked lock(here);
+    const Holding stale = here.holdings.take(holding.address);
+    if (stale.address != 0) uncount(here, stale.card, stale.bytes);
     return here.holdings.add(holding);
 }
 
@@ -230,6 +242,10 @@ void put_back_all_of(CUcontext context) {
         if (gone.address == 0) return;
         uncount(here, gone.card, gone.bytes);
     }
+}
+
+Contexts& contexts() {
+    return process()->contexts;
 }
 
 std::uint64_t limit_bytes(int card) {

@@ -5,6 +5,8 @@
 // Any thread.
 #pragma once
 
+#include <pthread.h>
+
 #include "api/nvidia/cuda.h"
 #include "guard/process/holdings.hpp"
 #include "guard/region/life.hpp"
@@ -45,6 +47,13 @@ void put_back(int card, std::uint64_t bytes);
 Holding take_note(std::uint64_t address);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
+
+// Contexts begin and end one at a time, by this mutex.
+struct Contexts {
+    pthread_mutex_t mutex;
+    CUcontext primary[kMaxDevices];  // of each device that had one
+};
+Contexts& contexts();
 
 // Bytes. What the container may hold of a card, and what its living processes hold; those that died
 // in the last second may count still.

@@ -6,7 +6,7 @@
 // slot itself says comes after it: whoever moves next writes it first, should the one who moved be
 // dead or slow. Slots are therefore right but for the last move, which the account knows.
 //
-// Any thread of any process of the container, and the agent.
+// Any thread of any process of the container.
 #pragma once
 
 #include <cstdint>

@@ -34,11 +34,19 @@ bool write_all(int fd, const void* bytes, std::size_t size) {
     return true;
 }
 
+// With room on the disk for all of it: a page that finds none later kills whoever touches it.
 int fill(int fd, const void* head, std::size_t head_size, std::size_t size, mode_t mode) {
     if (!write_all(fd, head, head_size)) return errno;
-    if (ftruncate(fd, static_cast<off_t>(size)) != 0) return errno;
-    return fchmod(fd, mode) == 0 ? 0 : errno;  // the umask is another's business
+    if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(size)); error != 0)
+        return error;
+    if (fchmod(fd, mode) != 0) return errno;  // the umask is another's business
+    return fsync(fd) == 0 ? 0 : errno;
 }
+
+struct AccountsHead {
+    std::uint32_t magic = kAccountsMagic;
+    std::uint32_t size = sizeof(Accounts);
+};
 
 struct Wanted {
     const char* name;
@@ -54,14 +62,27 @@ int make(const char* directory, const Wanted& wanted) {
     Path made;
     if (!join(path, directory, wanted.name, "") || !join(made, directory, wanted.name, ".new"))
         return ENAMETOOLONG;
-    if (access(path.text, F_OK) == 0) return 0;
-    const int fd = open(made.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlink(made.text);
+    const int fd = open(made.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
     int error = fill(fd, wanted.head, wanted.head_size, wanted.size, wanted.mode);
     if (close(fd) != 0 && error == 0) error = errno;
     if (error == 0 && rename(made.text, path.text) != 0) error = errno;
     if (error != 0) unlink(made.text);
     return error;
+}
+
+// A whole file of accounts of this layout. It is read, not mapped: tenants write it.
+bool is_sound(const char* directory, const AccountsHead& head) {
+    Path path;
+    if (!join(path, directory, kAccountsName, "")) return false;
+    const int fd = open(path.text, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return false;
+    AccountsHead found = {};
+    const bool is_whole = read(fd, &found, sizeof found) == ssize_t{sizeof found} &&
+                          lseek(fd, 0, SEEK_END) == off_t{sizeof(Accounts)};
+    close(fd);
+    return is_whole && found.magic == head.magic && found.size == head.size;
 }
 
 int digit_of(char letter) {
@@ -99,12 +120,12 @@ int create_region(const char* directory, const CardShare* cards, int card_count)
         limits.cards[i].memory = static_cast<Granules>(cards[i].memory_bytes / kGranuleBytes);
         limits.cards[i].context_cost = granules_of(cards[i].context_bytes);
     }
-    const struct {
-        std::uint32_t magic = kAccountsMagic;
-        std::uint32_t size = sizeof(Accounts);
-    } head;
-    const int error = make(directory, {kAccountsName, &head, sizeof head, sizeof(Accounts), 0666});
-    if (error != 0) return error;
+    const AccountsHead head;
+    if (!is_sound(directory, head)) {
+        const int error =
+            make(directory, {kAccountsName, &head, sizeof head, sizeof(Accounts), 0666});
+        if (error != 0) return error;
+    }
     return make(directory, {kLimitsName, &limits, sizeof limits, sizeof(Limits), 0644});
 }
 

@@ -11,9 +11,10 @@ struct CardShare {
     std::uint64_t context_bytes;  // what a context takes by itself; a part of a granule is a whole
 };
 
-// Makes both files in a directory that is there, each whole or not at all; those that are there
-// stay as they are. Any process of the container may write `accounts`, and none `limits`. 0 or an
-// errno; EINVAL where a uuid is none, or there are too many cards.
+// Makes both files in a directory that is there, each whole or not at all. Accounts that are there
+// stay, if they are of this layout; limits are written anew, for a container that is about to
+// start. Any process of the container may write `accounts`, and none `limits`. 0 or an errno;
+// EINVAL where a uuid is none, or there are too many cards.
 int create_region(const char* directory, const CardShare* cards, int card_count);
 
 }  // namespace tessera::guard

@@ -39,12 +39,23 @@ TEST(Region, IsChangedLive) {
     EXPECT_EQ(seen->cards[0].memory, 3U);
 }
 
-TEST(Region, WhatIsThereStays) {
+TEST(Region, AccountsThatAreThereStay) {
     const TestRegion region({kFirst});
     region.accounts().next_slot = 7;
     EXPECT_EQ(create_region(region.directory().c_str(), &kSecond, 1), 0);
     EXPECT_EQ(region.accounts().next_slot, 7U);
-    EXPECT_EQ(open_limits(region.path(kLimitsName).c_str())->cards[0].memory, 5U);
+    EXPECT_EQ(open_limits(region.path(kLimitsName).c_str())->cards[0].memory, 7U)
+        << "the limits are those of the container that starts now";
+}
+
+TEST(Region, WhatIsBrokenIsMadeAnew) {
+    const TestRegion region({kFirst});
+    for (const char* text : {"", "TSA1 of another size"}) {
+        std::filesystem::remove(region.path(kAccountsName));
+        std::ofstream(region.path(kAccountsName)) << text;
+        EXPECT_EQ(create_region(region.directory().c_str(), &kFirst, 1), 0);
+        EXPECT_EQ(std::filesystem::file_size(region.path(kAccountsName)), sizeof(Accounts));
+    }
 }
 
 TEST(Region, MayBeWrittenByAnyUserOfTheContainerAndLimitsByNone) {

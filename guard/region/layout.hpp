@@ -1,7 +1,6 @@
-// What the processes of one container and the agent share: two files, made by the agent, mapped by
-// everyone. `limits` is mounted read-only in the container; `accounts` is written by its processes.
-// A tenant who writes nonsense into `accounts` lies about himself alone: the agent compares with
-// what the driver says (docs/guard.md).
+// What the processes of one container share: two files, made by the agent. `limits` is mounted
+// read-only in the container; `accounts` is written by its processes. A tenant who writes nonsense
+// into `accounts`, or truncates it, harms his own processes; nobody else maps it.
 //
 // Both are plain memory of one layout on one machine. A reader that finds another version or size
 // refuses the file; nobody converts.

@@ -70,9 +70,7 @@ class Opened {
     int fd_;
 };
 
-}  // namespace
-
-SeatError take_seat(const char* accounts_path, Seat& seat) {
+SeatError sit_down(const char* accounts_path, Seat& seat) {
     const Opened file(accounts_path);
     if (file.fd() < 0) return SeatError::no_file;
     void* pages = map_whole(file.fd(), sizeof(Accounts), PROT_READ | PROT_WRITE);
@@ -80,14 +78,31 @@ SeatError take_seat(const char* accounts_path, Seat& seat) {
     auto& accounts = *static_cast<Accounts*>(pages);
     SeatError error = is_sound(accounts) ? SeatError::none : SeatError::foreign_file;
     if (error == SeatError::none) {
-        error = madvise(pages, sizeof(Accounts), MADV_DONTFORK) == 0 ? error : SeatError::no_memory;
-    }
-    if (error == SeatError::none) {
         seat = {&accounts, take_slot(accounts, file.fd())};
         if (seat.slot < 0) error = SeatError::full;
     }
     if (error != SeatError::none) munmap(pages, sizeof(Accounts));
     return error;
+}
+
+// That the slot is locked although its descriptor is closed.
+bool is_kept(const char* accounts_path, int slot) {
+    const Opened file(accounts_path);
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = slot;
+    lock.l_len = 1;
+    return file.fd() >= 0 && fcntl(file.fd(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+}  // namespace
+
+SeatError take_seat(const char* accounts_path, Seat& seat) {
+    const SeatError error = sit_down(accounts_path, seat);
+    if (error != SeatError::none || is_kept(accounts_path, seat.slot)) return error;
+    munmap(seat.accounts, sizeof(Accounts));
+    return SeatError::not_kept;
 }
 
 // A slot that can be locked has no owner, and gets none while it is locked.

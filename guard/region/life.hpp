@@ -1,7 +1,9 @@
 // Which processes of the container live, as the kernel knows it: a process locks one byte of the
 // accounts file through the very open file that it has mapped, and then closes the descriptor. The
-// mapping keeps the lock: no close() of the program's, however thorough, drops it, a forked child
-// does not inherit it, and exec or any death ends it at once, in any pid namespace.
+// mapping keeps the lock: no close() of the program's, however thorough, drops it, and exec or any
+// death ends it at once, in any pid namespace. A forked child inherits the mapping, so what its
+// parent held counts until both have ended: the child has the driver's descriptors too, and so long
+// the driver keeps the memory.
 //
 // Needs open-file-description locks (Linux 3.15).
 #pragma once
@@ -16,7 +18,8 @@ struct Seat {
     int slot = -1;
 };
 
-enum class SeatError { none, no_file, foreign_file, no_memory, full };
+// not_kept: this file system drops the lock when the descriptor is closed (overlayfs does).
+enum class SeatError { none, no_file, foreign_file, no_memory, full, not_kept };
 
 // Maps the file and takes a slot that nobody lives in, cleared of what its last owner held. The
 // mapping stays until the process ends.

@@ -22,11 +22,13 @@ class ShareHolder {
   public:
     virtual ~ShareHolder() = default;
 
-    // What the container needs in it to be held. The same for one that starts again. An error says what to do, for the pod's event.
+    // What the container needs in it to be held, also when it starts again. An error says what to
+    // do, for the pod's event.
     virtual Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
                                                 const std::vector<HeldShare>& shares) = 0;
-    // Forgets the containers of all other pods.
-    virtual void keep_only(const std::set<PodUid>& pods) = 0;
+    // The pods of which something is kept, and that nothing be kept of one.
+    [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
+    virtual void forget(const PodUid& pod) = 0;
 };
 
 }  // namespace tessera

@@ -111,10 +111,15 @@ class FakeShareHolder final : public ShareHolder {
         held[pod.str() + "/" + container] = shares;
         return std::vector<FileMount>{{.source = "/" + container, .destination = "/guard"}};
     }
-    void keep_only(const std::set<PodUid>& pods) override { kept.push_back(pods); }
+    [[nodiscard]] std::set<PodUid> pods() const override { return kept; }
+    void forget(const PodUid& pod) override {
+        kept.erase(pod);
+        forgotten.push_back(pod);
+    }
 
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
-    std::vector<std::set<PodUid>> kept;
+    std::set<PodUid> kept;
+    std::vector<PodUid> forgotten;
 
   private:
     std::optional<Error> error_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstring>
@@ -24,11 +25,11 @@ constexpr const char* kPods = "pods";
 // Where the guard is in a container: the region stands beside the library.
 constexpr const char* kInContainer = "/usr/local/tessera";
 
-// A folder and all above it, that any user of a container may pass.
+// A folder and all above it. Nobody but root passes it: containers get single files.
 Result<> make_folder(const fs::path& path) {
     std::error_code error;
     fs::create_directories(path, error);
-    if (!error && chmod(path.c_str(), 0755) == 0) return {};
+    if (!error && chmod(path.c_str(), 0700) == 0) return {};
     if (!error) error.assign(errno, std::generic_category());
     return fail(Code::unavailable,
                 fmt::format("{} cannot be made: {}", path.string(), error.message()));
@@ -53,8 +54,15 @@ Result<> replace_file(const fs::path& path, const auto& write) {
 
 Result<> GuardFolder::install() const {
     const fs::path folder = options_.folder;
-    TRY_VOID(make_folder(folder / kPods));
     TRY_VOID(make_folder(folder));
+    TRY_VOID(make_folder(folder / kPods));
+    struct statvfs about = {};
+    if (statvfs(folder.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0) {
+        return fail(Code::invalid_argument,
+                    fmt::format("guard_folder: {} is mounted noexec, so no container could load "
+                                "the guard from there; choose another folder",
+                                folder.string()));
+    }
     if (!fs::is_regular_file(options_.library)) {
         return fail(Code::not_found,
                     fmt::format("guard_library: there is no file {}", options_.library));
@@ -102,11 +110,17 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
     };
 }
 
-void GuardFolder::keep_only(const std::set<PodUid>& pods) {
+std::set<PodUid> GuardFolder::pods() const {
+    std::set<PodUid> pods;
     std::error_code error;
-    for (const auto& pod : fs::directory_iterator(fs::path(options_.folder) / kPods, error)) {
-        if (!pods.contains(PodUid(pod.path().filename().string()))) fs::remove_all(pod, error);
-    }
+    for (const auto& pod : fs::directory_iterator(fs::path(options_.folder) / kPods, error))
+        pods.insert(PodUid(pod.path().filename().string()));
+    return pods;
+}
+
+void GuardFolder::forget(const PodUid& pod) {
+    std::error_code error;
+    fs::remove_all(fs::path(options_.folder) / kPods / pod.str(), error);
 }
 
 }  // namespace tessera

@@ -29,7 +29,8 @@ class GuardFolder final : public ShareHolder {
 
     Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
                                         const std::vector<HeldShare>& shares) override;
-    void keep_only(const std::set<PodUid>& pods) override;
+    [[nodiscard]] std::set<PodUid> pods() const override;
+    void forget(const PodUid& pod) override;
 
   private:
     const GuardFolderOptions options_;

@@ -86,9 +86,10 @@ TEST_F(GuardFolderTest, ANewLibraryIsANewFile) {
 TEST_F(GuardFolderTest, ForgetsTheGone) {
     ASSERT_TRUE(guard_.install());
     ASSERT_TRUE(hold(3));
-    guard_.keep_only({PodUid("uid-p"), PodUid("another")});
+    EXPECT_EQ(guard_.pods(), std::set<PodUid>{PodUid("uid-p")});
+    guard_.forget(PodUid("another"));
     EXPECT_TRUE(fs::exists(region_ / "accounts"));
-    guard_.keep_only({PodUid("another")});
+    guard_.forget(PodUid("uid-p"));
     EXPECT_FALSE(fs::exists(region_.parent_path()));
 }
 

@@ -5,15 +5,17 @@
 namespace tessera {
 namespace {
 
-// Kubelet has written a pod down before the runtime asks for its containers. A record that cannot
-// be read says nothing of who is gone.
+// Kubelet has written a pod down before the runtime asks for its containers; so what is kept is
+// listed before the record is read. A record that cannot be read, or is empty, says nothing of who
+// is gone.
 void forget_the_gone(ShareHolder& shares, DeviceHolders& record) {
+    std::set<PodUid> gone = shares.pods();
     const auto holders = record.list();
-    if (!holders) return;
-    std::set<PodUid> pods;
+    if (!holders || holders->empty()) return;
     for (const DeviceHolder& holder : *holders)
-        pods.insert(holder.pod);
-    shares.keep_only(pods);
+        gone.erase(holder.pod);
+    for (const PodUid& pod : gone)
+        shares.forget(pod);
 }
 
 }  // namespace

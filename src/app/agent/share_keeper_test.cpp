@@ -40,16 +40,26 @@ class ShareKeeperTest : public testing::Test {
     FakeDeviceHolders record_;
 };
 
-TEST_F(ShareKeeperTest, Forgets) {
+TEST_F(ShareKeeperTest, ForgetsTheGone) {
     record_.add({PodUid("here"), "main", "tessera.dev/gpu", {"a"}, {}});
+    shares_.kept = {PodUid("here"), PodUid("gone")};
     keep(2);
-    EXPECT_EQ(shares_.kept, (std::vector<std::set<PodUid>>(2, {PodUid("here")})));
+    EXPECT_EQ(shares_.forgotten, std::vector<PodUid>{PodUid("gone")});
 }
 
-TEST_F(ShareKeeperTest, ARecordThatCannotBeReadForgetsNobody) {
+TEST_F(ShareKeeperTest, APodThatComesMeanwhileStays) {
+    record_.add({PodUid("here"), "main", "tessera.dev/gpu", {"a"}, {}});
+    record_.on_list([this] { shares_.kept.insert(PodUid("new")); });
+    keep(1);
+    EXPECT_TRUE(shares_.forgotten.empty());
+}
+
+TEST_F(ShareKeeperTest, ARecordThatSaysNothingForgetsNobody) {
+    shares_.kept = {PodUid("here")};
+    keep(1);
     record_.set(fail(Code::unavailable, "no checkpoint"));
-    keep(3);
-    EXPECT_TRUE(shares_.kept.empty());
+    keep(1);
+    EXPECT_TRUE(shares_.forgotten.empty());
 }
 
 }  // namespace
