@@ -10,55 +10,26 @@
 #include "api/nvidia/cuda.h"
 #include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
+#include "gpusim/test_support/tenant.hpp"
 
 namespace gpusim {
 namespace {
-
-// A process with a context on device 0.
-struct Tenant {
-    explicit Tenant(const SimulatedNode& node) : cuda(node.library("libcuda.so.1")) {
-        CUcontext context = nullptr;
-        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
-    }
-
-    CUresult take(std::uint64_t bytes) {
-        pointers.push_back(0);
-        return CALL(cuda, cuMemAlloc_v2)(&pointers.back(), bytes);
-    }
-
-    std::uint64_t free_bytes() const {
-        size_t left = 0;
-        size_t total = 0;
-        EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&left, &total), CUDA_SUCCESS);
-        return left;
-    }
-
-    Library cuda;
-    std::vector<CUdeviceptr> pointers;
-};
 
 class CudaProcesses : public testing::Test {
   protected:
     SimulatedNode node_{kTwoCards};
 
-    // Starts a process that takes `bytes`, reports, and holds them until it is told or killed.
+    const std::filesystem::path library_ = node_.library("libcuda.so.1");
+
     std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
-        auto peer = std::make_unique<Peer>([this, bytes](Wire& wire) {
-            Tenant tenant(node_);
-            EXPECT_EQ(tenant.take(bytes), CUDA_SUCCESS);
-            wire.send();
-            wire.receive();
-        });
-        EXPECT_EQ(peer->wire().receive(), 1U);
-        return peer;
+        return start_holder(library_, bytes);
     }
 };
 
 TEST_F(CudaProcesses, SeeEachOther) {
     const auto neighbour = holder(10 * kGiB);
     in_child([this] {
-        Tenant tenant(node_);
+        Tenant tenant(library_);
         EXPECT_EQ(tenant.free_bytes(), 5 * kGiB);
         EXPECT_EQ(tenant.take(6 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(tenant.take(5 * kGiB), CUDA_SUCCESS);
@@ -74,7 +45,7 @@ TEST_F(CudaProcesses, SeeEachOther) {
 TEST_F(CudaProcesses, KillGivesBackAtOnce) {
     const auto victim = holder(15 * kGiB);
     Peer survivor([this](Wire& wire) {
-        Tenant tenant(node_);
+        Tenant tenant(library_);
         EXPECT_EQ(tenant.take(1), CUDA_ERROR_OUT_OF_MEMORY);
         wire.send();
         wire.receive();
@@ -91,7 +62,7 @@ TEST_F(CudaProcesses, KillGivesBackAtOnce) {
 // A process that runs another program has lost its driver with its memory image.
 TEST_F(CudaProcesses, ExecGivesBackToo) {
     Peer peer([this](Wire& wire) {
-        Tenant tenant(node_);
+        Tenant tenant(library_);
         EXPECT_EQ(tenant.take(kGiB), CUDA_SUCCESS);
         wire.send();
         wire.receive();
@@ -113,7 +84,7 @@ TEST_F(CudaProcesses, RaceNeverOvercommits) {
     peers.reserve(kProcesses);
     for (int i = 0; i < kProcesses; i++) {
         peers.push_back(std::make_unique<Peer>([this](Wire& wire) {
-            Tenant tenant(node_);
+            Tenant tenant(library_);
             wire.receive();
             std::uint64_t held = 0;
             while (tenant.take(kChunk) == CUDA_SUCCESS)
@@ -141,7 +112,7 @@ TEST_F(CudaProcesses, RaceNeverOvercommits) {
 TEST_F(CudaProcesses, KillAtAnyInstantLeavesGoodState) {
     for (int round = 0; round < 40; round++) {
         Peer peer([this, round](Wire& wire) {
-            Tenant tenant(node_);
+            Tenant tenant(library_);
             wire.send();
             for (int i = 0;; i++) {
                 EXPECT_EQ(tenant.take(static_cast<std::uint64_t>(i % 7 + 1) * kMiB), CUDA_SUCCESS);
@@ -159,7 +130,7 @@ TEST_F(CudaProcesses, KillAtAnyInstantLeavesGoodState) {
         ASSERT_EQ(node_.used(0), 0U) << "round " << round;
     }
     in_child([this] {
-        Tenant tenant(node_);
+        Tenant tenant(library_);
         EXPECT_EQ(tenant.take(15 * kGiB), CUDA_SUCCESS);
     });
 }
@@ -167,7 +138,7 @@ TEST_F(CudaProcesses, KillAtAnyInstantLeavesGoodState) {
 TEST_F(CudaProcesses, LostCardRefuses) {
     const auto index = node_.cards()[0].uuid;
     Peer peer([this](Wire& wire) {
-        Tenant tenant(node_);
+        Tenant tenant(library_);
         CUcontext context = nullptr;
         wire.send();
         wire.receive();

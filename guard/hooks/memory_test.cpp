@@ -8,6 +8,7 @@
 
 #include "api/nvidia/cuda.h"
 #include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/tenant.hpp"
 #include "guard/region/account.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
@@ -20,48 +21,12 @@ using gpusim::kMiB;
 using gpusim::Library;
 using gpusim::Peer;
 using gpusim::SimulatedNode;
-using gpusim::Wire;
+using gpusim::Tenant;
 
 constexpr char kCards[] =
     "cards:\n"
     "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
     "  - {model: B, memory: 8GiB}\n";
-
-// A process with a context on device 0.
-struct Tenant {
-    explicit Tenant(const std::filesystem::path& library) : cuda(library) {
-        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
-    }
-
-    CUresult take(std::uint64_t bytes) {
-        pointers.push_back(0);
-        const CUresult result = CALL(cuda, cuMemAlloc_v2)(&pointers.back(), bytes);
-        if (result != CUDA_SUCCESS) pointers.pop_back();
-        return result;
-    }
-    CUresult give() {
-        const CUdeviceptr pointer = pointers.back();
-        pointers.pop_back();
-        return CALL(cuda, cuMemFree_v2)(pointer);
-    }
-    std::uint64_t free_bytes() const {
-        size_t left = 0;
-        size_t total = 0;
-        EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&left, &total), CUDA_SUCCESS);
-        return left;
-    }
-    std::uint64_t total_bytes() const {
-        size_t left = 0;
-        size_t total = 0;
-        EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&left, &total), CUDA_SUCCESS);
-        return total;
-    }
-
-    Library cuda;
-    CUcontext context = nullptr;
-    std::vector<CUdeviceptr> pointers;
-};
 
 class GuardMemory : public testing::Test {
   protected:
@@ -79,16 +44,9 @@ class GuardMemory : public testing::Test {
             body(tenant);
         });
     }
-    // A process of the container that takes so much, says so, and waits to be told.
+    // A process of the container that holds so much.
     std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
-        auto peer = std::make_unique<Peer>([this, bytes](Wire& wire) {
-            Tenant tenant(container_.facade());
-            EXPECT_EQ(tenant.take(bytes), CUDA_SUCCESS);
-            wire.send();
-            wire.receive();
-        });
-        EXPECT_EQ(peer->wire().receive(), 1U);
-        return peer;
+        return gpusim::start_holder(container_.facade(), bytes);
     }
 };
 

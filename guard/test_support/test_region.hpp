@@ -41,7 +41,7 @@ class TestRegion {
 
     const std::filesystem::path& directory() const { return directory_; }
     std::string path(const char* name) const { return (directory_ / name).string(); }
-    // As the agent sees them.
+    // As another process of the container sees them.
     Accounts& accounts() const { return *accounts_; }
     Granules reap() const { return reap_dead(*accounts_, fd_); }
 
