@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
+#include "adapters/os/text_file.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
 
@@ -35,21 +35,6 @@ Result<> make_folder(const fs::path& path) {
                 fmt::format("{} cannot be made: {}", path.string(), error.message()));
 }
 
-// Under another name first, and as a new file: a library that is mapped must not change.
-Result<> replace_file(const fs::path& path, const auto& write) {
-    const fs::path made = path.string() + ".new";
-    std::error_code error;
-    fs::remove(made, error);
-    if (!write(made)) {
-        return fail(Code::unavailable, fmt::format("{} cannot be written", made.string()));
-    }
-    if (chmod(made.c_str(), 0644) != 0) error.assign(errno, std::generic_category());
-    if (!error) fs::rename(made, path, error);
-    if (!error) return {};
-    return fail(Code::unavailable,
-                fmt::format("{} cannot be put in place: {}", path.string(), error.message()));
-}
-
 }  // namespace
 
 Result<> GuardFolder::install() const {
@@ -67,15 +52,9 @@ Result<> GuardFolder::install() const {
         return fail(Code::not_found,
                     fmt::format("guard_library: there is no file {}", options_.library));
     }
-    TRY_VOID(replace_file(folder / kLibrary, [this](const fs::path& made) {
-        std::error_code error;
-        return fs::copy_file(options_.library, made, error);
-    }));
-    return replace_file(folder / kPreload, [](const fs::path& made) {
-        std::ofstream out(made);
-        out << kInContainer << '/' << kLibrary << '\n';
-        return out.flush().good();
-    });
+    TRY(const std::string library, read_text_file(options_.library));
+    TRY_VOID(write_text_file(folder / kLibrary, library));
+    return write_text_file(folder / kPreload, fmt::format("{}/{}\n", kInContainer, kLibrary));
 }
 
 Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::string& container,

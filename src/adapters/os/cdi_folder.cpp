@@ -1,17 +1,14 @@
 #include "adapters/os/cdi_folder.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+
+#include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -154,18 +151,6 @@ std::string qualified(const CdiFolderOptions& options, const VendorDevice& devic
     return fmt::format("{}={}", options.vendor_kind, device.name);
 }
 
-Result<> write_whole(const std::string& path, const std::string& text) {
-    const std::string temporary = path + ".tmp";
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    const bool written =
-        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    const bool closed = fd >= 0 && ::close(fd) == 0;
-    if (written && closed && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-    const std::string why = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    return fail(Code::unavailable, fmt::format("{}: {}", path, why));
-}
-
 }  // namespace
 
 std::optional<std::string> CdiFolder::vendor_device(const GpuUuid& uuid, int minor) {
@@ -206,8 +191,8 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
     const Json spec = {{"cdiVersion", fmt::format("{}", fmt::join(version, "."))},
                        {"kind", "tessera.dev/share"},
                        {"devices", {{{"name", name}, {"containerEdits", merged}}}}};
-    return write_whole(fmt::format("{}/{}{}.json", options_.dynamic, kShareFile, name),
-                       spec.dump());
+    return write_text_file(fmt::format("{}/{}{}.json", options_.dynamic, kShareFile, name),
+                           spec.dump());
 }
 
 void CdiFolder::keep_only_shares(const std::set<std::string>& names) {

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace tessera {
@@ -35,6 +37,19 @@ Result<std::string> read_text_file(const std::string& path) {
     }
     ::close(fd);
     return text;
+}
+
+Result<> write_text_file(const std::string& path, const std::string& text) {
+    const std::string temporary = path + ".tmp";
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const bool written =
+        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+        ::fchmod(fd, 0644) == 0;
+    const bool closed = fd >= 0 && ::close(fd) == 0;
+    if (written && closed && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
+    const std::string why = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    return fail(Code::unavailable, fmt::format("{}: {}", path, why));
 }
 
 }  // namespace tessera
