@@ -17,16 +17,22 @@ void* pointer(Address address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-template <typename T>
-const T* table(const Object& object, ElfW(Sxword) tag) {
+// Of the object's dynamic section; null where it has none of that tag.
+const ElfW(Dyn) * entry_of(const Object& object, ElfW(Sxword) tag) {
     for (const ElfW(Dyn)* entry = object.dynamic; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag != tag) continue;
-        // The kernel's own object (vdso) keeps addresses relative to its base; the loader makes
-        // those of all others absolute.
-        const Address at = entry->d_un.d_ptr;
-        return static_cast<const T*>(pointer(at < object.base ? at + object.base : at));
+        if (entry->d_tag == tag) return entry;
     }
     return nullptr;
+}
+
+// The kernel's own object (vdso) keeps addresses relative to its base; the loader makes those of
+// all others absolute.
+template <typename T>
+const T* table(const Object& object, ElfW(Sxword) tag) {
+    const ElfW(Dyn)* entry = entry_of(object, tag);
+    if (entry == nullptr) return nullptr;
+    const Address at = entry->d_un.d_ptr;
+    return static_cast<const T*>(pointer(at < object.base ? at + object.base : at));
 }
 
 std::uint32_t gnu_hash(const char* name) {
@@ -163,10 +169,8 @@ void* find_function(const Object& object, const char* symbol) {
 
 const char* soname(const Object& object) {
     const auto* names = table<char>(object, DT_STRTAB);
-    for (const ElfW(Dyn)* entry = object.dynamic; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_SONAME && names != nullptr) return names + entry->d_un.d_val;
-    }
-    return "";
+    const ElfW(Dyn)* entry = entry_of(object, DT_SONAME);
+    return names != nullptr && entry != nullptr ? names + entry->d_un.d_val : "";
 }
 
 }  // namespace tessera::guard

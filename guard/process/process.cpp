@@ -74,8 +74,6 @@ const char* text_of(SeatError error) {
             return "cannot be opened";
         case SeatError::foreign_file:
             return "is of another version of the guard";
-        case SeatError::no_memory:
-            return "cannot be mapped";
         case SeatError::full:
             return "has no room for another process: the container runs 1024 that use a GPU";
         case SeatError::not_kept:

@@ -12,21 +12,28 @@
 namespace tessera::guard {
 namespace {
 
-bool set_lock(int fd, int slot, short type) {
+struct flock lock_of(int slot, short type) {
     struct flock lock = {};
     lock.l_type = type;
     lock.l_whence = SEEK_SET;
     lock.l_start = slot;
     lock.l_len = 1;
+    return lock;
+}
+
+bool set_lock(int fd, int slot, short type) {
+    struct flock lock = lock_of(slot, type);
     while (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
         if (errno != EINTR) return false;
     }
     return true;
 }
 
-void clear_slot(Accounts& accounts, int slot, Granules& given) {
+Granules clear_slot(Accounts& accounts, int slot) {
+    Granules given = 0;
     for (int card = 0; card < kMaxCards; card++)
         given += clear(accounts, card, slot);
+    return given;
 }
 
 bool is_empty(const Accounts& accounts, int slot) {
@@ -42,8 +49,7 @@ int take_slot(Accounts& accounts, int fd) {
     for (unsigned tried = 0; tried < unsigned{kMaxProcesses}; tried++) {
         const int slot = static_cast<int>((first + tried) % unsigned{kMaxProcesses});
         if (!set_lock(fd, slot, F_WRLCK)) continue;
-        Granules given = 0;
-        clear_slot(accounts, slot, given);
+        clear_slot(accounts, slot);
         accounts.slots[slot].pid.store(getpid());
         return slot;
     }
@@ -88,11 +94,7 @@ SeatError sit_down(const char* accounts_path, Seat& seat) {
 // That the slot is locked although its descriptor is closed.
 bool is_kept(const char* accounts_path, int slot) {
     const Opened file(accounts_path);
-    struct flock lock = {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = slot;
-    lock.l_len = 1;
+    struct flock lock = lock_of(slot, F_WRLCK);
     return file.fd() >= 0 && fcntl(file.fd(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
@@ -110,7 +112,7 @@ Granules reap_dead(Accounts& accounts, int fd) {
     Granules given = 0;
     for (int slot = 0; slot < kMaxProcesses; slot++) {
         if (is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK)) continue;
-        clear_slot(accounts, slot, given);
+        given += clear_slot(accounts, slot);
         set_lock(fd, slot, F_UNLCK);
     }
     return given;

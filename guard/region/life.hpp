@@ -19,7 +19,7 @@ struct Seat {
 };
 
 // not_kept: this file system drops the lock when the descriptor is closed (overlayfs does).
-enum class SeatError { none, no_file, foreign_file, no_memory, full, not_kept };
+enum class SeatError { none, no_file, foreign_file, full, not_kept };
 
 // Maps the file and takes a slot that nobody lives in, cleared of what its last owner held. The
 // mapping stays until the process ends.
