@@ -22,6 +22,7 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st* CUcontext;
 typedef uint64_t cuuint64_t;
+typedef struct CUstream_st* CUstream;
 
 typedef struct CUuuid_st {
     char bytes[16];
@@ -142,14 +143,13 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes);
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes);
 CUresult cuMemFree_v2(CUdeviceptr pointer);
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr pointer);
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes);
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes);
-CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes);
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes);
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count);
 
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
 #endif
+
+// clang-format off: the second uses the first
+#include "api/nvidia/cuda_work.h"
+#include "api/nvidia/cuda_graph.h"

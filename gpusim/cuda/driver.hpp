@@ -20,6 +20,8 @@
 namespace gpusim {
 
 struct Context;
+struct Module;
+struct Stream;
 
 struct Allocation {
     CUdeviceptr base;
@@ -37,7 +39,10 @@ struct Context {
     bool alive;
     unsigned flags;
     unsigned api_version;
+    CUresult error;  // of its work: every call in it answers this from then on
     Allocation* allocations;
+    Stream* streams;
+    Module* modules;
     Context* next;  // in Driver::contexts
 };
 
@@ -87,7 +92,8 @@ CUresult charge(int card, std::uint64_t bytes, unsigned contexts);
 void discharge(int card, std::uint64_t bytes, unsigned contexts);
 
 // The context that is current on this thread. CUDA_ERROR_INVALID_CONTEXT when none is,
-// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its card is lost.
+// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its card is lost,
+// and the error of its work.
 CUresult current_context(Context** context);
 
 void free_all(Context& context);

@@ -1,11 +1,13 @@
 // cuMem*: device memory, played by anonymous pages of the process that cost nothing until touched.
+#include "gpusim/cuda/memory.hpp"
+
 #include <search.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <cstring>
 
-#include "gpusim/cuda/driver.hpp"
+#include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/work.hpp"
 
 using gpusim::Allocation;
 using gpusim::Context;
@@ -31,11 +33,6 @@ Allocation* find_allocation(CUdeviceptr pointer) {
     return found != nullptr ? *static_cast<Allocation**>(found) : nullptr;
 }
 
-// A CUdeviceptr is an integer by the ABI, whatever that costs the optimizer.
-void* address(CUdeviceptr pointer) {
-    return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr)
-}
-
 bool map_pages(Allocation& allocation) {
     void* pages = mmap(nullptr, allocation.mapped_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -54,7 +51,7 @@ void link_to_context(Allocation* allocation) {
     context.allocations = allocation;
 }
 
-void release(Allocation* allocation) {
+void give_up(Allocation* allocation) {
     tdelete(allocation, &driver.allocations, compare);
     if (allocation->next != nullptr) allocation->next->previous = allocation->previous;
     if (allocation->previous != nullptr) {
@@ -62,49 +59,9 @@ void release(Allocation* allocation) {
     } else {
         allocation->context->allocations = allocation->next;
     }
-    munmap(address(allocation->base), allocation->mapped_bytes);
+    munmap(gpusim::address(allocation->base), allocation->mapped_bytes);
     gpusim::discharge(allocation->context->card, allocation->mapped_bytes, 0);
     std::free(allocation);
-}
-
-enum class Side { device, either };  // either: a host address will do
-
-bool is_reachable(CUdeviceptr pointer, std::size_t bytes, Side side) {
-    const Allocation* allocation = find_allocation(pointer);
-    if (allocation == nullptr) return side == Side::either;
-    const std::size_t offset = pointer - allocation->base;
-    return offset <= allocation->bytes && bytes <= allocation->bytes - offset;
-}
-
-struct Copy {
-    CUdeviceptr to;
-    Side to_side;
-    CUdeviceptr from;
-    Side from_side;
-    std::size_t bytes;
-};
-
-// The bytes move without the mutex held: a program that frees what it copies is wrong in any case.
-CUresult copy(const Copy& wanted) {
-    {
-        const Session session;
-        if (session.error() != CUDA_SUCCESS) return session.error();
-        Context* context = nullptr;
-        if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
-            return error;
-        }
-        if (wanted.bytes == 0) return CUDA_SUCCESS;
-        if (wanted.to == 0 || !is_reachable(wanted.to, wanted.bytes, wanted.to_side) ||
-            wanted.from == 0 || !is_reachable(wanted.from, wanted.bytes, wanted.from_side)) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-    }
-    std::memmove(address(wanted.to), address(wanted.from), wanted.bytes);
-    return CUDA_SUCCESS;
-}
-
-CUdeviceptr pointer_of(const void* host) {
-    return reinterpret_cast<CUdeviceptr>(host);
 }
 
 }  // namespace
@@ -114,9 +71,48 @@ namespace gpusim {
 void free_all(Context& context) {
     for (Allocation* allocation = context.allocations; allocation != nullptr;) {
         Allocation* next = allocation->next;
-        release(allocation);
+        give_up(allocation);
         allocation = next;
     }
+}
+
+bool is_device_memory(CUdeviceptr pointer) {
+    return find_allocation(pointer) != nullptr;
+}
+
+bool is_reachable(CUdeviceptr pointer, std::size_t bytes, Side side) {
+    const Allocation* allocation = find_allocation(pointer);
+    if (allocation == nullptr) return side == Side::either;
+    const std::size_t offset = pointer - allocation->base;
+    return offset <= allocation->bytes && bytes <= allocation->bytes - offset;
+}
+
+CUresult allocate_memory(Context& context, std::size_t bytes, CUdeviceptr* pointer) {
+    if (bytes > capacity_bytes(card_of(context))) return CUDA_ERROR_OUT_OF_MEMORY;
+    auto* allocation = static_cast<Allocation*>(std::calloc(1, sizeof(Allocation)));
+    if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    allocation->bytes = bytes;
+    allocation->mapped_bytes = (bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
+    allocation->context = &context;
+    CUresult result = charge(context.card, allocation->mapped_bytes, 0);
+    if (result == CUDA_SUCCESS && !map_pages(*allocation)) {
+        discharge(context.card, allocation->mapped_bytes, 0);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (result != CUDA_SUCCESS) {
+        std::free(allocation);
+        return result;
+    }
+    link_to_context(allocation);
+    *pointer = allocation->base;
+    return CUDA_SUCCESS;
+}
+
+CUresult free_memory(CUdeviceptr pointer) {
+    Allocation* allocation = find_allocation(pointer);
+    if (allocation == nullptr || allocation->base != pointer) return CUDA_ERROR_INVALID_VALUE;
+    give_up(allocation);
+    return CUDA_SUCCESS;
 }
 
 }  // namespace gpusim
@@ -144,27 +140,11 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
         return error;
     }
     if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (bytes > gpusim::capacity_bytes(gpusim::card_of(*context))) return CUDA_ERROR_OUT_OF_MEMORY;
-    auto* allocation = static_cast<Allocation*>(std::calloc(1, sizeof(Allocation)));
-    if (allocation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    allocation->bytes = bytes;
-    allocation->mapped_bytes =
-        (bytes + gpusim::kGranuleBytes - 1) / gpusim::kGranuleBytes * gpusim::kGranuleBytes;
-    allocation->context = context;
-    CUresult result = gpusim::charge(context->card, allocation->mapped_bytes, 0);
-    if (result == CUDA_SUCCESS && !map_pages(*allocation)) {
-        gpusim::discharge(context->card, allocation->mapped_bytes, 0);
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (result != CUDA_SUCCESS) {
-        std::free(allocation);
-        return result;
-    }
-    link_to_context(allocation);
-    *pointer = allocation->base;
-    return CUDA_SUCCESS;
+    if (const CUresult error = gpusim::check_unsafe_call(); error != CUDA_SUCCESS) return error;
+    return gpusim::allocate_memory(*context, bytes, pointer);
 }
 
+// As the real one, it waits for all work of the context first.
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -172,10 +152,10 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
-    Allocation* allocation = find_allocation(pointer);
+    const Allocation* allocation = find_allocation(pointer);
     if (allocation == nullptr || allocation->base != pointer) return CUDA_ERROR_INVALID_VALUE;
-    release(allocation);
-    return CUDA_SUCCESS;
+    gpusim::wait_for(*context);
+    return gpusim::free_memory(pointer);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr pointer) {
@@ -187,36 +167,5 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr p
     }
     if (base != nullptr) *base = allocation->base;
     if (bytes != nullptr) *bytes = allocation->bytes;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return copy({to, Side::either, from, Side::either, bytes});
-}
-
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
-    return copy({to, Side::device, pointer_of(from), Side::either, bytes});
-}
-
-CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
-    return copy({pointer_of(to), Side::either, from, Side::device, bytes});
-}
-
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-    return copy({to, Side::device, from, Side::device, bytes});
-}
-
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-    {
-        const Session session;
-        if (session.error() != CUDA_SUCCESS) return session.error();
-        Context* context = nullptr;
-        if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
-            return error;
-        }
-        if (count == 0) return CUDA_SUCCESS;
-        if (!is_reachable(to, count, Side::device)) return CUDA_ERROR_INVALID_VALUE;
-    }
-    std::memset(address(to), value, count);
     return CUDA_SUCCESS;
 }

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "gpusim/state/timeline.hpp"
+
 namespace gpusim {
 namespace {
 
@@ -155,6 +157,8 @@ int claim_slot(State& state) {
             slot.contexts[card].store(0);
         }
         if (!try_lock_byte(state.locks_fd, i)) continue;
+        if (state.file->slots_end.load() <= i) state.file->slots_end.store(i + 1);
+        clear_bookings(state, i);
         slot.in_use.store(1);
         return i;
     }
