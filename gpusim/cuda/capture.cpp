@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 using gpusim::Capture;
-using gpusim::driver;
 using gpusim::Graph;
 using gpusim::Node;
 using gpusim::Session;
@@ -34,7 +33,8 @@ bool is_among(const Node* node, Node* const* nodes, int count) {
 bool add_tail(Stream& stream, Node* node) {
     if (node == nullptr) return true;
     const auto count = static_cast<std::size_t>(stream.tail_count);
-    auto** tails = static_cast<Node**>(std::realloc(stream.tails, (count + 1) * sizeof(Node*)));
+    auto** tails = static_cast<Node**>(
+        std::realloc(static_cast<void*>(stream.tails), (count + 1) * sizeof(Node*)));
     if (tails == nullptr) return false;
     stream.tails = tails;
     stream.tails[stream.tail_count++] = node;
@@ -94,7 +94,7 @@ CUresult spoil(Stream& stream, CUresult error) {
 
 void leave_capture(Stream& stream) {
     stream.capture = nullptr;
-    std::free(stream.tails);
+    std::free(static_cast<void*>(stream.tails));
     stream.tails = nullptr;
     stream.tail_count = 0;
 }
@@ -164,7 +164,11 @@ CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
     if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
     auto* capture = static_cast<Capture*>(std::calloc(1, sizeof(Capture)));
     Graph* graph = gpusim::make_graph();
-    if (capture == nullptr || graph == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (capture == nullptr || graph == nullptr) {
+        std::free(capture);
+        std::free(graph);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *capture = {graph, stream, mode, this_thread(), false, false, captures};
     captures = capture;
     stream->capture = capture;

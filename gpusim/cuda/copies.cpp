@@ -46,7 +46,7 @@ CUresult run(const Operation& wanted, CUgraphNodeType type, CUstream handle, boo
     if (const CUresult error = gpusim::find_stream(handle, &stream); error != CUDA_SUCCESS) {
         return error;
     }
-    Context& context = *stream->context;
+    const Context& context = *stream->context;
     const bool from_host = type == CU_GRAPH_NODE_TYPE_MEMSET ||
                            gpusim::is_reachable(wanted.from, wanted.bytes, wanted.from_side);
     if (wanted.bytes == 0) return CUDA_SUCCESS;

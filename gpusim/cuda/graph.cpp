@@ -53,7 +53,7 @@ CUresult clone_node(const Graph& from, const Node& node, Graph& to) {
     for (std::size_t i = 0; i < count; i++)
         after[i] = counterpart(from, to, node.after[i]);
     const CUresult result = add_node(to, made, after, count);
-    std::free(after);
+    std::free(static_cast<void*>(after));
     return result;
 }
 
@@ -126,7 +126,7 @@ void free_graph(Graph* graph) {
         Node* node = graph->first;
         graph->first = node->next;
         if (node->child != nullptr) free_graph(node->child);
-        std::free(node->after);
+        std::free(static_cast<void*>(node->after));
         std::free(node);
     }
     graph->mark = 0;

@@ -42,17 +42,21 @@ class CudaSharing : public testing::Test {
         return used_ps(node_.state(), kCompute, slot, now) / kPsPerNs;
     }
     // Thousandths of the card that a slot got over the next while.
-    std::vector<int> shares(int slots) const {
+    std::vector<int> shares(std::size_t slots) const {
+        const auto all_used = [&](std::int64_t now) {
+            std::vector<std::int64_t> all(slots);
+            for (std::size_t slot = 0; slot < slots; slot++)
+                all[slot] = used(static_cast<int>(slot), now);
+            return all;
+        };
         const std::int64_t start = monotonic_ns();
-        std::vector<std::int64_t> before;
-        for (int slot = 0; slot < slots; slot++)
-            before.push_back(used(slot, start));
+        const auto before = all_used(start);
         std::this_thread::sleep_for(std::chrono::milliseconds(150));
         const std::int64_t end = monotonic_ns();
-        std::vector<int> shares;
-        for (int slot = 0; slot < slots; slot++)
-            shares.push_back(static_cast<int>(
-                (used(slot, end) - before[static_cast<std::size_t>(slot)]) * 1000 / (end - start)));
+        const auto after = all_used(end);
+        std::vector<int> shares(slots);
+        for (std::size_t slot = 0; slot < slots; slot++)
+            shares[slot] = static_cast<int>((after[slot] - before[slot]) * 1000 / (end - start));
         return shares;
     }
 };

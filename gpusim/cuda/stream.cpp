@@ -113,7 +113,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
     if (session.error() != CUDA_SUCCESS) return session.error();
     Stream* stream = nullptr;
     if (const CUresult error = find_running(handle, &stream); error != CUDA_SUCCESS) return error;
-    Context& context = *stream->context;
+    const Context& context = *stream->context;
     gpusim::wait_for(*stream);
     return gpusim::is_lost(context.card) ? CUDA_ERROR_UNKNOWN : context.error;
 }

@@ -180,6 +180,23 @@ bool is_hopeless(const Context& context) {
     return context.error != CUDA_SUCCESS || !context.alive || is_lost(context.card);
 }
 
+bool has_hung_kernel(const Stream& stream) {
+    for (const Operation* each = stream.first; each != nullptr; each = each->next)
+        if (each->fault == KernelFault::hang) return true;
+    return false;
+}
+
+// But for a function of the host that is being called: that comes back.
+void drop_all(Stream& stream) {
+    while (Operation* first = stream.first) {  // NOLINT(clang-analyzer-unix.Malloc): finish() moves on
+        if (first->is_called) {
+            sleep_until(monotonic_ns() + kLookAgainNs);
+        } else {
+            finish(*first, monotonic_ns());
+        }
+    }
+}
+
 Stream* find_default(Context& context, pid_t thread) {
     for (Stream* stream = context.streams; stream != nullptr; stream = stream->next)
         if (stream->alive && stream->is_default && stream->thread == thread) return stream;
@@ -276,7 +293,7 @@ void release(Operation* operation) {
     if (--operation->references > 0) return;
     for (int i = 0; i < operation->other_count; i++)
         release(operation->others[i]);
-    std::free(operation->others);
+    std::free(static_cast<void*>(operation->others));
     std::free(operation);
 }
 
@@ -406,8 +423,7 @@ void wait_for(Context& context) {
 void end_work(Context& context) {
     bool has_hung = false;
     for (Stream* stream = context.streams; stream != nullptr; stream = stream->next)
-        for (Operation* each = stream->first; each != nullptr; each = each->next)
-            has_hung |= each->fault == KernelFault::hang;
+        has_hung |= has_hung_kernel(*stream);
     if (!has_hung) wait_for(context);
     for (const Engine engine : {Engine::compute, Engine::copies}) {
         const EngineId id = {context.card, engine};
@@ -419,8 +435,7 @@ void end_work(Context& context) {
     context.error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     while (context.streams != nullptr) {
         Stream* stream = context.streams;
-        while (stream->first != nullptr)
-            finish(*stream->first, monotonic_ns());
+        drop_all(*stream);
         context.streams = stream->next;
         std::free(stream);
     }

@@ -124,7 +124,7 @@ std::int64_t monotonic_ns() {
 }
 
 EngineLock::EngineLock(State& state, EngineId id)
-    : state_(state), byte_(kEngineLocks + id.card * kEngines + static_cast<int>(id.engine)) {
+    : state_(state), byte_(kEngineLocks + off_t{id.card} * kEngines + static_cast<int>(id.engine)) {
     lock_byte(state_.locks_fd, byte_);
 }
 

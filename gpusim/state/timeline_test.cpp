@@ -15,6 +15,7 @@ namespace gpusim {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kLongAfter = kMs * 2 * kMoments;
 constexpr EngineId kCompute = {0, Engine::compute};
 
 Work work(std::int64_t ns, std::uint32_t demand = kWholeEngine) {
@@ -111,10 +112,10 @@ TEST_F(TimelineTest, SaysHowLongItWasBusy) {
 
 TEST_F(TimelineTest, ForgetsWhatWasVeryLongAgo) {
     const std::int64_t old = book_at(0, 0, work(kMs));
-    for (int i = 1; i <= kMoments; i++)
+    for (std::int64_t i = 1; i <= kMoments; i++)
         book_at(i * 2 * kMs, 0, work(kMs));
-    EXPECT_GE(done(old, 2 * kMoments * kMs), kMs);
-    EXPECT_LE(done(old, 2 * kMoments * kMs), 2 * kMoments * kMs);
+    EXPECT_GE(done(old, kLongAfter), kMs);
+    EXPECT_LE(done(old, kLongAfter), kLongAfter);
 }
 
 // The same in steps of a hundredth: who has work gets 1/n of each.

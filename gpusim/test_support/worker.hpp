@@ -1,6 +1,8 @@
 // A process that gives device 0 work, for tests.
 #pragma once
 
+#include <cmath>
+
 #include "gpusim/test_support/tenant.hpp"
 
 namespace gpusim {
@@ -71,7 +73,7 @@ struct Worker : Tenant {
         float milliseconds = -1;
         EXPECT_EQ(CALL(cuda, cuEventSynchronize)(end), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuEventElapsedTime)(&milliseconds, start, end), CUDA_SUCCESS);
-        return static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6 + 0.5);
+        return static_cast<std::uint64_t>(std::lround(static_cast<double>(milliseconds) * 1e6));
     }
     CUresult wait() const { return CALL(cuda, cuCtxSynchronize)(); }
 
