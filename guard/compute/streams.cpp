@@ -218,6 +218,8 @@ void drain(StreamTiming& of) {
     const Relaxed relaxed;
     if (of.mark_count == kMaxMarks) wait_for_first_mark(of);
     harvest(of);
+    if (of.is_sampled)
+        of.is_sampled = driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
     if (of.mark_count < kMaxMarks) add_mark(of);
     while (of.mark_count > 0) {
         wait_for_first_mark(of);
@@ -225,6 +227,7 @@ void drain(StreamTiming& of) {
         harvest(of);
         if (of.mark_count == left) return;  // the driver has an error to tell to whoever asks next
     }
+    learn_overhead(of);
     end(of);
 }
 
