@@ -253,6 +253,11 @@ CardTime& card_time(int card) {
     return seat.accounts->times[seat.slot][card];
 }
 
+FlightLog& flight_log() {
+    const Seat& seat = process()->seat;
+    return seat.accounts->logs[seat.slot];
+}
+
 const CardLimit& card_limit(int card) {
     return process()->limits->cards[card];
 }
