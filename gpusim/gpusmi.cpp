@@ -40,9 +40,10 @@ void print_processes(unsigned index, nvmlDevice_t device) {
                     static_cast<int>(result));
         return;
     }
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         std::printf("card %u: process %u uses %llu bytes\n", index, infos[i].pid,
                     infos[i].usedGpuMemory);
+    }
 }
 
 bool print_card(unsigned index) {

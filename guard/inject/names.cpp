@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "api/nvidia/cuda.h"
+#include "api/nvidia/nvml.h"
 #include "guard/inject/elf.hpp"
 
 namespace tessera::guard {
@@ -60,12 +61,12 @@ void* answer(const char* name, void* hook) {
     return search.found != nullptr ? search.found : hook;
 }
 
-#define HOOK(symbol, name, since)                                   \
+#define EXPORT(symbol, library)                                     \
     void* answer_##symbol() {                                       \
         return answer(#symbol, reinterpret_cast<void*>(&::symbol)); \
     }
-#include "guard/entrypoints.def"
-#undef HOOK
+#include "guard/exports.def"
+#undef EXPORT
 
 constexpr Address kPage = 4096;
 
@@ -137,9 +138,9 @@ void mend_all() {
         [](dl_phdr_info* info, std::size_t, void*) {
             const Object object = object_of(*info);
             if (!object) return 0;
-#define HOOK(symbol, name, since) mend(*info, object, #symbol, reinterpret_cast<void*>(&::symbol));
-#include "guard/entrypoints.def"
-#undef HOOK
+#define EXPORT(symbol, library) mend(*info, object, #symbol, reinterpret_cast<void*>(&::symbol));
+#include "guard/exports.def"
+#undef EXPORT
             return 0;
         },
         nullptr);
@@ -158,19 +159,19 @@ __attribute__((constructor)) void begin_to_answer() {
     mend_all();
     const Symbol* first = nullptr;
     const Symbol* last = nullptr;
-#define HOOK(symbol, name, since)                                  \
+#define EXPORT(symbol, library)                                    \
     if (const Symbol* found = find_symbol(us, #symbol); true) {    \
         if (found == nullptr) return;                              \
         first = first == nullptr || found < first ? found : first; \
         last = last == nullptr || found > last ? found : last;     \
     }
-#include "guard/entrypoints.def"
-#undef HOOK
+#include "guard/exports.def"
+#undef EXPORT
     const Writable symbols(reinterpret_cast<Address>(first), reinterpret_cast<Address>(last + 1));
     if (!symbols) return;
-#define HOOK(symbol, name, since) answer_by(us, #symbol, answer_##symbol);
-#include "guard/entrypoints.def"
-#undef HOOK
+#define EXPORT(symbol, library) answer_by(us, #symbol, answer_##symbol);
+#include "guard/exports.def"
+#undef EXPORT
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Goal: a name of the driver's is the guard's for who calls a function of it, and nobody's for who
 // has a variable of that name, whenever they are loaded, alone and beside one another. Method:
 // libraries of each kind, each of which tries to take more than the container's share.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "guard/test_support/guarded_container.hpp"
@@ -28,10 +29,10 @@ class GuardNames : public testing::Test {
         for (const std::string& library : libraries)
             command += " " + takers_ + "/guard_" + library + ".so";
         for (const std::string& environment :
-             {"LD_PRELOAD=" + container_.guard().string() + " LD_LIBRARY_PATH=" + driver,
-              "LD_LIBRARY_PATH=" + facade}) {
+             {fmt::format("LD_PRELOAD={} LD_LIBRARY_PATH={}", container_.guard().string(), driver),
+              fmt::format("LD_LIBRARY_PATH={}", facade)}) {
             EXPECT_EQ(
-                output_of("(env -i " + environment + ":" + takers_ + " " + command + ") 2>&1"),
+                output_of(fmt::format("(env -i {}:{} {}) 2>&1", environment, takers_, command)),
                 said)
                 << environment;
         }
