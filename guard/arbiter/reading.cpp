@@ -45,7 +45,7 @@ bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& r
         if (!read_at(accounts_fd, &time, sizeof time, offset)) return false;
         const bool is_open = time.waiting.load() != 0 || time.in_flight[0].since_ns.load() != 0 ||
                              time.in_flight[1].since_ns.load() != 0;
-        const bool lives = is_open && is_alive(accounts_fd, slot);
+        const bool lives = is_open && is_lived_in(accounts_fd, slot);
         ProcessReading& process = reading.processes[slot];
         for (int kind = 0; kind < kWorkKinds; kind++) {
             const InFlight& of = time.in_flight[kind];

@@ -127,6 +127,10 @@ struct Accounts {
     FlightLog logs[kMaxProcesses];
 };
 
+inline bool is_of_this_layout(const Accounts& accounts) {
+    return accounts.magic == kAccountsMagic && accounts.size == sizeof(Accounts);
+}
+
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<Granules>::is_always_lock_free);
 
