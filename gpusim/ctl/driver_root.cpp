@@ -73,6 +73,7 @@ void fill(const fs::path& root, const RootPlan& plan) {
     const auto file = make_state(plan.cards);
     write_file(state / "cards", file.get(), sizeof *file, kForEveryone);
     write_file(state / "locks", "", 0, kForEveryone);
+    write_file(state / "memory", "", 0, kForEveryone);
     for (const CardSpec& card : plan.cards) {
         write_file(state / "dev" / fmt::format("nvidia{}", card.minor), "", 0, kForReaders);
     }

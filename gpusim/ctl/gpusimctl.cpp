@@ -169,6 +169,20 @@ Done fail(const Arguments& arguments) {
     });
 }
 
+Done fault(const Arguments& arguments) {
+    std::uint64_t count = 0;
+    if (arguments.words[1] != "allocation") {
+        return tl::unexpected(
+            fmt::format("\"{}\" is no kind of fault; there is \"allocation\"", arguments.words[1]));
+    }
+    if (!parse_number(arguments.words[2], &count) || count == 0) {
+        return tl::unexpected(fmt::format("\"{}\" is no number from 1", arguments.words[2]));
+    }
+    return change_card(arguments, [count](gpusim::CardsFile& file, int card) {
+        file.cards[card].failing_allocation.store(count);
+    });
+}
+
 Done driver(const Arguments& arguments) {
     constexpr struct {
         const char* name;
@@ -192,6 +206,7 @@ Done recover(const Arguments& arguments) {
         file.cards[card].nvml_error.store(NVML_SUCCESS);
         file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
         file.cards[card].lost.store(0);
+        file.cards[card].failing_allocation.store(0);
     });
 }
 
@@ -205,6 +220,8 @@ constexpr Command kCommands[] = {
     {"ecc", "CARD [single|double]", 1, 2, "report an ECC error (double)", ecc},
     {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
     {"fail", "CARD", 1, 1, "NVML answers Unknown Error for the card until `recover`", fail},
+    {"fault", "CARD allocation N", 3, 3,
+     "the N-th next allocation on the card fails although there is room, once", fault},
     {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},
     {"driver", "current|old|dead", 1, 1,
      "NVML of an old driver cannot say what a card wants; a dead one fails every call", driver},

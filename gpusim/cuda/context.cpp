@@ -1,6 +1,8 @@
 // cuCtx* and cuDevicePrimaryCtx*: contexts, and the stack of current ones that each thread has.
 #include <cstdlib>
 
+#include "gpusim/cuda/accounts.hpp"
+#include "gpusim/cuda/address_book.hpp"
 #include "gpusim/cuda/driver.hpp"
 
 using gpusim::Context;
@@ -51,7 +53,7 @@ CUresult bring_up(Context& context) {
 }
 
 void bring_down(Context& context) {
-    gpusim::free_all(context);
+    gpusim::release_ranges(context);
     gpusim::discharge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
     context.alive = false;
 }

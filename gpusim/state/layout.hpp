@@ -9,6 +9,10 @@
 //  3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
 //     kill at any instant leaves a valid file. It raises them under the decision lock.
 //  4. Slots change hands, and events are written, under the decision lock.
+//  5. Memory that processes can share is no slot's: it has an entry of `shared`, which is live
+//  while
+//     the owner of a slot in `holders` lives or a descriptor holds its byte of `gpusim/memory`
+//     (shared.hpp). A dead entry counts for nothing. Entries change under the decision lock.
 // Thread rule: every atomic may be read by any thread of any process without a lock.
 #pragma once
 
@@ -19,11 +23,12 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 
 inline constexpr int kMaxCards = 64;
 inline constexpr int kMaxSlots = 1024;
 inline constexpr int kMaxEvents = 256;
+inline constexpr int kMaxShared = 2048;
 
 inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
 
@@ -47,6 +52,8 @@ struct Card {
     std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
     std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
+    // This many allocations from now, one fails although there is room; 0: none.
+    std::atomic<std::uint64_t> failing_allocation;
 };
 
 struct Event {
@@ -62,6 +69,20 @@ struct Slot {
     std::atomic<std::uint64_t> bytes[kMaxCards];  // whole granules, context overhead included
 };
 
+inline constexpr std::uint32_t kNoCard = 0xffffffff;  // the host's memory
+inline constexpr std::uint32_t kNoSlot = 0xffffffff;
+
+// Memory that more than one process can hold, counted once.
+struct SharedMemory {
+    std::atomic<std::uint64_t> bytes;   // whole granules; 0: the entry is free
+    std::atomic<std::uint64_t> serial;  // never given twice
+    std::atomic<std::uint64_t> offset;  // where in `gpusim/memory` its content is
+    std::atomic<std::uint32_t> card;
+    std::atomic<std::uint32_t> creator;  // the slot that made it, kNoSlot when that died or let go
+    std::atomic<std::uint32_t> is_exported;              // descriptors may hold it
+    std::atomic<std::uint64_t> holders[kMaxSlots / 64];  // one bit per slot
+};
+
 // What NVML is on this node: `old` cannot say what a faulty card needs, `dead` fails every call.
 enum class NvmlKind : std::uint32_t { current, old, dead };
 
@@ -75,11 +96,13 @@ struct CardsFile {
     std::atomic<std::uint64_t> events_total;  // number of the newest event
     Event events[kMaxEvents];                 // event n is at n % kMaxEvents
     Slot slots[kMaxSlots];
+    std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
+    SharedMemory shared[kMaxShared];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 208);
+static_assert(sizeof(Card) == 216);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {
