@@ -22,6 +22,7 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st* CUcontext;
 typedef uint64_t cuuint64_t;
+typedef struct CUstream_st* CUstream;
 
 typedef struct CUuuid_st {
     char bytes[16];
@@ -159,4 +160,7 @@ CUresult cuCtxSynchronize(void);
 }
 #endif
 
+// clang-format off: the later ones use the earlier
 #include "api/nvidia/cuda_memory.h"
+#include "api/nvidia/cuda_work.h"
+#include "api/nvidia/cuda_graph.h"

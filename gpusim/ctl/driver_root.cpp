@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -71,7 +72,9 @@ void fill(const fs::path& root, const RootPlan& plan) {
         fs::permissions(libraries / library, kForEntering);
     }
     const auto file = make_state(plan.cards);
-    write_file(state / "cards", file.get(), sizeof *file, kForEveryone);
+    // What comes after is zero, and mostly stays so: it is not to take room on the disk.
+    write_file(state / "cards", file.get(), offsetof(CardsFile, slots), kForEveryone);
+    fs::resize_file(state / "cards", sizeof *file);
     write_file(state / "locks", "", 0, kForEveryone);
     write_file(state / "memory", "", 0, kForEveryone);
     for (const CardSpec& card : plan.cards) {

@@ -14,6 +14,7 @@
 #include "gpusim/ctl/driver_root.hpp"
 #include "gpusim/ctl/report.hpp"
 #include "gpusim/state/events.hpp"
+#include "gpusim/state/timeline.hpp"
 
 namespace fs = std::filesystem;
 using gpusim::Access;
@@ -169,20 +170,6 @@ Done fail(const Arguments& arguments) {
     });
 }
 
-Done fault(const Arguments& arguments) {
-    std::uint64_t count = 0;
-    if (arguments.words[1] != "allocation") {
-        return tl::unexpected(
-            fmt::format("\"{}\" is no kind of fault; there is \"allocation\"", arguments.words[1]));
-    }
-    if (!parse_number(arguments.words[2], &count) || count == 0) {
-        return tl::unexpected(fmt::format("\"{}\" is no number from 1", arguments.words[2]));
-    }
-    return change_card(arguments, [count](gpusim::CardsFile& file, int card) {
-        file.cards[card].failing_allocation.store(count);
-    });
-}
-
 Done driver(const Arguments& arguments) {
     constexpr struct {
         const char* name;
@@ -199,6 +186,53 @@ Done driver(const Arguments& arguments) {
     }
     return tl::unexpected(
         fmt::format("\"{}\" is neither current, old nor dead", arguments.words[0]));
+}
+
+Done fault_allocation(const Arguments& arguments) {
+    std::uint64_t count = 0;
+    if (!parse_number(arguments.words[2], &count) || count == 0) {
+        return tl::unexpected(fmt::format("\"{}\" is no number from 1", arguments.words[2]));
+    }
+    return change_card(arguments, [count](gpusim::CardsFile& file, int card) {
+        file.cards[card].failing_allocation.store(count);
+    });
+}
+
+Done fault(const Arguments& arguments) {
+    constexpr struct {
+        const char* name;
+        gpusim::KernelFault fault;
+    } kFaults[] = {{"illegal-address", gpusim::KernelFault::illegal_address},
+                   {"ecc", gpusim::KernelFault::uncorrectable_ecc},
+                   {"hang", gpusim::KernelFault::hang}};
+    if (arguments.words[1] == "allocation") return fault_allocation(arguments);
+    if (arguments.words[1] != "kernel") {
+        return tl::unexpected(
+            fmt::format("\"{}\" is neither kernel nor allocation", arguments.words[1]));
+    }
+    for (const auto& row : kFaults) {
+        if (arguments.words[2] != row.name) continue;
+        return change_card(arguments, [&row](gpusim::CardsFile& file, int card) {
+            file.cards[card].next_kernel.store(row.fault);
+        });
+    }
+    return tl::unexpected(
+        fmt::format("\"{}\" is neither illegal-address, ecc nor hang", arguments.words[2]));
+}
+
+Done sharing(const Arguments& arguments) {
+    const bool by_turns = arguments.words[1] == "turns";
+    if (!by_turns && arguments.words[1] != "side-by-side") {
+        return tl::unexpected(
+            fmt::format("\"{}\" is neither turns nor side-by-side", arguments.words[1]));
+    }
+    auto state = gpusim::open_root(arguments.root, Access::read_write);
+    if (!state) return tl::unexpected(state.error());
+    const auto card = find_card(*state, arguments.words[0]);
+    if (!card) return tl::unexpected(card.error());
+    gpusim::set_sharing(*state, *card,
+                        by_turns ? gpusim::Sharing::turns : gpusim::Sharing::side_by_side);
+    return {};
 }
 
 Done recover(const Arguments& arguments) {
@@ -220,9 +254,14 @@ constexpr Command kCommands[] = {
     {"ecc", "CARD [single|double]", 1, 2, "report an ECC error (double)", ecc},
     {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
     {"fail", "CARD", 1, 1, "NVML answers Unknown Error for the card until `recover`", fail},
-    {"fault", "CARD allocation N", 3, 3,
-     "the N-th next allocation on the card fails although there is room, once", fault},
     {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},
+    {"fault", "CARD WHAT HOW", 3, 3,
+     "kernel KIND: the next one ends in an error (illegal-address, ecc) or never (hang); "
+     "allocation N: the N-th from now fails although there is room",
+     fault},
+    {"sharing", "CARD HOW", 2, 2,
+     "processes have the card by turns (turns, as at first) or, as under MPS, side-by-side",
+     sharing},
     {"driver", "current|old|dead", 1, 1,
      "NVML of an old driver cannot say what a card wants; a dead one fails every call", driver},
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "gpusim/state/timeline.hpp"
+
 namespace gpusim {
 namespace {
 
@@ -20,9 +22,11 @@ std::string process_line(const State& state, int slot, int card) {
     if (bytes == 0 && contexts == 0) return "";
     const pid_t pid = slot_owner(state, slot);
     if (pid == kNobody) return "";
-    return fmt::format("process {}: card {}, used {} bytes, contexts {}\n",
+    const std::int64_t worked =
+        used_ps(state, {card, Engine::compute}, slot, monotonic_ns()) / kPsPerNs;
+    return fmt::format("process {}: card {}, used {} bytes, contexts {}, worked {} ns\n",
                        pid == kInvisible ? "elsewhere" : fmt::format("{}", pid), card, bytes,
-                       contexts);
+                       contexts, worked);
 }
 
 }  // namespace

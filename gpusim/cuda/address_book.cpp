@@ -61,6 +61,12 @@ Range* find_range(CUdeviceptr pointer, RangeKind kind) {
     return is_it ? range : nullptr;
 }
 
+bool is_device_memory(CUdeviceptr pointer) {
+    const Range* range = find_range(pointer);
+    return range != nullptr && range->kind != RangeKind::host &&
+           range->kind != RangeKind::registered;
+}
+
 bool add_range(Range& range, Context* context) {
     void* entered = tsearch(&range, &book, compare);
     if (entered == nullptr || *static_cast<Range**>(entered) != &range) return false;

@@ -47,6 +47,9 @@ Range* find_range(CUdeviceptr pointer);
 // What begins at `pointer` and is of that kind, null when that is nothing.
 Range* find_range(CUdeviceptr pointer, RangeKind kind);
 
+// False for the host's memory, whoever may address it.
+bool is_device_memory(CUdeviceptr pointer);
+
 // The first range that shares an address with [pointer, pointer + bytes).
 Range* find_overlap(CUdeviceptr pointer, std::size_t bytes);
 

@@ -4,6 +4,8 @@
 #include "gpusim/cuda/accounts.hpp"
 #include "gpusim/cuda/address_book.hpp"
 #include "gpusim/cuda/driver.hpp"
+#include "gpusim/cuda/module.hpp"
+#include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
 using gpusim::driver;
@@ -53,9 +55,12 @@ CUresult bring_up(Context& context) {
 }
 
 void bring_down(Context& context) {
+    gpusim::end_work(context);
+    gpusim::unload_all(context);
     gpusim::release_ranges(context);
     gpusim::discharge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
     context.alive = false;
+    context.error = CUDA_SUCCESS;
 }
 
 bool are_flags(unsigned flags) {
@@ -92,7 +97,7 @@ CUresult current_context(Context** context) {
     if (stack.depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
     *context = stack.items[stack.depth - 1];
     if (!(*context)->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    return is_lost((*context)->card) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+    return is_lost((*context)->card) ? CUDA_ERROR_UNKNOWN : (*context)->error;
 }
 
 }  // namespace gpusim
@@ -199,6 +204,10 @@ CUresult cuCtxSynchronize() {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     Context* context = nullptr;
+    if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
+        return error;
+    }
+    gpusim::wait_for(*context);
     return gpusim::current_context(&context);
 }
 

@@ -3,6 +3,9 @@
 
 #include <cstdlib>
 
+#include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/work.hpp"
+
 using gpusim::Context;
 using gpusim::DeviceRange;
 using gpusim::driver;
@@ -15,16 +18,19 @@ namespace {
 constexpr std::size_t kPitchAlignment = 512;
 constexpr std::size_t kMaxPitch = 2147483647;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
 
-void release(Range* range) {
+void give_back(Range* range) {
     auto* mine = static_cast<DeviceRange*>(range);
     gpusim::remove_range(*mine);
     gpusim::give_piece(mine->piece);
     std::free(mine);
 }
 
-bool may_be_freed(const Range& range) {
-    return range.kind == RangeKind::device || range.kind == RangeKind::managed ||
-           range.kind == RangeKind::external;
+// What cuMemFree may free that begins there.
+Range* find_freeable(CUdeviceptr pointer) {
+    for (const RangeKind kind : {RangeKind::device, RangeKind::managed, RangeKind::external}) {
+        if (Range* range = gpusim::find_range(pointer, kind); range != nullptr) return range;
+    }
+    return nullptr;
 }
 
 }  // namespace
@@ -44,7 +50,7 @@ CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** 
     range->extent = range->piece.extent;
     range->kind = request.kind;
     range->device = context.device;
-    range->release = release;
+    range->release = give_back;
     if (!add_range(*range, &context)) {
         give_piece(range->piece);
         std::free(range);
@@ -89,6 +95,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
         return error;
     }
     if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult error = gpusim::check_unsafe_call(); error != CUDA_SUCCESS) return error;
     DeviceRange* range = nullptr;
     const CUresult error = gpusim::allocate(*context, {.bytes = bytes}, &range);
     if (error == CUDA_SUCCESS) *pointer = range->base;
@@ -108,6 +115,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width_by
     return error;
 }
 
+// As the real one, it waits for all work of the context first.
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -115,10 +123,10 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
-    Range* range = gpusim::find_range(pointer);
-    if (range == nullptr || range->base != pointer || !may_be_freed(*range)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (find_freeable(pointer) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    gpusim::wait_for(*context);
+    Range* range = find_freeable(pointer);  // others may have had the mutex meanwhile
+    if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
     range->release(range);
     return CUDA_SUCCESS;
 }

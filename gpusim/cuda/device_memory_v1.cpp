@@ -3,6 +3,7 @@
 // numbers that do not fit as the greatest that does.
 #include <climits>
 
+#include "gpusim/cuda/capture.hpp"
 #include "gpusim/cuda/device_memory.hpp"
 
 using gpusim::Context;
@@ -23,6 +24,7 @@ CUresult allocate_low(CUdeviceptr_v1* pointer, std::size_t bytes) {
         return error;
     }
     if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult error = gpusim::check_unsafe_call(); error != CUDA_SUCCESS) return error;
     DeviceRange* range = nullptr;
     const CUresult error =
         gpusim::allocate(*context, {.bytes = bytes, .reach = gpusim::Reach::low}, &range);

@@ -21,7 +21,9 @@ namespace gpusim {
 
 struct Block;
 struct Context;
+struct Module;
 struct Range;
+struct Stream;
 
 // A CUcontext points to one. Never freed, so that no stale handle can become a valid one again.
 struct Context {
@@ -30,8 +32,11 @@ struct Context {
     bool alive;
     unsigned flags;
     unsigned api_version;
-    Range* ranges;  // what dies with it (address_book.hpp)
-    Block* chunks;  // where its small allocations are (blocks.hpp)
+    CUresult error;  // of its work: every call in it answers this from then on
+    Range* ranges;   // what dies with it (address_book.hpp)
+    Block* chunks;   // where its small allocations are (blocks.hpp)
+    Stream* streams;
+    Module* modules;
     Context* next;  // in Driver::contexts
 };
 
@@ -74,7 +79,8 @@ bool is_device(CUdevice device);
 bool is_lost(int card);
 
 // The context that is current on this thread. CUDA_ERROR_INVALID_CONTEXT when none is,
-// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its card is lost.
+// CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its card is lost,
+// and the error of its work.
 CUresult current_context(Context** context);
 
 // The device that shows the card in this process, -1 when none does.

@@ -200,7 +200,7 @@ TEST_F(CudaDriver, ProcAddressGivesTheVersionAskedFor) {
         {"cuCtxCreate", "cuCtxCreate_v4", 13000, CU_GET_PROC_ADDRESS_SUCCESS},
         {"cuGetProcAddress", "cuGetProcAddress", 11030, CU_GET_PROC_ADDRESS_SUCCESS},
         {"cuGetProcAddress", "cuGetProcAddress_v2", 12000, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuLaunchKernel", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
+        {"cuOfTomorrow", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
         {"CUInit", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
         {"", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
     };
@@ -219,6 +219,11 @@ TEST_F(CudaDriver, ProcAddressGivesTheVersionAskedFor) {
             EXPECT_EQ(found, wanted) << row.name << " " << row.version;
         }
         void* found = nullptr;
+        EXPECT_EQ(
+            CALL(cuda, cuGetProcAddress_v2)("cuLaunchKernel", &found, 12080,
+                                            CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, nullptr),
+            CUDA_SUCCESS);
+        EXPECT_EQ(found, cuda.find("cuLaunchKernel_ptsz"));
         EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", &found, 12080, 0, nullptr),
                   CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", &found, 12080, 64, nullptr),

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "gpusim/cuda/address_book.hpp"
+#include "gpusim/cuda/capture.hpp"
 
 using gpusim::Context;
 using gpusim::Range;
@@ -65,6 +66,7 @@ CUresult allocate_host(void** pointer, std::size_t bytes, unsigned flags) {
     if (pointer == nullptr || bytes == 0 || (flags & ~kAllocationFlags) != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (const CUresult error = gpusim::check_unsafe_call(); error != CUDA_SUCCESS) return error;
     void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -6,6 +6,7 @@
 
 #include "gpusim/cuda/accounts.hpp"
 #include "gpusim/cuda/address_book.hpp"
+#include "gpusim/cuda/capture.hpp"
 
 using gpusim::Context;
 using gpusim::kGranuleBytes;
@@ -20,7 +21,7 @@ struct ManagedRange : Range {
     bool* is_resident;     // by granule
 };
 
-void release(Range* range) {
+void give_back(Range* range) {
     auto* mine = static_cast<ManagedRange*>(range);
     gpusim::remove_range(*mine);
     munmap(gpusim::address(mine->base), mine->extent);
@@ -44,7 +45,7 @@ CUresult enter(ManagedRange& range, Context& context, std::size_t bytes) {
     range.base = reinterpret_cast<CUdeviceptr>(pages);
     range.kind = RangeKind::managed;
     range.device = context.device;
-    range.release = release;
+    range.release = give_back;
     if (range.is_resident != nullptr && gpusim::add_range(range, &context)) return CUDA_SUCCESS;
     munmap(pages, range.extent);
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -79,6 +80,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flag
     }
     const bool attaches = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST;
     if (pointer == nullptr || bytes == 0 || !attaches) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult error = gpusim::check_unsafe_call(); error != CUDA_SUCCESS) return error;
     auto* range = static_cast<ManagedRange*>(std::calloc(1, sizeof(ManagedRange)));
     if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     if (const CUresult error = enter(*range, *context, bytes); error != CUDA_SUCCESS) {

@@ -9,11 +9,15 @@ struct EntryPoint {
     const char* name;
     void* function;
     int since;
+    bool is_per_thread;
 };
 
 const EntryPoint kEntryPoints[] = {
-#define ENTRY_POINT(name, symbol, since) {#name, reinterpret_cast<void*>(symbol), since},
+#define ENTRY_POINT(name, symbol, since) {#name, reinterpret_cast<void*>(symbol), since, false},
+#define PER_THREAD_ENTRY_POINT(name, symbol, since) \
+    {#name, reinterpret_cast<void*>(symbol), since, true},
 #include "gpusim/cuda/entry_points.def"
+#undef PER_THREAD_ENTRY_POINT
 #undef ENTRY_POINT
 };
 
@@ -25,11 +29,11 @@ struct Answer {
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 };
 
-Answer look_up(const char* symbol, int cuda_version) {
+Answer look_up(const char* symbol, int cuda_version, bool is_per_thread) {
     Answer answer;
     int best = 0;
     for (const EntryPoint& entry : kEntryPoints) {
-        if (std::strcmp(entry.name, symbol) != 0) continue;
+        if (std::strcmp(entry.name, symbol) != 0 || entry.is_per_thread != is_per_thread) continue;
         if (entry.since <= cuda_version && entry.since > best) {
             best = entry.since;
             answer = {entry.function, CU_GET_PROC_ADDRESS_SUCCESS};
@@ -47,7 +51,9 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int cuda_versi
     if (symbol == nullptr || function == nullptr || (flags & ~kKnownFlags) != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    const Answer answer = look_up(symbol, cuda_version);
+    const bool is_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+    Answer answer = look_up(symbol, cuda_version, is_per_thread);
+    if (answer.function == nullptr && is_per_thread) answer = look_up(symbol, cuda_version, false);
     *function = answer.function;
     if (status != nullptr) *status = answer.status;
     return CUDA_SUCCESS;

@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "gpusim/nvml/session.hpp"
+#include "gpusim/state/timeline.hpp"
 
 using gpusim::Card;
 using gpusim::nvml;
@@ -9,6 +10,7 @@ using gpusim::nvml;
 namespace {
 
 constexpr unsigned kNoMigInstance = 0xFFFFFFFF;
+constexpr std::int64_t kUtilizationWindowNs = 1'000'000'000 / 6;
 
 struct Memory {
     std::uint64_t total;
@@ -111,14 +113,16 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
     return list_processes(device, count, infos);
 }
 
-// Nothing runs yet: this simulator has memory, not time.
+// Of the last while, as a real one averages. Which part of the memory is busy is not modelled.
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* utilization) {
     const Card* card = nullptr;
     if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
         return error;
     }
     if (utilization == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *utilization = {};
+    const std::int64_t busy = gpusim::busy_ns(nvml.state, {device->card, gpusim::Engine::compute},
+                                              kUtilizationWindowNs, gpusim::monotonic_ns());
+    *utilization = {static_cast<unsigned>(busy * 100 / kUtilizationWindowNs), 0};
     return NVML_SUCCESS;
 }
 

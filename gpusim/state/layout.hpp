@@ -9,7 +9,10 @@
 //  3. Only the owner of a slot raises or lowers its numbers, each with one aligned store, so that a
 //     kill at any instant leaves a valid file. It raises them under the decision lock.
 //  4. Slots change hands, and events are written, under the decision lock.
-//  5. Memory that processes can share is no slot's: it has an entry of `shared`, which is live
+//  5. An engine's moments and a slot's bookings change under the engine's lock (timeline.hpp). A
+//  moment
+//     counts from the one store on that makes it the newest.
+//  6. Memory that processes can share is no slot's: it has an entry of `shared`, which is live
 //  while
 //     the owner of a slot in `holders` lives or a descriptor holds its byte of `gpusim/memory`
 //     (shared.hpp). A dead entry counts for nothing. Entries change under the decision lock.
@@ -30,12 +33,20 @@ inline constexpr int kMaxSlots = 1024;
 inline constexpr int kMaxEvents = 256;
 inline constexpr int kMaxShared = 2048;
 
+inline constexpr int kMoments = 4096;
+
 inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
 
 // What the simulated driver says of itself.
 inline constexpr char kDriverVersion[] = "570.124.06";
 inline constexpr char kNvmlVersion[] = "12.570.124.06";
 inline constexpr int kCudaVersion = 12080;
+
+// How the processes of a card share its time: by turns, or side by side, as under MPS.
+enum class Sharing : std::uint32_t { turns, side_by_side };
+
+// What the next kernel on a card does instead of its work.
+enum class KernelFault : std::uint32_t { none, illegal_address, uncorrectable_ecc, hang };
 
 struct Card {
     char uuid[48];   // "GPU-" and 36 characters
@@ -52,8 +63,34 @@ struct Card {
     std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
     std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
+    std::atomic<Sharing> sharing;
+    std::atomic<KernelFault> next_kernel;
     // This many allocations from now, one fails although there is room; 0: none.
     std::atomic<std::uint64_t> failing_allocation;
+};
+
+enum class Engine { compute, copies };
+inline constexpr int kEngines = 2;
+
+// How far an engine had come with each process's work at a time: in picoseconds, as a process would
+// count them that always had work. Between two moments that grows evenly.
+struct Moment {
+    std::atomic<std::int64_t> time_ns;  // CLOCK_MONOTONIC
+    std::atomic<std::int64_t> work_ps;
+};
+
+// What a slot has an engine do, in terms of Moment::work_ps.
+struct Booking {
+    std::atomic<std::int64_t> since_ps;   // it has had work
+    std::atomic<std::int64_t> until_ps;   // it will have
+    std::atomic<std::int64_t> before_ps;  // what it had done in all before, of the whole engine
+    std::atomic<std::uint32_t> demand;    // thousandths of the engine that its work fills
+};
+
+struct EngineState {
+    std::atomic<std::uint64_t> moments_total;  // moment n is at n % kMoments; 0: none yet
+    Moment moments[kMoments];
+    Booking bookings[kMaxSlots];
 };
 
 struct Event {
@@ -95,14 +132,16 @@ struct CardsFile {
     std::atomic<std::uint32_t> event_bell;    // futex: changes with every event
     std::atomic<std::uint64_t> events_total;  // number of the newest event
     Event events[kMaxEvents];                 // event n is at n % kMaxEvents
+    std::atomic<std::int32_t> slots_end;      // no slot from here on was ever taken
     Slot slots[kMaxSlots];
     std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
     SharedMemory shared[kMaxShared];
+    EngineState engines[kMaxCards][kEngines];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 216);
+static_assert(sizeof(Card) == 224);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {

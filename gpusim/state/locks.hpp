@@ -11,6 +11,7 @@
 namespace gpusim {
 
 inline constexpr off_t kDecisionLock = 1 << 20;  // bytes below kMaxSlots are the slots' own
+inline constexpr off_t kEngineLocks = 2 << 20;   // one byte for each engine of each card
 
 // Waits until this process holds the lock. False when the kernel has no lock to give or the
 // descriptor may not be written. Threads of one process do not exclude each other: callers hold a

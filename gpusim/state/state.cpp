@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "gpusim/state/shared.hpp"
+#include "gpusim/state/timeline.hpp"
 
 namespace gpusim {
 namespace {
@@ -176,6 +177,8 @@ int claim_slot(State& state) {
         }
         forget_holder(*state.file, i);
         if (!try_lock_byte(state.locks_fd, i)) continue;
+        if (state.file->slots_end.load() <= i) state.file->slots_end.store(i + 1);
+        clear_bookings(state, i);
         slot.in_use.store(1);
         return i;
     }

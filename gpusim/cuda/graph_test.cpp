@@ -1,0 +1,224 @@
+// Goal: graphs made by hand and by capture are launched as the work they stand for, and what may
+// not be captured spoils the capture with the documented error. Method: as work_test.cpp.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "gpusim/test_support/worker.hpp"
+
+namespace gpusim {
+namespace {
+
+class CudaGraph : public testing::Test {
+  protected:
+    SimulatedNode node_{kTwoCards};
+
+    template <typename Body>
+    void in_worker(Body body) const {
+        in_child([&] {
+            const Worker worker(node_.library("libcuda.so.1"));
+            body(worker);
+        });
+    }
+    static CUgraphExec instantiate(const Worker& worker, CUgraph graph) {
+        CUgraphExec exec = nullptr;
+        EXPECT_EQ(CALL(worker.cuda, cuGraphInstantiateWithFlags)(&exec, graph, 0), CUDA_SUCCESS);
+        return exec;
+    }
+    // How long a launch of it takes on the device.
+    static std::uint64_t ns_of(const Worker& worker, CUgraphExec exec) {
+        CUstream stream = worker.make_stream();
+        worker.launch(20 * kMillisecond, stream);
+        CUevent start = worker.mark(stream);
+        EXPECT_EQ(CALL(worker.cuda, cuGraphLaunch)(exec, stream), CUDA_SUCCESS);
+        return worker.ns_between(start, worker.mark(stream));
+    }
+    static std::size_t node_count(const Worker& worker, CUgraph graph) {
+        std::size_t count = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuGraphGetNodes)(graph, nullptr, &count), CUDA_SUCCESS);
+        return count;
+    }
+    static void begin(const Worker& worker, CUstream stream,
+                      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) {
+        EXPECT_EQ(CALL(worker.cuda, cuStreamBeginCapture_v2)(stream, mode), CUDA_SUCCESS);
+    }
+    static CUgraph end(const Worker& worker, CUstream stream, CUresult expected = CUDA_SUCCESS) {
+        CUgraph graph = nullptr;
+        EXPECT_EQ(CALL(worker.cuda, cuStreamEndCapture)(stream, &graph), expected);
+        EXPECT_EQ(graph != nullptr, expected == CUDA_SUCCESS);
+        return graph;
+    }
+};
+
+CUDA_KERNEL_NODE_PARAMS_v1 kernel(const Worker& worker, void** parameters) {
+    return {worker.spin, kWholeCardBlocks, 1, 1, 1024, 1, 1, 0, parameters, nullptr};
+}
+
+TEST_F(CudaGraph, MadeByHand) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        CUgraph graph = nullptr;
+        CUgraphNode first = nullptr;
+        CUgraphNode second = nullptr;
+        CUgraphNode join = nullptr;
+        std::uint64_t ns = 2 * kMillisecond;
+        void* parameters[] = {&ns};
+        const CUDA_KERNEL_NODE_PARAMS_v1 node = kernel(worker, parameters);
+        EXPECT_EQ(CALL(cuda, cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode)(&first, graph, nullptr, 0, &node), CUDA_SUCCESS);
+        ns = kMillisecond;
+        const CUDA_KERNEL_NODE_PARAMS_v2 newer = {
+            worker.spin, kWholeCardBlocks, 1,       1,       1024,   1, 1,
+            0,           parameters,       nullptr, nullptr, nullptr};
+        EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode_v2)(&second, graph, &first, 1, &newer),
+                  CUDA_SUCCESS);
+        const CUgraphNode both[] = {first, second};
+        EXPECT_EQ(CALL(cuda, cuGraphAddEmptyNode)(&join, graph, both, 2), CUDA_SUCCESS);
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        EXPECT_EQ(CALL(cuda, cuGraphNodeGetType)(second, &type), CUDA_SUCCESS);
+        EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_KERNEL);
+        EXPECT_EQ(node_count(worker, graph), 3U);
+        CUgraphExec exec = instantiate(worker, graph);
+        EXPECT_EQ(CALL(cuda, cuGraphDestroy)(graph), CUDA_SUCCESS);
+        EXPECT_EQ(ns_of(worker, exec), 3 * kMillisecond);
+        EXPECT_EQ(ns_of(worker, exec), 3 * kMillisecond) << "as often as wanted";
+        EXPECT_EQ(CALL(cuda, cuGraphExecDestroy)(exec), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphLaunch)(exec, nullptr), CUDA_ERROR_INVALID_VALUE);
+    });
+}
+
+TEST_F(CudaGraph, AGraphInAGraphIsACopy) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        CUgraph inner = nullptr;
+        CUgraph outer = nullptr;
+        CUgraphNode node = nullptr;
+        std::uint64_t ns = kMillisecond;
+        void* parameters[] = {&ns};
+        const CUDA_KERNEL_NODE_PARAMS_v1 spin = kernel(worker, parameters);
+        EXPECT_EQ(CALL(cuda, cuGraphCreate)(&inner, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphCreate)(&outer, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode)(&node, inner, nullptr, 0, &spin), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphAddChildGraphNode)(&node, outer, nullptr, 0, inner),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode)(&node, inner, nullptr, 0, &spin), CUDA_SUCCESS);
+        EXPECT_EQ(ns_of(worker, instantiate(worker, outer)), kMillisecond);
+        EXPECT_EQ(ns_of(worker, instantiate(worker, inner)), 2 * kMillisecond);
+        EXPECT_EQ(CALL(cuda, cuGraphAddKernelNode)(&node, outer, &node, 1, &spin),
+                  CUDA_ERROR_INVALID_VALUE)
+            << "a node of another graph";
+    });
+}
+
+TEST_F(CudaGraph, CapturedAndNotRun) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        static std::atomic<int> calls = 0;
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, 64), CUDA_SUCCESS);
+        CUstream stream = worker.make_stream();
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+        begin(worker, stream);
+        EXPECT_EQ(CALL(cuda, cuStreamIsCapturing)(stream, &status), CUDA_SUCCESS);
+        EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+        EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuMemsetD8Async)(memory, 7, 64, stream), CUDA_SUCCESS);
+        EXPECT_EQ(
+            CALL(cuda, cuLaunchHostFunc)(stream, [](void*) { calls++; }, nullptr), CUDA_SUCCESS);
+        CUgraph graph = end(worker, stream);
+        EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+        EXPECT_EQ(calls, 0);
+        EXPECT_EQ(node_count(worker, graph), 3U);
+        CUgraphExec exec = instantiate(worker, graph);
+        EXPECT_GE(ns_of(worker, exec), kMillisecond);
+        EXPECT_EQ(calls, 1);
+        char bytes[64] = {};
+        EXPECT_EQ(CALL(cuda, cuMemcpyDtoH_v2)(bytes, memory, 64), CUDA_SUCCESS);
+        EXPECT_EQ(bytes[63], 7);
+        EXPECT_EQ(CALL(cuda, cuStreamIsCapturing)(stream, &status), CUDA_SUCCESS);
+        EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+    });
+}
+
+TEST_F(CudaGraph, StreamsAreDrawnInByEvents) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        const auto wait = CALL(cuda, cuStreamWaitEvent);
+        CUstream one = worker.make_stream();
+        CUstream other = worker.make_stream();
+        const auto fork = [&] {
+            begin(worker, one);
+            worker.launch(kMillisecond, one);
+            EXPECT_EQ(wait(other, worker.mark(one), 0), CUDA_SUCCESS);
+            worker.launch(kMillisecond, other);
+        };
+        fork();
+        CUevent joined = worker.mark(other);
+        EXPECT_EQ(CALL(cuda, cuEventQuery)(joined), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        end(worker, one, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        fork();
+        EXPECT_EQ(wait(one, worker.mark(other), 0), CUDA_SUCCESS);
+        EXPECT_EQ(node_count(worker, end(worker, one)), 2U);
+        fork();
+        end(worker, one, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+        CUevent outside = worker.mark(other);
+        begin(worker, one);
+        EXPECT_EQ(wait(one, outside, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+        end(worker, one, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        EXPECT_EQ(CALL(cuda, cuEventQuery)(joined), CUDA_ERROR_CAPTURED_EVENT);
+    });
+}
+
+TEST_F(CudaGraph, WhatCannotBeCapturedSpoilsIt) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        CUstream stream = worker.make_stream(CU_STREAM_DEFAULT);
+        const CUresult unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        EXPECT_EQ(CALL(cuda, cuStreamBeginCapture_v2)(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                  unsupported);
+        begin(worker, stream);
+        EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(stream), unsupported);
+        EXPECT_EQ(worker.launch(1, stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        end(worker, stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        begin(worker, stream);
+        EXPECT_EQ(worker.launch(1), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+            << "the default stream would wait for what is captured";
+        end(worker, stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        EXPECT_EQ(worker.launch(1), CUDA_SUCCESS);
+    });
+}
+
+// What NCCL's watchdog and PyTorch's allocator run into.
+TEST_F(CudaGraph, UnsafeCallsDependOnTheMode) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        CUstream stream = worker.make_stream();
+        CUevent event = worker.mark();
+        const auto query = [&] { return CALL(cuda, cuEventQuery)(event); };
+        const auto query_elsewhere = [&] {
+            CUresult result = CUDA_SUCCESS;
+            std::thread([&] {
+                EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+                result = query();
+            }).join();
+            return result;
+        };
+        const CUresult unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        begin(worker, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+        EXPECT_EQ(query_elsewhere(), unsupported);
+        end(worker, stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        begin(worker, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        EXPECT_EQ(query_elsewhere(), CUDA_SUCCESS);
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        EXPECT_EQ(CALL(cuda, cuThreadExchangeStreamCaptureMode)(&mode), CUDA_SUCCESS);
+        EXPECT_EQ(query(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuThreadExchangeStreamCaptureMode)(&mode), CUDA_SUCCESS);
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1), unsupported);
+        end(worker, stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    });
+}
+
+}  // namespace
+}  // namespace gpusim

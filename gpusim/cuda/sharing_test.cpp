@@ -1,0 +1,133 @@
+// Goal: processes share a card's time as its kind of sharing says, whatever the machine they run on
+// does meanwhile; who dies makes room; NVML says what was used. Method: processes that always have
+// work queued, and what the state says they used between two looks.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "api/nvidia/nvml.h"
+#include "gpusim/state/timeline.hpp"
+#include "gpusim/test_support/worker.hpp"
+
+namespace gpusim {
+namespace {
+
+constexpr EngineId kCompute = {0, Engine::compute};
+
+struct Task {
+    std::uint64_t kernel_ns;
+    unsigned blocks = kWholeCardBlocks;
+};
+
+class CudaSharing : public testing::Test {
+  protected:
+    SimulatedNode node_{kTwoCards};
+
+    // A process that never runs out of work, until it is killed.
+    std::unique_ptr<Peer> busy(Task task) const {
+        auto peer = std::make_unique<Peer>([this, task](Wire& wire) {
+            const Worker worker(node_.library("libcuda.so.1"));
+            CUstream stream = worker.make_stream();
+            for (bool has_told = false;; has_told = true) {
+                for (int i = 0; i < 100; i++)
+                    worker.launch(task.kernel_ns, stream, task.blocks);
+                if (!has_told) wire.send();
+            }
+        });
+        EXPECT_EQ(peer->wire().receive(), 1U);
+        return peer;
+    }
+    std::int64_t used(int slot, std::int64_t now) const {
+        return used_ps(node_.state(), kCompute, slot, now) / kPsPerNs;
+    }
+    // Thousandths of the card that a slot got over the next while.
+    std::vector<int> shares(std::size_t slots) const {
+        const auto all_used = [&](std::int64_t now) {
+            std::vector<std::int64_t> all(slots);
+            for (std::size_t slot = 0; slot < slots; slot++)
+                all[slot] = used(static_cast<int>(slot), now);
+            return all;
+        };
+        const std::int64_t start = monotonic_ns();
+        const auto before = all_used(start);
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        const std::int64_t end = monotonic_ns();
+        const auto after = all_used(end);
+        std::vector<int> shares(slots);
+        for (std::size_t slot = 0; slot < slots; slot++)
+            shares[slot] = static_cast<int>((after[slot] - before[slot]) * 1000 / (end - start));
+        return shares;
+    }
+};
+
+TEST_F(CudaSharing, ByTurnsAllGetTheSame) {
+    const auto one = busy({.kernel_ns = kMillisecond});
+    EXPECT_EQ(shares(1), std::vector<int>({1000}));
+    const auto small = busy({.kernel_ns = 100 * kMicrosecond, .blocks = 1});
+    const auto large = busy({.kernel_ns = 30 * kMillisecond});
+    for (const int share : shares(3))
+        EXPECT_NEAR(share, 333, 1) << "whatever they run";
+}
+
+TEST_F(CudaSharing, WhoIsKilledMakesRoom) {
+    const auto one = busy({.kernel_ns = kMillisecond});
+    const auto other = busy({.kernel_ns = kMillisecond});
+    other->kill_hard();
+    in_child([this] {
+        // Somebody is to look; whoever waits does.
+        const Worker worker(node_.library("libcuda.so.1"));
+        worker.launch(50 * kMillisecond);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+    });
+    EXPECT_EQ(shares(1), std::vector<int>({1000}));
+}
+
+TEST_F(CudaSharing, SideBySideTheyFit) {
+    EXPECT_EQ(node_.control("sharing 0 side-by-side"), 0);
+    const auto one = busy({.kernel_ns = kMillisecond, .blocks = kTenthOfCardBlocks});
+    const auto other = busy({.kernel_ns = kMillisecond, .blocks = 3 * kTenthOfCardBlocks});
+    const auto fitting = shares(2);
+    EXPECT_NEAR(fitting[0], 100, 1);
+    EXPECT_NEAR(fitting[1], 300, 1);
+    const auto large = busy({.kernel_ns = kMillisecond});
+    const auto crowded = shares(3);
+    EXPECT_NEAR(crowded[0], 71, 2) << "100 of 1400";
+    EXPECT_NEAR(crowded[2], 714, 2);
+}
+
+TEST_F(CudaSharing, AWaitIsAsLongAsTheNeighboursMakeIt) {
+    const auto neighbour = busy({.kernel_ns = kMillisecond});
+    in_child([this] {
+        const Worker worker(node_.library("libcuda.so.1"));
+        worker.launch(10 * kMillisecond);
+        CUevent start = worker.mark();
+        worker.launch(10 * kMillisecond);
+        EXPECT_NEAR(static_cast<double>(worker.ns_between(start, worker.mark())), 20e6, 1e6);
+    });
+}
+
+TEST_F(CudaSharing, ToldByTheTools) {
+    const auto one = busy({.kernel_ns = kMillisecond});
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    in_child([this] {
+        const Library nvml(node_.library("libnvidia-ml.so.1"));
+        nvmlDevice_t device = nullptr;
+        nvmlUtilization_t utilization = {};
+        EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &device), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetUtilizationRates)(device, &utilization), NVML_SUCCESS);
+        EXPECT_EQ(utilization.gpu, 100U);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(1, &device), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetUtilizationRates)(device, &utilization), NVML_SUCCESS);
+        EXPECT_EQ(utilization.gpu, 0U);
+    });
+    EXPECT_EQ(node_.control("sharing 0 sideways"), 1);
+    EXPECT_EQ(node_.control("fault 0 kernel explode"), 1);
+    const std::string shown =
+        output_of(TESSERA_BINARY_DIR "/bin/gpusimctl show " + node_.root().string());
+    EXPECT_NE(shown.find(", worked "), std::string::npos) << shown;
+}
+
+}  // namespace
+}  // namespace gpusim

@@ -1,0 +1,252 @@
+#include "gpusim/state/timeline.hpp"
+
+#include <ctime>
+
+namespace gpusim {
+namespace {
+
+__extension__ using Wide = __int128;
+
+// Work that has no end.
+constexpr std::int64_t kForever = INT64_MAX / 2;
+
+struct At {
+    std::int64_t time_ns;
+    std::int64_t work_ps;
+};
+
+EngineState& engine_of(State& state, EngineId id) {
+    return state.file->engines[id.card][static_cast<int>(id.engine)];
+}
+
+const EngineState& engine_of(const State& state, EngineId id) {
+    return state.file->engines[id.card][static_cast<int>(id.engine)];
+}
+
+At moment(const EngineState& engine, std::uint64_t number) {
+    if (number == 0) return {0, 0};
+    const Moment& at = engine.moments[number % kMoments];
+    return {at.time_ns.load(), at.work_ps.load()};
+}
+
+At newest(const EngineState& engine) {
+    return moment(engine, engine.moments_total.load());
+}
+
+void add_moment(EngineState& engine, At at) {
+    const std::uint64_t number = engine.moments_total.load() + 1;
+    Moment& place = engine.moments[number % kMoments];
+    place.time_ns.store(at.time_ns);
+    place.work_ps.store(at.work_ps);
+    engine.moments_total.store(number);
+}
+
+// Who has work beyond a point: how many, what they demand together, and where the first is done.
+struct Load {
+    std::int64_t demand = 0;
+    std::int64_t first_until = kNever;
+};
+
+Load load_beyond(const State& state, EngineId id, std::int64_t work_ps) {
+    const EngineState& engine = engine_of(state, id);
+    const int end = state.file->slots_end.load();
+    Load load;
+    for (int slot = 0; slot < end; slot++) {
+        const Booking& booking = engine.bookings[slot];
+        const std::int64_t until = booking.until_ps.load();
+        if (until <= work_ps) continue;
+        load.demand += booking.demand.load();
+        if (until < load.first_until) load.first_until = until;
+    }
+    return load;
+}
+
+// What each of them gets done in a time, and how long a work takes; they never run faster than
+// alone.
+std::int64_t divisor_of(std::int64_t demand) {
+    return demand > kWholeEngine ? demand : kWholeEngine;
+}
+
+std::int64_t work_in(std::int64_t ns, std::int64_t demand) {
+    return static_cast<std::int64_t>(static_cast<Wide>(ns) * kPsPerNs * kWholeEngine /
+                                     divisor_of(demand));
+}
+
+// Rounded up: when it is over, the work is done.
+std::int64_t time_of(std::int64_t work_ps, std::int64_t demand) {
+    const auto whole = static_cast<Wide>(kPsPerNs) * kWholeEngine;
+    return static_cast<std::int64_t>((static_cast<Wide>(work_ps) * divisor_of(demand) + whole - 1) /
+                                     whole);
+}
+
+// Passes those that are done until `now`, each at its time; how far the engine has come by then.
+template <typename OnDone>
+std::int64_t pass(const State& state, EngineId id, std::int64_t now, const OnDone& on_done) {
+    At at = newest(engine_of(state, id));
+    for (;;) {
+        const Load load = load_beyond(state, id, at.work_ps);
+        if (load.demand == 0 || now <= at.time_ns) return at.work_ps;
+        const bool ends = load.first_until < kForever;
+        const std::int64_t end =
+            ends ? at.time_ns + time_of(load.first_until - at.work_ps, load.demand) : kNever;
+        if (end > now) return at.work_ps + work_in(now - at.time_ns, load.demand);
+        at = {end, load.first_until};
+        on_done(at);
+    }
+}
+
+std::int64_t settle(State& state, EngineId id, std::int64_t now) {
+    EngineState& engine = engine_of(state, id);
+    return pass(state, id, now, [&engine](At at) { add_moment(engine, at); });
+}
+
+// From here on the rate may be another.
+std::int64_t change_rate(State& state, EngineId id, std::int64_t now) {
+    const std::int64_t work = settle(state, id, now);
+    EngineState& engine = engine_of(state, id);
+    const At at = newest(engine);
+    const std::int64_t time = now > at.time_ns ? now : at.time_ns;
+    if (time != at.time_ns || work != at.work_ps || engine.moments_total.load() == 0)
+        add_moment(engine, {time, work});
+    return work;
+}
+
+std::int64_t of_whole_engine(std::int64_t work_ps, std::uint32_t demand) {
+    return static_cast<std::int64_t>(static_cast<Wide>(work_ps) * demand / kWholeEngine);
+}
+
+}  // namespace
+
+std::int64_t monotonic_ns() {
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * std::int64_t{1000000000} + now.tv_nsec;
+}
+
+EngineLock::EngineLock(State& state, EngineId id)
+    : state_(state), byte_(kEngineLocks + off_t{id.card} * kEngines + static_cast<int>(id.engine)) {
+    lock_byte(state_.locks_fd, byte_);
+}
+
+EngineLock::~EngineLock() {
+    unlock_byte(state_.locks_fd, byte_);
+}
+
+std::int64_t book(State& state, EngineId id, int slot, Work work, std::int64_t now) {
+    // Who has a turn has all of it.
+    if (state.file->cards[id.card].sharing.load() == Sharing::turns) work.demand = kWholeEngine;
+    Booking& booking = engine_of(state, id).bookings[slot];
+    std::int64_t at = settle(state, id, now);
+    const bool has_work = booking.until_ps.load() > at;
+    if (!has_work || booking.demand.load() != work.demand) at = change_rate(state, id, now);
+    if (!has_work) {
+        const std::int64_t done = booking.until_ps.load() - booking.since_ps.load();
+        booking.before_ps.store(booking.before_ps.load() +
+                                of_whole_engine(done, booking.demand.load()));
+        booking.since_ps.store(at);
+    }
+    const std::int64_t from = has_work ? booking.until_ps.load() : at;
+    const std::int64_t until = work.work_ps == kNever ? kForever : from + work.work_ps;
+    booking.demand.store(work.demand);
+    booking.until_ps.store(until < kForever ? until : kForever);
+    return until;
+}
+
+void cut_off(State& state, EngineId id, int slot, std::int64_t now) {
+    Booking& booking = engine_of(state, id).bookings[slot];
+    const std::int64_t at = change_rate(state, id, now);
+    if (booking.until_ps.load() > at) booking.until_ps.store(at);
+}
+
+void cut_off_dead(State& state, EngineId id, std::int64_t now) {
+    const std::int64_t at = settle(state, id, now);
+    const int end = state.file->slots_end.load();
+    for (int slot = 0; slot < end; slot++) {
+        if (engine_of(state, id).bookings[slot].until_ps.load() <= at) continue;
+        if (slot_owner(state, slot) == kNobody) cut_off(state, id, slot, now);
+    }
+}
+
+std::int64_t done_at(State& state, EngineId id, std::int64_t work_ps, std::int64_t now) {
+    if (work_ps >= kForever) return kNever;
+    const std::int64_t here = settle(state, id, now);
+    const EngineState& engine = engine_of(state, id);
+    std::uint64_t number = engine.moments_total.load();
+    At at = moment(engine, number);
+    if (work_ps > at.work_ps) {
+        // Open: those that are done before it leave it a larger part of the engine.
+        std::int64_t time = at.time_ns;
+        std::int64_t from = at.work_ps;
+        for (;;) {
+            const Load load = load_beyond(state, id, from);
+            if (load.demand == 0) return here >= work_ps ? time : kNever;
+            const std::int64_t to = load.first_until < work_ps ? load.first_until : work_ps;
+            time += time_of(to - from, load.demand);
+            if (to == work_ps) return time;
+            from = to;
+        }
+    }
+    const std::uint64_t oldest = number >= kMoments ? number - kMoments + 1 : 1;
+    while (number > oldest) {
+        const At before = moment(engine, number - 1);
+        if (before.work_ps < work_ps) {
+            const auto way = static_cast<Wide>(work_ps - before.work_ps) *
+                             (at.time_ns - before.time_ns) / (at.work_ps - before.work_ps);
+            return before.time_ns + static_cast<std::int64_t>(way);
+        }
+        at = before;
+        number--;
+    }
+    return at.time_ns;
+}
+
+std::int64_t used_ps(const State& state, EngineId id, int slot, std::int64_t now) {
+    const EngineState& engine = engine_of(state, id);
+    const Booking& booking = engine.bookings[slot];
+    const std::int64_t here = pass(state, id, now, [](At) {});
+    const std::int64_t until = booking.until_ps.load();
+    const std::int64_t done = (here < until ? here : until) - booking.since_ps.load();
+    const std::uint32_t demand = booking.demand.load();
+    return booking.before_ps.load() + (done > 0 ? of_whole_engine(done, demand) : 0);
+}
+
+std::int64_t busy_ns(const State& state, EngineId id, std::int64_t window_ns, std::int64_t now) {
+    const EngineState& engine = engine_of(state, id);
+    const std::int64_t start = now - window_ns;
+    std::uint64_t number = engine.moments_total.load();
+    const std::uint64_t oldest = number >= kMoments ? number - kMoments + 1 : 1;
+    At at = moment(engine, number);
+    std::int64_t busy = 0;
+    if (const Load load = load_beyond(state, id, at.work_ps); load.demand > 0)
+        busy = now - (at.time_ns > start ? at.time_ns : start);
+    for (; number > oldest && at.time_ns > start; number--) {
+        const At before = moment(engine, number - 1);
+        if (before.work_ps < at.work_ps)
+            busy += at.time_ns - (before.time_ns > start ? before.time_ns : start);
+        at = before;
+    }
+    return busy;
+}
+
+void clear_bookings(State& state, int slot) {
+    for (std::uint32_t card = 0; card < state.file->card_count; card++) {
+        for (const Engine engine : {Engine::compute, Engine::copies}) {
+            const EngineId id = {static_cast<int>(card), engine};
+            Booking& booking = engine_of(state, id).bookings[slot];
+            if (booking.until_ps.load() == 0) continue;
+            const EngineLock lock(state, id);
+            cut_off(state, id, slot, monotonic_ns());
+            booking.since_ps.store(booking.until_ps.load());
+            booking.before_ps.store(0);
+        }
+    }
+}
+
+void set_sharing(State& state, int card, Sharing sharing) {
+    const EngineId id = {card, Engine::compute};
+    const EngineLock lock(state, id);
+    change_rate(state, id, monotonic_ns());
+    state.file->cards[card].sharing.store(sharing);
+}
+
+}  // namespace gpusim

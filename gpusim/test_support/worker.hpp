@@ -1,0 +1,84 @@
+// A process that gives device 0 work, for tests.
+#pragma once
+
+#include <cmath>
+
+#include "gpusim/test_support/tenant.hpp"
+
+namespace gpusim {
+
+// Kernels that a real driver compiles too: `spin` keeps each block busy for about as long as it is
+// told.
+inline constexpr char kKernels[] =
+    "//gpusim spin block_ns=param0\n"
+    ".version 6.0\n"
+    ".target sm_60\n"
+    ".address_size 64\n"
+    ".visible .global .align 8 .b8 table[4194304];\n"
+    ".visible .entry spin(.param .u64 nanoseconds)\n"
+    "{\n"
+    "    .reg .u64 %rd<4>;\n"
+    "    .reg .pred %p1;\n"
+    "    ld.param.u64 %rd1, [nanoseconds];\n"
+    "    mov.u64 %rd2, %globaltimer;\n"
+    "again:\n"
+    "    mov.u64 %rd3, %globaltimer;\n"
+    "    sub.u64 %rd3, %rd3, %rd2;\n"
+    "    setp.lt.u64 %p1, %rd3, %rd1;\n"
+    "    @%p1 bra again;\n"
+    "    ret;\n"
+    "}\n"
+    ".visible .entry nothing()\n"
+    "{\n"
+    "    ret;\n"
+    "}\n";
+
+inline constexpr std::uint64_t kMicrosecond = 1000;
+inline constexpr std::uint64_t kMillisecond = 1000 * kMicrosecond;
+
+// A grid that fills the simulated card, and one that fills a tenth of it.
+inline constexpr unsigned kWholeCardBlocks = 40;
+inline constexpr unsigned kTenthOfCardBlocks = 4;
+
+struct Worker : Tenant {
+    explicit Worker(const std::filesystem::path& library) : Tenant(library) {
+        EXPECT_EQ(CALL(cuda, cuModuleLoadData)(&module, kKernels), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
+    }
+
+    CUresult launch(std::uint64_t ns, CUstream stream = nullptr,
+                    unsigned blocks = kWholeCardBlocks) const {
+        void* parameters[] = {&ns};
+        return CALL(cuda, cuLaunchKernel)(spin, blocks, 1, 1, 1024, 1, 1, 0, stream, parameters,
+                                          nullptr);
+    }
+    CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING) const {
+        CUstream stream = nullptr;
+        EXPECT_EQ(CALL(cuda, cuStreamCreate)(&stream, flags), CUDA_SUCCESS);
+        return stream;
+    }
+    CUevent make_event(unsigned flags = CU_EVENT_DEFAULT) const {
+        CUevent event = nullptr;
+        EXPECT_EQ(CALL(cuda, cuEventCreate)(&event, flags), CUDA_SUCCESS);
+        return event;
+    }
+    // A new event, recorded now.
+    CUevent mark(CUstream stream = nullptr) const {
+        CUevent event = make_event();
+        EXPECT_EQ(CALL(cuda, cuEventRecord)(event, stream), CUDA_SUCCESS);
+        return event;
+    }
+    // On the device, when both are reached.
+    std::uint64_t ns_between(CUevent start, CUevent end) const {
+        float milliseconds = -1;
+        EXPECT_EQ(CALL(cuda, cuEventSynchronize)(end), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuEventElapsedTime)(&milliseconds, start, end), CUDA_SUCCESS);
+        return static_cast<std::uint64_t>(std::lround(static_cast<double>(milliseconds) * 1e6));
+    }
+    CUresult wait() const { return CALL(cuda, cuCtxSynchronize)(); }
+
+    CUmodule module = nullptr;
+    CUfunction spin = nullptr;
+};
+
+}  // namespace gpusim
