@@ -19,10 +19,12 @@ static_assert(CUDA_ERROR_MAP_FAILED == 205 && CUDA_ERROR_HOST_MEMORY_NOT_REGISTE
 static_assert(sizeof(CUdeviceptr_v1) == 4 && sizeof(CUmemGenericAllocationHandle) == 8);
 static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24 && sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40);
 static_assert(offsetof(CUDA_ARRAY3D_DESCRIPTOR, Flags) == 32);
-static_assert(sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS) == 32 && sizeof(CUDA_MEMCPY2D) == 128);
+static_assert(sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS) == 32);
 static_assert(sizeof(CUmemLocation) == 8 && sizeof(CUmemAccessDesc) == 12);
 static_assert(sizeof(CUmemAllocationProp) == 32 && offsetof(CUmemAllocationProp, location) == 8);
 static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
+static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, maxSize) == 24);
+static_assert(CU_MEMPOOL_ATTR_USED_MEM_HIGH == 8);
 static_assert(sizeof(CUipcMemHandle) == 64);
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104 &&
               offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size) == 24);

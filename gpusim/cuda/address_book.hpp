@@ -10,7 +10,8 @@
 namespace gpusim {
 
 enum class RangeKind {
-    device,      // cuMemAlloc, cuMemAllocPitch
+    device,      // cuMemAlloc, cuMemAllocPitch, variables of modules
+    pooled,      // cuMemAllocAsync
     managed,     // cuMemAllocManaged
     host,        // cuMemHostAlloc, cuMemAllocHost
     registered,  // cuMemHostRegister

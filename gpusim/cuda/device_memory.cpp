@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/pools.hpp"
 #include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
@@ -23,14 +24,6 @@ void give_back(Range* range) {
     gpusim::remove_range(*mine);
     gpusim::give_piece(mine->piece);
     std::free(mine);
-}
-
-// What cuMemFree may free that begins there.
-Range* find_freeable(CUdeviceptr pointer) {
-    for (const RangeKind kind : {RangeKind::device, RangeKind::managed, RangeKind::external}) {
-        if (Range* range = gpusim::find_range(pointer, kind); range != nullptr) return range;
-    }
-    return nullptr;
 }
 
 }  // namespace
@@ -58,6 +51,14 @@ CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** 
     }
     *allocated = range;
     return CUDA_SUCCESS;
+}
+
+Range* find_freeable(CUdeviceptr pointer) {
+    for (const RangeKind kind :
+         {RangeKind::device, RangeKind::managed, RangeKind::pooled, RangeKind::external}) {
+        if (Range* range = find_range(pointer, kind); range != nullptr) return range;
+    }
+    return nullptr;
 }
 
 CUresult pitched(const Pitched& wanted, std::size_t* row, std::size_t* bytes) {
@@ -115,7 +116,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width_by
     return error;
 }
 
-// As the real one, it waits for all work of the context first.
+// As the real one, it waits for all work of the context first, but for what is from a pool.
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -123,10 +124,15 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
-    if (find_freeable(pointer) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    gpusim::wait_for(*context);
-    Range* range = find_freeable(pointer);  // others may have had the mutex meanwhile
+    Range* range = gpusim::find_freeable(pointer);
     if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (range->kind == RangeKind::pooled) {
+        if (gpusim::is_being_freed(*range)) return CUDA_ERROR_INVALID_VALUE;
+    } else {
+        gpusim::wait_for(*context);
+        range = gpusim::find_freeable(pointer);  // others may have had the mutex meanwhile
+        if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    }
     range->release(range);
     return CUDA_SUCCESS;
 }

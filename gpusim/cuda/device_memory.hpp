@@ -19,6 +19,9 @@ struct DeviceRequest {
 // Wants a Session. `bytes` is not 0; errors as of take_piece.
 CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** range);
 
+// What begins there and cuMemFree may free, null when that is nothing.
+Range* find_freeable(CUdeviceptr pointer);
+
 struct Pitched {
     std::size_t width;  // bytes
     std::size_t height;

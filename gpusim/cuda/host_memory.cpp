@@ -6,6 +6,7 @@
 
 #include "gpusim/cuda/address_book.hpp"
 #include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
 using gpusim::Range;
@@ -105,6 +106,7 @@ CUresult cuMemAllocHost(void** pointer, unsigned int bytes) {
     return allocate_host(pointer, bytes, 0);
 }
 
+// As the real one, it waits for all work of the context first.
 CUresult cuMemFreeHost(void* pointer) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -112,6 +114,7 @@ CUresult cuMemFreeHost(void* pointer) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
+    gpusim::wait_for(*context);
     Range* range = gpusim::find_range(pointer_of(pointer), RangeKind::host);
     if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
     range->release(range);

@@ -8,6 +8,7 @@
 
 #include "gpusim/cuda/accounts.hpp"
 #include "gpusim/cuda/device_memory.hpp"
+#include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
 using gpusim::DeviceRange;
@@ -51,7 +52,7 @@ ImportedRange* find_open(const Context& context, const Ticket& ticket) {
     return nullptr;
 }
 
-void release(Range* range) {
+void give_back(Range* range) {
     auto* mine = static_cast<ImportedRange*>(range);
     gpusim::remove_range(*mine);
     munmap(gpusim::address(mine->base - mine->ticket.offset), mine->entry_bytes);
@@ -76,7 +77,7 @@ CUresult enter(Context& context, const Ticket& ticket, ImportedRange** entered) 
     range->extent = ticket.bytes;
     range->kind = RangeKind::imported;
     range->device = gpusim::device_of(static_cast<int>(shared.card.load()));
-    range->release = release;
+    range->release = give_back;
     if (!gpusim::add_range(*range, &context)) {
         munmap(pages, range->entry_bytes);
         std::free(range);
@@ -158,9 +159,10 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
+    gpusim::wait_for(*context);
     Range* range = gpusim::find_range(pointer, RangeKind::imported);
     if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
     auto* imported = static_cast<ImportedRange*>(range);
-    if (--imported->opened == 0) release(imported);
+    if (--imported->opened == 0) give_back(imported);
     return CUDA_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "gpusim/cuda/address_book.hpp"
+#include "gpusim/cuda/work.hpp"
 
 using gpusim::kGranuleBytes;
 using gpusim::Physical;
@@ -70,7 +71,7 @@ void* reserve_aligned(CUdeviceptr hint, std::size_t bytes, std::size_t alignment
 }
 
 // Back to a bare reservation.
-void release(Range* range) {
+void give_back(Range* range) {
     auto* mine = static_cast<MappingRange*>(range);
     gpusim::remove_range(*mine);
     place(mine->base, mine->extent, MAP_FIXED);
@@ -205,7 +206,7 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
     range->extent = bytes;
     range->kind = RangeKind::mapping;
     range->device = physical->device;
-    range->release = release;
+    range->release = give_back;
     range->physical = physical;
     if (!gpusim::add_range(*range, nullptr)) {
         std::free(range);
@@ -217,18 +218,21 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,
     void* pages = mmap(gpusim::address(pointer), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
                        gpusim::content_of(*physical), static_cast<off_t>(physical->offset));
     if (pages != MAP_FAILED) return CUDA_SUCCESS;
-    release(range);
+    give_back(range);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// As the real one mostly does, it waits for the work that may use the addresses.
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     if (!is_whole_mappings(pointer, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    gpusim::wait_for_all();
+    if (!is_whole_mappings(pointer, bytes)) return CUDA_ERROR_INVALID_VALUE;
     for (CUdeviceptr at = pointer; at < pointer + bytes;) {
         MappingRange* mapping = find_mapping(at);
         at += mapping->bytes;
-        release(mapping);
+        give_back(mapping);
     }
     return CUDA_SUCCESS;
 }

@@ -421,6 +421,13 @@ void wait_for(Context& context) {
         wait_for(*stream);
 }
 
+void wait_for_all() {
+    for (int device = 0; device < driver.devices.count; device++)
+        wait_for(driver.primary[device].context);
+    for (Context* context = driver.contexts; context != nullptr; context = context->next)
+        wait_for(*context);
+}
+
 void end_work(Context& context) {
     bool has_hung = false;
     for (Stream* stream = context.streams; stream != nullptr; stream = stream->next)

@@ -99,6 +99,8 @@ void wait_for(Operation& operation);
 // Waits until the stream, or the context, has no work.
 void wait_for(Stream& stream);
 void wait_for(Context& context);
+// The same for every context of the process.
+void wait_for_all();
 
 // Ends all work of the context, done or not, and its streams.
 void end_work(Context& context);
