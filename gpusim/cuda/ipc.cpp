@@ -67,6 +67,10 @@ CUresult enter(Context& context, const Ticket& ticket, ImportedRange** entered) 
     if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     range->ticket = ticket;
     range->entry_bytes = shared.bytes.load();
+    if (ticket.offset > range->entry_bytes || ticket.bytes > range->entry_bytes - ticket.offset) {
+        std::free(range);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
     void* pages = gpusim::map_shared(ticket.entry, range->entry_bytes, nullptr);
     if (pages == nullptr) {
         std::free(range);

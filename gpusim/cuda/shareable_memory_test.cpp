@@ -237,5 +237,33 @@ TEST_F(CudaShareableMemory, ManyComeAndGo) {
     });
 }
 
+TEST_F(CudaShareableMemory, KillAtAnyInstantLeavesGoodState) {
+    for (int round = 0; round < 40; round++) {
+        Peer peer([this, round](Wire& wire) {
+            Sharer sharer(library());
+            wire.send();
+            for (int i = 0;; i++) {
+                sharer.create();
+                const int fd = sharer.exported();
+                if (i % 2 == 0) sharer.release();
+                close(fd);
+                if (i % 2 != 0) sharer.release();
+                if (i == round * 5) wire.send();
+            }
+        });
+        peer.wire().receive();
+        peer.wire().receive();
+        peer.kill_hard();
+        ASSERT_EQ(node_.used(0), 0U) << "round " << round;
+    }
+    in_child([this] {
+        Sharer sharer(library());
+        sharer.create();
+        sharer.map();
+        EXPECT_EQ(sharer.read(), '\0') << "zeros, whoever had it before";
+        EXPECT_EQ(node_.used(0), kBytes);
+    });
+}
+
 }  // namespace
 }  // namespace gpusim

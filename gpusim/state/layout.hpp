@@ -135,6 +135,7 @@ struct CardsFile {
     std::atomic<std::int32_t> slots_end;      // no slot from here on was ever taken
     Slot slots[kMaxSlots];
     std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
+    std::atomic<std::int32_t> shared_end;     // no entry from here on was ever taken
     SharedMemory shared[kMaxShared];
     EngineState engines[kMaxCards][kEngines];
 };

@@ -35,10 +35,10 @@ void clear_content(const State& state, std::uint64_t offset, std::uint64_t bytes
               static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
-// First fit among the entries that are in use, dead ones included: they are few, and go soon.
+// First fit.
 std::uint64_t find_offset(const CardsFile& file, std::uint64_t bytes) {
     std::uint64_t offset = 0;
-    for (int i = 0; i < kMaxShared; i++) {
+    for (int i = 0; i < file.shared_end.load(); i++) {
         const SharedMemory& other = file.shared[i];
         const std::uint64_t start = other.offset.load();
         const std::uint64_t end = start + other.bytes.load();
@@ -49,12 +49,20 @@ std::uint64_t find_offset(const CardsFile& file, std::uint64_t bytes) {
     return offset;
 }
 
-int find_free_entry(const State& state) {
-    for (int i = 0; i < kMaxShared; i++) {
+// Frees what nobody holds any more, content and all: its holders were killed.
+void bury(const State& state) {
+    for (int i = 0; i < state.file->shared_end.load(); i++) {
         SharedMemory& shared = state.file->shared[i];
-        if (shared.bytes.load() == 0) return i;
-        if (is_held(state, i)) continue;
+        if (shared.bytes.load() == 0 || is_held(state, i)) continue;
+        clear_content(state, shared.offset.load(), shared.bytes.load());
         shared.bytes.store(0);
+    }
+}
+
+int find_free_entry(CardsFile& file) {
+    for (int i = 0; i < kMaxShared; i++) {
+        if (file.shared[i].bytes.load() != 0) continue;
+        if (file.shared_end.load() <= i) file.shared_end.store(i + 1);
         return i;
     }
     return -1;
@@ -72,7 +80,7 @@ bool is_same_file(int a, int b) {
 
 std::uint64_t shared_bytes(const State& state, int card) {
     std::uint64_t sum = 0;
-    for (int i = 0; i < kMaxShared; i++) {
+    for (int i = 0; i < state.file->shared_end.load(); i++) {
         const SharedMemory& shared = state.file->shared[i];
         const std::uint64_t bytes = shared.bytes.load();
         if (bytes == 0 || shared.card.load() != static_cast<std::uint32_t>(card)) continue;
@@ -83,7 +91,8 @@ std::uint64_t shared_bytes(const State& state, int card) {
 
 std::uint64_t shared_bytes_of(const State& state, int slot, int card) {
     std::uint64_t sum = 0;
-    for (const SharedMemory& shared : state.file->shared) {
+    for (int i = 0; i < state.file->shared_end.load(); i++) {
+        const SharedMemory& shared = state.file->shared[i];
         if (shared.bytes.load() == 0 || shared.card.load() != static_cast<std::uint32_t>(card)) {
             continue;
         }
@@ -100,7 +109,8 @@ bool is_held(const State& state, int entry) {
 }
 
 void forget_holder(CardsFile& file, int slot) {
-    for (SharedMemory& shared : file.shared) {
+    for (int i = 0; i < file.shared_end.load(); i++) {
+        SharedMemory& shared = file.shared[i];
         if (shared.creator.load() == static_cast<std::uint32_t>(slot)) {
             shared.creator.store(kNoSlot);
         }
@@ -110,7 +120,8 @@ void forget_holder(CardsFile& file, int slot) {
 
 int make_shared(const State& state, int slot, std::uint32_t card, std::uint64_t bytes) {
     CardsFile& file = *state.file;
-    const int entry = find_free_entry(state);
+    bury(state);
+    const int entry = find_free_entry(file);
     if (entry < 0) return -1;
     const std::uint64_t offset = find_offset(file, bytes);
     const off_t end = static_cast<off_t>(offset + bytes);
