@@ -3,19 +3,23 @@
 // the cost; both sides of each difference are measured in turns in one run. Goals: docs/guard.md.
 #include <dlfcn.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "api/nvidia/cuda.h"
+#include "guard/region/limits.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {
@@ -48,6 +52,7 @@ struct Cuda {
         if (handle == nullptr) throw std::runtime_error(dlerror());
         alloc = reinterpret_cast<decltype(alloc)>(dlsym(handle, "cuMemAlloc_v2"));
         free = reinterpret_cast<decltype(free)>(dlsym(handle, "cuMemFree_v2"));
+        launch = reinterpret_cast<decltype(launch)>(dlsym(handle, "cuLaunchKernel"));
     }
     CUdeviceptr take(std::size_t bytes) const {
         CUdeviceptr pointer = 0;
@@ -58,6 +63,7 @@ struct Cuda {
     void* handle;
     decltype(&::cuMemAlloc_v2) alloc = nullptr;
     decltype(&::cuMemFree_v2) free = nullptr;
+    decltype(&::cuLaunchKernel) launch = nullptr;
 };
 
 // Of an alloc and a free of whole granules, ns.
@@ -84,6 +90,71 @@ double added_to_pair(const Cuda& bare, const Cuda& held, int live) {
     for (const CUdeviceptr pointer : kept)
         held.free(pointer);
     return median(added);
+}
+
+double thread_cpu_ns() {
+    timespec now = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// Of a launch, ns of the thread's own: other processes may have the core meanwhile.
+double launch_cost(const Cuda& cuda) {
+    constexpr int kLaunches = 200000;
+    static int kernel = 0;
+    auto* const function = reinterpret_cast<CUfunction>(&kernel);
+    const double start = thread_cpu_ns();
+    for (int i = 0; i < kLaunches; i++)
+        cuda.launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+    return (thread_cpu_ns() - start) / kLaunches;
+}
+
+double added_to_launch(const Cuda& bare, const Cuda& held) {
+    constexpr int kTurns = 101;
+    std::vector<double> added;
+    for (int turn = 0; turn < kTurns; turn++) {
+        const double without = launch_cost(bare);
+        added.push_back(launch_cost(held) - without);
+    }
+    return median(added);
+}
+
+// Processes of the same container that launch without end.
+class Launchers {
+  public:
+    Launchers(const Cuda& held, int count) {
+        for (int i = 0; i < count; i++) {
+            const pid_t pid = fork();
+            if (pid < 0) throw std::runtime_error("fork");
+            if (pid > 0) {
+                pids_.push_back(pid);
+                continue;
+            }
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;)
+                launch_cost(held);
+        }
+    }
+    ~Launchers() {
+        for (const pid_t pid : pids_) {
+            kill(pid, SIGKILL);
+            waitpid(pid, nullptr, 0);
+        }
+    }
+    Launchers(const Launchers&) = delete;
+    Launchers& operator=(const Launchers&) = delete;
+
+  private:
+    std::vector<pid_t> pids_;
+};
+
+bool bench_launches(const Cuda& bare, const Cuda& held) {
+    bool holds = at_most("added to cuLaunchKernel, time shared out", 10,
+                         added_to_launch(bare, held), "ns");
+    const Launchers others(held, 8);
+    holds &= at_most("added to cuLaunchKernel, 8 other processes launching", 10,
+                     added_to_launch(bare, held), "ns");
+    return holds;
 }
 
 class Programs {
@@ -174,6 +245,8 @@ bool bench(const fs::path& build) {
     bool holds = bench_starts(stub, region.directory(), build / "bin/guard_start");
     const Cuda bare(stub / "libcuda.so.1");
     const Cuda held(region.directory() / "libcuda.so.1");
+    change_limits(region.path(kLimitsName).c_str())->cards[0].is_timed.store(1);
+    holds &= bench_launches(bare, held);
     for (const int live : {10, 1000, 100000}) {
         const std::string figure =
             "added to cuMemAlloc and cuMemFree, " + std::to_string(live) + " live";

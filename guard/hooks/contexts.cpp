@@ -1,5 +1,6 @@
 // Contexts: each takes memory by itself, and gives back all that was allocated in it when it ends.
 // One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
+#include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -61,6 +62,7 @@ CUresult end_primary(CUdevice device, const End& end) {
     if (device < 0 || device >= kMaxDevices) return result;
     CUcontext& primary = contexts().primary[device];
     if (primary != nullptr && !is_primary_active(device)) {
+        forget_streams_of(primary);
         put_back_all_of(primary);
         primary = nullptr;
     }
@@ -94,6 +96,8 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     const Entered real(&Driver::cuCtxDestroy_v2);
     if (!real.is_held()) return real(context);
     const OneAtATime lock;
+    forget_streams_of(context);
+    forget_last_used();
     const CUresult result = real(context);
     if (result == CUDA_SUCCESS) put_back_all_of(context);
     return result;

@@ -23,10 +23,9 @@ Driver read_driver(const Object& object) {
 #define HOOK(symbol, name, since) driver.symbol.set(find_function(object, #symbol));
 #include "guard/entrypoints.def"
 #undef HOOK
-    driver.cuCtxGetCurrent.set(find_function(object, "cuCtxGetCurrent"));
-    driver.cuCtxGetDevice.set(find_function(object, "cuCtxGetDevice"));
-    driver.cuDeviceGetUuid.set(find_function(object, "cuDeviceGetUuid"));
-    driver.cuDevicePrimaryCtxGetState.set(find_function(object, "cuDevicePrimaryCtxGetState"));
+#define NEEDED(symbol) driver.symbol.set(find_function(object, #symbol));
+#include "guard/inject/needed.def"
+#undef NEEDED
     return driver;
 }
 
@@ -60,6 +59,10 @@ void find_driver() {
 const Driver* driver() {
     if (!is_found.load(std::memory_order_acquire)) find_driver();
     return is_found.load(std::memory_order_acquire) ? &found : nullptr;
+}
+
+const Driver& known_driver() {
+    return found;
 }
 
 bool is_driver_loaded() {

@@ -46,14 +46,15 @@ struct Driver {
 #include "guard/entrypoints.def"
 #undef HOOK
     // Not hooked, but needed.
-    DriverFunction<decltype(&::cuCtxGetCurrent)> cuCtxGetCurrent;
-    DriverFunction<decltype(&::cuCtxGetDevice)> cuCtxGetDevice;
-    DriverFunction<decltype(&::cuDeviceGetUuid)> cuDeviceGetUuid;
-    DriverFunction<decltype(&::cuDevicePrimaryCtxGetState)> cuDevicePrimaryCtxGetState;
+#define NEEDED(symbol) DriverFunction<decltype(&::symbol)> symbol;
+#include "guard/inject/needed.def"
+#undef NEEDED
 };
 
 // The driver of this process, loaded now if nobody has; null where there is none. Any thread.
 const Driver* driver();
+// The same, where it is known that there is one.
+const Driver& known_driver();
 // The same, but not loaded for this question.
 bool is_driver_loaded();
 

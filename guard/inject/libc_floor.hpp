@@ -18,7 +18,10 @@
 #pragma weak dladdr
 #pragma weak dladdr1
 #pragma weak dlopen
+// Nor has every program threads.
+#pragma weak pthread_create
 
 __asm__(".symver dladdr, dladdr@" TESSERA_OLDEST_GLIBC);
 __asm__(".symver dladdr1, dladdr1@" TESSERA_OLDEST_DLADDR1);
 __asm__(".symver dlopen, dlopen@" TESSERA_OLDEST_GLIBC);
+__asm__(".symver pthread_create, pthread_create@" TESSERA_OLDEST_GLIBC);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/inject/libc_floor.hpp"
 #include "guard/region/account.hpp"
@@ -33,6 +34,7 @@ struct Process {
     std::atomic<int> cards[kMaxDevices];  // by CUdevice; card + 1, 0: not asked yet
     Holdings holdings;
     Contexts contexts;
+    Timing timing;
 };
 
 constinit std::atomic<Process*> kept = nullptr;
@@ -240,6 +242,19 @@ void put_back_all_of(CUcontext context) {
         if (gone.address == 0) return;
         uncount(here, gone.card, gone.bytes);
     }
+}
+
+Timing& timing() {
+    return process()->timing;
+}
+
+CardTime& card_time(int card) {
+    const Seat& seat = process()->seat;
+    return seat.accounts->times[seat.slot][card];
+}
+
+const CardLimit& card_limit(int card) {
+    return process()->limits->cards[card];
 }
 
 Contexts& contexts() {

@@ -9,6 +9,8 @@ struct CardShare {
     const char* uuid;             // as NVML gives it: GPU-01234567-89ab-cdef-0123-456789abcdef
     std::uint64_t memory_bytes;   // a part of a granule is none
     std::uint64_t context_bytes;  // what a context takes by itself; a part of a granule is a whole
+    Millionths cores = 0;         // of the card's time that the container is sure of
+    Millionths ceiling = kWhole;  // and the most it gets
 };
 
 // Makes both files in a directory that is there, each whole or not at all. Accounts that are there

@@ -32,10 +32,37 @@ constexpr Granules granules_of(std::uint64_t bytes) {
     return whole < kMaxGranules ? static_cast<Granules>(whole) : kMaxGranules;
 }
 
+// Of a card's work: its engines for them run beside each other.
+enum class WorkKind { kernels, copies };
+inline constexpr int kWorkKinds = 2;
+
+// Parts of a card's time, in millionths.
+using Millionths = std::uint32_t;
+inline constexpr Millionths kWhole = 1'000'000;
+
+// What the arbiter lets the container do on a card (grant.hpp).
+struct Grant {
+    struct OfKind {
+        std::atomic<std::int64_t>
+            balance_ns;  // of the card's time, that the container may still use
+        std::atomic<Millionths>
+            part;  // of its time in flight that is its own: neighbours have the rest
+    };
+
+    std::atomic<std::uint32_t> turn;     // odd while it is being written
+    std::atomic<Millionths> rate;        // at which the balances grow
+    std::atomic<std::int64_t> as_of_ns;  // CLOCK_MONOTONIC; 0: none yet
+    OfKind of[kWorkKinds];
+};
+
 struct CardLimit {
-    std::uint8_t uuid[16];               // the card, as CUuuid
-    std::atomic<Granules> memory;        // changed at any time; below what is held: nothing new
-    std::atomic<Granules> context_cost;  // what a context takes of it by itself
+    std::uint8_t uuid[16];                // the card, as CUuuid
+    std::atomic<Granules> memory;         // changed at any time; below what is held: nothing new
+    std::atomic<Granules> context_cost;   // what a context takes of it by itself
+    std::atomic<Millionths> cores;        // of its time that the container is sure of
+    std::atomic<Millionths> ceiling;      // and the most it gets
+    std::atomic<std::uint32_t> is_timed;  // its time is shared out at all; if not, nobody counts it
+    Grant grant;
 };
 
 struct Limits {
@@ -63,12 +90,27 @@ struct alignas(64) Slot {
     Pair held[kMaxCards];           // granules of each card, since which turn
 };
 
+// How long a process had work of a kind on a card, by the clock.
+struct InFlight {
+    std::atomic<std::int64_t> total_ns;  // of whoever had the slot; without the time since
+    std::atomic<std::int64_t> since_ns;  // CLOCK_MONOTONIC; 0: it has none now
+};
+
+// A process's time on a card. Written by the process alone, read by the arbiter.
+struct CardTime {
+    InFlight in_flight[kWorkKinds];
+    std::atomic<std::int64_t> waited_ns;  // of its threads together, for their turn
+    std::atomic<std::uint32_t> waiting;   // threads that do now
+};
+
 struct Accounts {
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
     std::atomic<std::uint32_t> next_slot;  // where the next process looks first
+    std::atomic<std::uint32_t> slots_end;  // no slot from here on was ever taken
     Account cards[kMaxCards];
     Slot slots[kMaxProcesses];
+    CardTime times[kMaxProcesses][kMaxCards];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -43,6 +43,13 @@ bool is_empty(const Accounts& accounts, int slot) {
     return true;
 }
 
+// The last owner's work ended with it. What it had in all stays: the arbiter counts from there.
+void end_time(CardTime& time) {
+    for (InFlight& kind : time.in_flight)
+        kind.since_ns.store(0);
+    time.waiting.store(0);
+}
+
 // Locks and clears a slot whose owner is gone. -1: all live.
 int take_slot(Accounts& accounts, int fd) {
     const auto first = accounts.next_slot.fetch_add(1) % unsigned{kMaxProcesses};
@@ -51,6 +58,12 @@ int take_slot(Accounts& accounts, int fd) {
         if (!set_lock(fd, slot, F_WRLCK)) continue;
         clear_slot(accounts, slot);
         accounts.slots[slot].pid.store(getpid());
+        for (CardTime& time : accounts.times[slot])
+            end_time(time);
+        std::uint32_t end = accounts.slots_end.load();
+        const auto at_least = static_cast<std::uint32_t>(slot) + 1;
+        while (end < at_least && !accounts.slots_end.compare_exchange_weak(end, at_least)) {
+        }
         return slot;
     }
     return -1;
@@ -94,11 +107,15 @@ SeatError sit_down(const char* accounts_path, Seat& seat) {
 // That the slot is locked although its descriptor is closed.
 bool is_kept(const char* accounts_path, int slot) {
     const Opened file(accounts_path);
-    struct flock lock = lock_of(slot, F_WRLCK);
-    return file.fd() >= 0 && fcntl(file.fd(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    return file.fd() >= 0 && is_alive(file.fd(), slot);
 }
 
 }  // namespace
+
+bool is_alive(int fd, int slot) {
+    struct flock lock = lock_of(slot, F_WRLCK);
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
 
 SeatError take_seat(const char* accounts_path, Seat& seat) {
     const SeatError error = sit_down(accounts_path, seat);

@@ -29,4 +29,7 @@ SeatError take_seat(const char* accounts_path, Seat& seat);
 // opened for this. Safe beside any other reaper. How many granules came back, of all cards.
 Granules reap_dead(Accounts& accounts, int fd);
 
+// Somebody lives in the slot. `fd` may be open for reading alone.
+bool is_alive(int fd, int slot);
+
 }  // namespace tessera::guard

@@ -18,6 +18,8 @@ class GuardedContainer {
         int card = 0;
         std::uint64_t memory_bytes = 0;
         std::uint64_t context_bytes = 0;
+        Millionths cores = 0;
+        Millionths ceiling = kWhole;
     };
 
     GuardedContainer(const gpusim::SimulatedNode& node, const std::vector<Share>& shares)
@@ -35,7 +37,7 @@ class GuardedContainer {
     // Way 2: what is preloaded.
     std::filesystem::path guard() const { return region_.directory() / "libtessera-guard.so"; }
     const TestRegion& region() const { return region_; }
-    Limits& limits() const { return *change_limits(region_.path(kLimitsName).c_str()); }
+    Limits& limits() const { return *limits_; }
 
   private:
     static std::vector<CardShare> cards_of(const gpusim::SimulatedNode& node,
@@ -43,12 +45,14 @@ class GuardedContainer {
         std::vector<CardShare> cards;
         for (const Share& share : shares) {
             const char* uuid = node.state().file->cards[share.card].uuid;
-            cards.push_back({uuid, share.memory_bytes, share.context_bytes});
+            cards.push_back(
+                {uuid, share.memory_bytes, share.context_bytes, share.cores, share.ceiling});
         }
         return cards;
     }
 
     TestRegion region_;
+    Limits* limits_ = change_limits(region_.path(kLimitsName).c_str());
 };
 
 }  // namespace tessera::guard

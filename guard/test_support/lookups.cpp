@@ -36,7 +36,29 @@ void* by_cuda_2(const char* name, int version, int flags) {
     return status == CU_GET_PROC_ADDRESS_SUCCESS ? function : nullptr;
 }
 
-void look_up(const char* path, const char* symbol, const char* name, int version, void* linked) {
+// What was asked for by name and version is the function of that symbol, and not of another
+// version.
+void print_exactly(const char* symbol, const char* way, void* function) {
+    Dl_info about = {};
+    const bool is_other = function != nullptr && dladdr(function, &about) != 0 &&
+                          about.dli_sname != nullptr && std::strcmp(about.dli_sname, symbol) != 0;
+    if (is_other) std::printf("%s %s is-%s\n", symbol, way, about.dli_sname);
+    if (!is_other) print(symbol, way, function);
+}
+
+struct Question {
+    const char* symbol;
+    const char* name;
+    int version;
+    int flags;  // of cuGetProcAddress
+    void* linked;
+};
+
+void look_up(const char* path, const Question& question) {
+    const char* symbol = question.symbol;
+    const char* name = question.name;
+    const int version = question.version;
+    void* linked = question.linked;
     void* by_name = dlopen("libcuda.so.1", RTLD_LAZY);
     void* by_path = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     print(symbol, "linked", linked);
@@ -50,18 +72,25 @@ void look_up(const char* path, const char* symbol, const char* name, int version
     if (dlerror() != nullptr) std::printf("%s default an-error-was-left\n", symbol);
     print(symbol, "next", dlsym(RTLD_NEXT, symbol));
     print(symbol, "whole-program", dlsym(dlopen(nullptr, RTLD_LAZY), symbol));
-    print(symbol, "cuGetProcAddress", by_cuda(name, version, CU_GET_PROC_ADDRESS_DEFAULT));
-    print(symbol, "cuGetProcAddress_v2", by_cuda_2(name, version, CU_GET_PROC_ADDRESS_DEFAULT));
-    print(symbol, "legacy-stream", by_cuda_2(name, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM));
+    const int other_flags = question.flags == CU_GET_PROC_ADDRESS_DEFAULT
+                                ? int{CU_GET_PROC_ADDRESS_LEGACY_STREAM}
+                                : question.flags;
+    print_exactly(symbol, "cuGetProcAddress", by_cuda(name, version, question.flags));
+    print_exactly(symbol, "cuGetProcAddress_v2", by_cuda_2(name, version, question.flags));
+    print_exactly(symbol, "other-flags", by_cuda_2(name, version, other_flags));
 }
 
 }  // namespace
 
 int main(int, char** arguments) {
-#define HOOK(symbol, name, since) \
-    look_up(arguments[1], #symbol, #name, since, reinterpret_cast<void*>(&symbol));
+#define ASK(symbol, name, since, flags) \
+    look_up(arguments[1], {#symbol, #name, since, flags, reinterpret_cast<void*>(&symbol)});
+#define HOOK(symbol, name, since) ASK(symbol, name, since, CU_GET_PROC_ADDRESS_DEFAULT)
+#define PER_THREAD_HOOK(symbol, name, since) \
+    ASK(symbol, name, since, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
 #include "guard/entrypoints.def"
 #undef HOOK
+#undef ASK
     // What is nobody's business but libc's and the driver's.
     void* driver = dlopen(arguments[1], RTLD_LAZY);
     print("cuDriverGetVersion", "dlopen-by-path", dlsym(driver, "cuDriverGetVersion"));

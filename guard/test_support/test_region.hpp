@@ -43,6 +43,7 @@ class TestRegion {
     std::string path(const char* name) const { return (directory_ / name).string(); }
     // As another process of the container sees them.
     Accounts& accounts() const { return *accounts_; }
+    int fd() const { return fd_; }
     Granules reap() const { return reap_dead(*accounts_, fd_); }
 
   private:

@@ -1,0 +1,201 @@
+// Goal: a card's time goes to who is sure of it, then by weight, and is never given twice; what one tick
+// got wrong the next ones pay back. Method: containers whose use is made up, tick by tick; the formulas
+// beside counting.
+#include "guard/arbiter/arbiter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace tessera::guard {
+namespace {
+
+constexpr std::int64_t kTickNs = 10'000'000;
+constexpr Millionths kPercent = kWhole / 100;
+
+double sum(const std::vector<double>& of) {
+    return std::accumulate(of.begin(), of.end(), 0.0);
+}
+
+TEST(OwnPart, IsTheMeanOverAllWaysToMeet) {
+    EXPECT_DOUBLE_EQ(own_part({}), 1);
+    EXPECT_DOUBLE_EQ(own_part({0}), 1);
+    EXPECT_DOUBLE_EQ(own_part({1}), 0.5);
+    EXPECT_DOUBLE_EQ(own_part({1, 1, 1}), 0.25);
+    EXPECT_DOUBLE_EQ(own_part({0.5}), 0.75);
+    std::mt19937_64 random(20261122);
+    const std::vector<double> others = {0.1, 0.7, 0.4, 0.9};
+    double counted = 0;
+    constexpr int kDraws = 1'000'000;
+    for (int draw = 0; draw < kDraws; draw++) {
+        int met = 1;
+        for (const double part : others)
+            met += std::uniform_real_distribution<>(0, 1)(random) < part ? 1 : 0;
+        counted += 1.0 / met;
+    }
+    EXPECT_NEAR(own_part(others), counted / kDraws, 0.001);
+}
+
+struct Row {
+    const char* what;
+    std::vector<Claim> claims;
+    std::vector<double> expected;
+};
+
+TEST(Fill, FirstWhatIsSureThenByWeight) {
+    const Row rows[] = {
+        {"both want all of theirs", {{0.3, 1, 2, 0.3}, {0.7, 1, 2, 0.7}}, {0.3, 0.7}},
+        {"by weight", {{0.2, 1, 2, 0.2}, {0.4, 1, 2, 0.4}}, {1.0 / 3, 2.0 / 3}},
+        {"a ceiling", {{0.2, 0.3, 2, 0.2}, {0.4, 1, 2, 0.4}}, {0.3, 0.7}},
+        {"an unlimited neighbour", {{0.3, 0.3, 2, 0.3}, {0, 1, 2, 0.1}}, {0.3, 0.7}},
+        {"what one does not want", {{0.5, 1, 0.1, 0.5}, {0.5, 1, 2, 0.5}}, {0.1, 0.9}},
+        {"room to come back", {{0.5, 1, 0, 0.5}, {0.2, 0.3, 2, 0.2}}, {0.7, 0.3}},
+        {"sure of too much", {{0.8, 1, 2, 0.8}, {0.8, 1, 2, 0.8}}, {0.8, 0.8}},
+        {"nobody", {}, {}},
+    };
+    for (const Row& row : rows) {
+        const auto got = fill(row.claims);
+        ASSERT_EQ(got.size(), row.expected.size());
+        for (std::size_t i = 0; i < got.size(); i++)
+            EXPECT_NEAR(got[i], row.expected[i], 1e-6) << row.what << ", " << i;
+    }
+}
+
+TEST(Fill, NothingIsGivenTwice) {
+    std::mt19937_64 random(7);
+    const auto part = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
+    for (int round = 0; round < 10000; round++) {
+        std::vector<Claim> claims(random() % 6 + 1);
+        double sure = 0;
+        for (Claim& claim : claims) {
+            claim.cores = part(1 - sure);
+            sure += claim.cores;
+            claim.ceiling = std::min(1.0, claim.cores + part(1));
+            claim.wanted = part(1.5);
+            claim.weight = claim.cores > 0 ? claim.cores : 0.1;
+        }
+        const auto got = fill(claims);
+        EXPECT_LE(sum(got), 1 + 1e-6);
+        for (std::size_t i = 0; i < got.size(); i++) {
+            EXPECT_LE(got[i], claims[i].ceiling + 1e-9);
+            EXPECT_GE(got[i], std::min(claims[i].cores, claims[i].wanted) - 1e-9);
+        }
+    }
+}
+
+// Containers that always want the card and get it while their balance is above zero, as by turns.
+class ArbiterTest : public testing::Test {
+  protected:
+    struct Tenant {
+        Millionths cores;
+        Millionths ceiling;
+        bool is_idle = false;
+    };
+
+    std::map<Arbiter::Id, double> run(const std::vector<Tenant>& tenants, int ticks) {
+        constexpr int kSteps = 100;  // of a tick
+        std::vector<std::int64_t> in_flight(tenants.size());
+        std::vector<std::int64_t> waited(tenants.size());
+        std::vector<double> used(tenants.size());
+        std::map<Arbiter::Id, Granted> granted;
+        for (int tick = 0; tick <= ticks; tick++) {
+            std::map<Arbiter::Id, ContainerReading> readings;
+            for (std::size_t i = 0; i < tenants.size(); i++) {
+                ContainerReading& reading = readings[i];
+                reading.cores = tenants[i].cores;
+                reading.ceiling = tenants[i].ceiling;
+                reading.waited_ns = waited[i];
+                reading.processes[0].in_flight_ns[0] = in_flight[i];
+            }
+            now_ += kTickNs;
+            granted = arbiter_.decide(now_, readings);
+            auto balance = granted;
+            for (int step = 0; step < kSteps; step++) {
+                std::vector<std::size_t> running;
+                for (std::size_t i = 0; i < tenants.size(); i++) {
+                    balance[i].of[0].balance_ns += part_of(kTickNs / kSteps, granted[i].rate);
+                    if (tenants[i].is_idle) continue;
+                    if (balance[i].of[0].balance_ns > 0) {
+                        running.push_back(i);
+                    } else {
+                        waited[i] += kTickNs / kSteps;
+                    }
+                }
+                for (const std::size_t i : running) {
+                    in_flight[i] += kTickNs / kSteps;
+                    const auto own = static_cast<double>(kTickNs) / kSteps / static_cast<double>(running.size());
+                    used[i] += own;
+                    balance[i].of[0].balance_ns -= static_cast<std::int64_t>(own);
+                }
+            }
+        }
+        std::map<Arbiter::Id, double> percents;
+        for (std::size_t i = 0; i < tenants.size(); i++)
+            percents[i] = 100 * used[i] / (static_cast<double>(ticks + 1) * kTickNs);
+        return percents;
+    }
+
+    Arbiter arbiter_;
+    std::int64_t now_ = 1'000'000'000;
+};
+
+TEST_F(ArbiterTest, CapsComeOutExactly) {
+    auto got = run({{10 * kPercent, 10 * kPercent}, {60 * kPercent, 60 * kPercent}}, 1000);
+    EXPECT_NEAR(got[0], 10, 0.5);
+    EXPECT_NEAR(got[1], 60, 0.5);
+}
+
+TEST_F(ArbiterTest, WhatIsLeftGoesByWeight) {
+    auto got = run({{20 * kPercent, kWhole}, {20 * kPercent, kWhole}, {0, kWhole}}, 1000);
+    EXPECT_NEAR(got[0], got[1], 0.5);
+    EXPECT_NEAR(got[0], 20 + 60 * 2 / 5.0, 2);
+    EXPECT_NEAR(got[0] + got[1] + got[2], 100, 1);
+}
+
+TEST_F(ArbiterTest, WhoPausesLeavesTheCardToOthers) {
+    auto got = run({{50 * kPercent, kWhole, true}, {20 * kPercent, kWhole}}, 300);
+    EXPECT_GT(got[1], 97);
+    got = run({{50 * kPercent, kWhole}, {20 * kPercent, kWhole}}, 300);
+    EXPECT_NEAR(got[0], 71.4, 3) << "and is there again at once";
+}
+
+TEST_F(ArbiterTest, ALongPauseIsNotSavedUp) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = 50 * kPercent;
+    for (int tick = 0; tick < 1000; tick++) {
+        now_ += kTickNs;
+        const auto granted = arbiter_.decide(now_, readings);
+        EXPECT_LE(granted.at(1).of[0].balance_ns, kMaxBalanceNs);
+    }
+}
+
+TEST_F(ArbiterTest, ADebtHasABound) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = 10 * kPercent;
+    readings[1].ceiling = 10 * kPercent;
+    std::int64_t balance = 0;
+    for (int tick = 0; tick < 1000; tick++) {
+        now_ += kTickNs;
+        readings[1].processes[0].in_flight_ns[0] += kTickNs;  // a kernel of ten seconds
+        balance = arbiter_.decide(now_, readings).at(1).of[0].balance_ns;
+    }
+    EXPECT_EQ(balance, -kMaxDebtNs);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 999 * kTickNs) << "all of it is accounted for";
+}
+
+TEST_F(ArbiterTest, ContainersComeAndGo) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    EXPECT_TRUE(arbiter_.decide(now_, readings).empty());
+    readings[7].processes[3].in_flight_ns[0] = 5'000'000'000;
+    now_ += kTickNs;
+    EXPECT_EQ(arbiter_.decide(now_, readings).at(7).of[0].balance_ns, 0) << "from here on it counts";
+    EXPECT_EQ(arbiter_.used_ns(7, WorkKind::kernels), 0);
+    readings.clear();
+    now_ += kTickNs;
+    EXPECT_TRUE(arbiter_.decide(now_, readings).empty());
+    EXPECT_EQ(arbiter_.decide(now_, readings).size(), 0U) << "no time has passed";
+}
+
+}  // namespace
+}  // namespace tessera::guard

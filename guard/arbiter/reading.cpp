@@ -1,0 +1,43 @@
+#include "guard/arbiter/reading.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "guard/region/life.hpp"
+
+namespace tessera::guard {
+namespace {
+
+bool read_at(int fd, void* into, std::size_t size, std::size_t offset) {
+    return pread(fd, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+}
+
+}  // namespace
+
+bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading) {
+    std::uint32_t end = 0;
+    if (!read_at(accounts_fd, &end, sizeof end, offsetof(Accounts, slots_end))) return false;
+    const auto slots = static_cast<int>(std::min(end, std::uint32_t{kMaxProcesses}));
+    for (int slot = 0; slot < slots; slot++) {
+        CardTime time = {};
+        const std::size_t offset = offsetof(Accounts, times) +
+                                   static_cast<std::size_t>(slot) * sizeof(Accounts::times[0]) +
+                                   static_cast<std::size_t>(card) * sizeof(CardTime);
+        if (!read_at(accounts_fd, &time, sizeof time, offset)) return false;
+        const bool is_open = time.waiting.load() != 0 || time.in_flight[0].since_ns.load() != 0 ||
+                             time.in_flight[1].since_ns.load() != 0;
+        const bool lives = is_open && is_alive(accounts_fd, slot);
+        ProcessReading& process = reading.processes[slot];
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            const InFlight& of = time.in_flight[kind];
+            process.in_flight_ns[kind] = lives ? in_flight_ns(of, now) : of.total_ns.load();
+        }
+        reading.waited_ns += time.waited_ns.load();
+        reading.waits |= lives && time.waiting.load() != 0;
+    }
+    return true;
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,105 @@
+// How exactly a card's time is shared out: what each container got in every second, and in ten, beside
+// what it was given. On the simulated driver, whose clock says exactly who had the card. Goals:
+// docs/guard.md.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "guard/test_support/workloads.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kMicrosecond;
+using gpusim::kMillisecond;
+
+constexpr int kSeconds = 10;
+
+bool figure(const std::string& name, double goal, double measured, const char* unit) {
+    const bool holds = measured <= goal;
+    std::printf("%s | <= %g %s | %.2f %s | %s\n", name.c_str(), goal, unit, measured, unit,
+                holds ? "holds" : "falls short");
+    return holds;
+}
+
+struct Result {
+    double worst_second = 0;  // points off
+    double worst_of_all = 0;
+    std::vector<double> got;  // percent
+};
+
+Result measure(const std::string& name, const std::vector<SharingTenant>& tenants,
+               gpusim::Engine engine = gpusim::Engine::compute) {
+    const auto seconds = measure_shares(tenants, {std::chrono::seconds(1), kSeconds, engine});
+    Result result;
+    std::string got;
+    for (std::size_t i = 0; i < tenants.size(); i++) {
+        double sum = 0;
+        for (const auto& second : seconds) {
+            result.worst_second =
+                std::max(result.worst_second, std::abs(second[i] - tenants[i].expected));
+            sum += second[i];
+        }
+        const double mean = sum / kSeconds;
+        result.worst_of_all =
+            std::max(result.worst_of_all, std::abs(mean - tenants[i].expected));
+        result.got.push_back(mean);
+        char text[16];
+        std::snprintf(text, sizeof text, "%s%.1f", i == 0 ? "" : " : ", mean);
+        got += text;
+    }
+    std::printf("# %s: %s\n", name.c_str(), got.c_str());
+    return result;
+}
+
+bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
+           gpusim::Engine engine = gpusim::Engine::compute) {
+    const Result result = measure(name, tenants, engine);
+    bool holds = figure(name + ", worst second", 2, result.worst_second, "points");
+    holds &= figure(name + ", ten seconds", 1, result.worst_of_all, "points");
+    return holds;
+}
+
+// Who waits for each kernel cannot use all of nine tenths; the ratio is to be right.
+bool bench_ratio(const std::string& name, const Workload& work) {
+    const Result result = measure(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}});
+    return figure(name + ", off 1:9", 10, 100 * std::abs(result.got[1] / result.got[0] / 9 - 1), "%");
+}
+
+bool bench_all() {
+    bool holds = bench("10:90 free-running", {{{10, 10}, free_running(kMillisecond), 10},
+                                              {{90, 90}, free_running(kMillisecond), 90}});
+    holds &= bench_ratio("10:90 launch and wait, 1 ms", launch_and_wait(kMillisecond));
+    holds &= bench("20 of launch and wait, 100 us",
+                   {{{20, 20}, launch_and_wait(100 * kMicrosecond), 20}});
+    holds &= bench("30:70 of 50 us", {{{30, 30}, free_running(50 * kMicrosecond), 30},
+                                      {{70, 70}, free_running(50 * kMicrosecond), 70}});
+    holds &= bench("30:70 of 20 ms and 200 us", {{{30, 30}, free_running(20 * kMillisecond), 30},
+                                                 {{70, 70}, free_running(200 * kMicrosecond), 70}});
+    holds &= bench("20:30:50 of each kind of launch",
+                   {{{20, 20}, graphs(100 * kMicrosecond), 20},
+                    {{30, 30}, cooperative(kMillisecond), 30},
+                    {{50, 50}, launch_ex(kMillisecond), 50}});
+    holds &= bench("30 and an unlimited neighbour", {{{30, 30}, free_running(kMillisecond), 30},
+                                                     {{0, 100}, free_running(kMillisecond), 70}});
+    holds &= bench("25 alone", {{{25, 25}, free_running(kMillisecond), 25}});
+    holds &= bench("20 of copies of 1 MiB", {{{20, 20}, copies(std::size_t{1} << 20), 20}},
+                   gpusim::Engine::copies);
+    return holds;
+}
+
+}  // namespace
+}  // namespace tessera::guard
+
+int main() {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    std::printf("figure | goal | measured | holds\n");
+    try {
+        return tessera::guard::bench_all() ? 0 : 1;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "guard_shares_bench: %s\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,94 @@
+#include "guard/compute/gate.hpp"
+
+#include <time.h>
+
+#include "guard/compute/timing.hpp"
+#include "guard/region/grant.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr std::int64_t kShortestSleepNs = 50'000;
+constexpr std::int64_t kLongestSleepNs = 5'000'000;
+// No word of the arbiter for so long: it is gone, and who wants more than he is sure of gets no
+// more.
+constexpr std::int64_t kStaleNs = 1'000'000'000;
+
+// What the process had in flight in all when the grant was written. Looked up when a grant is first
+// seen, some time later: what ended in between is taken as before it, for one tick.
+std::int64_t in_flight_at(Timing::Seen& seen, const InFlight& mine, std::int64_t as_of,
+                          std::int64_t now) {
+    const TimingLock lock;
+    if (seen.as_of_ns != as_of) {
+        const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
+        const std::int64_t from = since > as_of ? since : as_of;
+        const std::int64_t after = since != 0 && from < now ? now - from : 0;
+        seen = {as_of, in_flight_ns(mine, now) - after};
+    }
+    return seen.in_flight_ns;
+}
+
+// What the balance is now, if the neighbours do as they did in the last tick.
+std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
+    const auto index = static_cast<int>(kind);
+    const InFlight& mine = card_time(card).in_flight[index];
+    const std::int64_t before =
+        in_flight_at(timing().seen[card][index], mine, granted.as_of_ns, now);
+    const std::int64_t used = part_of(in_flight_ns(mine, now) - before, granted.of[index].part);
+    return granted.of[index].balance_ns + part_of(now - granted.as_of_ns, granted.rate) - used;
+}
+
+std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {
+    if (rate == 0) return kLongestSleepNs;
+    __extension__ using Wide = __int128;
+    const auto ns = static_cast<std::int64_t>(static_cast<Wide>(missing_ns) * kWhole / rate);
+    if (ns < kShortestSleepNs) return kShortestSleepNs;
+    return ns < kLongestSleepNs ? ns : kLongestSleepNs;
+}
+
+}  // namespace
+
+bool is_timed(int card) {
+    return card_limit(card).is_timed.load(std::memory_order_relaxed) != 0;
+}
+
+std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns) {
+    const CardLimit& limit = card_limit(card);
+    Granted granted = read_grant(limit.grant);
+    if (granted.as_of_ns == 0 || !is_timed(card)) return 0;
+    const std::int64_t now = monotonic_ns();
+    const Millionths sure = limit.cores.load(std::memory_order_relaxed);
+    if (now - granted.as_of_ns > kStaleNs && sure != 0 && granted.rate > sure) granted.rate = sure;
+    const std::int64_t balance = balance_ns(card, kind, granted, now) - ahead_ns;
+    return balance > 0 ? 0 : sleep_for(-balance + 1, granted.rate);
+}
+
+Waiting::Waiting(int card) : time_(card_time(card)), since_(monotonic_ns()) {
+    time_.waiting.fetch_add(1, std::memory_order_relaxed);
+}
+
+Waiting::~Waiting() {
+    time_.waited_ns.fetch_add(monotonic_ns() - since_, std::memory_order_relaxed);
+    time_.waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void sleep_ns(std::int64_t ns) {
+    const timespec sleep = {ns / 1'000'000'000, ns % 1'000'000'000};
+    nanosleep(&sleep, nullptr);
+}
+
+void begin_flight(int card, WorkKind kind, std::int64_t now) {
+    card_time(card).in_flight[static_cast<int>(kind)].since_ns.store(now,
+                                                                     std::memory_order_relaxed);
+}
+
+void end_flight(int card, WorkKind kind, std::int64_t now, std::int64_t overhead_ns) {
+    InFlight& mine = card_time(card).in_flight[static_cast<int>(kind)];
+    const std::int64_t ns = now - mine.since_ns.load(std::memory_order_relaxed) - overhead_ns;
+    mine.since_ns.store(0, std::memory_order_relaxed);
+    if (ns > 0)
+        mine.total_ns.store(mine.total_ns.load(std::memory_order_relaxed) + ns,
+                            std::memory_order_relaxed);
+}
+
+}  // namespace tessera::guard

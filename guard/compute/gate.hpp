@@ -1,0 +1,35 @@
+// When work may go to a card: while the container's balance is above zero (region/layout.hpp,
+// Grant). Any thread. All functions want begin() to have succeeded (process/process.hpp).
+#pragma once
+
+#include "guard/process/process.hpp"
+
+namespace tessera::guard {
+
+// Whether anybody shares out the card's time. If not, nothing here is to be called.
+bool is_timed(int card);
+
+// 0: it is the container's turn for more than the card is about to do for it anyway, `ahead_ns` of
+// work. Else how long to sleep before asking again.
+std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns);
+void sleep_ns(std::int64_t ns);
+
+// A thread that waits for its turn, as the arbiter is to know.
+class Waiting {
+  public:
+    explicit Waiting(int card);
+    ~Waiting();
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+  private:
+    CardTime& time_;
+    std::int64_t since_;
+};
+
+// This process has had work of a kind on a card from `now` on; the time until then was so long, and
+// some of it was not the card's: the way of a launch to it, and of its end to who waited.
+void begin_flight(int card, WorkKind kind, std::int64_t now);
+void end_flight(int card, WorkKind kind, std::int64_t now, std::int64_t overhead_ns);
+
+}  // namespace tessera::guard

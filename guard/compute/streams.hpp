@@ -1,0 +1,66 @@
+// Work on its way to the cards, stream by stream: how much of it may be ahead, and since when there
+// is some.
+//
+// A program may give a stream far more work than the card does before the container's turn is over.
+// So it is never more than some marks ahead: events that are recorded between its launches, each
+// after as much work as the card does in kMarkNs, by what it did between the last two. Between
+// marks a launch costs a look at a counter.
+//
+// Work is in flight from the launch on until a wait for it comes back, or the watch finds it done
+// (watch.cpp). Streams that are being captured do no work, and are left alone.
+//
+// Any thread. All functions want begin() to have succeeded, but for has_credit().
+#pragma once
+
+#include "guard/compute/timing.hpp"
+#include "guard/process/process.hpp"
+
+namespace tessera::guard {
+
+inline constexpr std::int64_t kMarkNs = 2'000'000;
+
+// The stream that a thread last used, so that most launches need not look for it.
+struct LastUsed {
+    CUstream stream;
+    StreamTiming* timing;
+};
+extern thread_local LastUsed last_used;
+
+// The stream may be given one more piece of work without asking; that is counted. By far the most
+// often called of all: no lock, no clock.
+inline bool has_credit(CUstream stream, WorkKind kind) {
+    StreamTiming* timing = last_used.timing;
+    if (last_used.stream != stream || timing == nullptr) return false;
+    if (timing->stream.load(std::memory_order_relaxed) != stream) return false;
+    if (kind == WorkKind::kernels && timing->kind != kind) return false;
+    const int credit = timing->credit.load(std::memory_order_relaxed);
+    if (credit <= 0) return false;
+    // Two threads in one stream may count one for two.
+    timing->credit.store(credit - 1, std::memory_order_relaxed);
+    return true;
+}
+// The thread's context has changed: its default streams are others.
+inline void forget_last_used() {
+    last_used = {};
+}
+
+// Waits until the stream may be given work of a kind, and gives it credit. The driver's error where
+// there is no context; kNotGuarded where its card is not the container's.
+CUresult ask(CUstream stream, WorkKind kind);
+
+// Around a wait for all work of a stream: the first before it, the second after it has succeeded.
+void before_wait(CUstream stream);
+void after_wait(CUstream stream);
+// All work of the current context has been waited for.
+void after_wait_for_context();
+// Something was waited for that may have been the last of any stream.
+void look_for_ended();
+
+// The watch's look at all streams, in a thread of its own. Whether any has work in flight.
+bool watch_streams();
+
+// Before the driver forgets a stream or a context.
+void forget_stream(CUstream stream);
+void forget_streams_of(CUcontext context);
+
+}  // namespace tessera::guard

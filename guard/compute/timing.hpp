@@ -1,0 +1,68 @@
+// What the guard knows of a process's work on the cards: its streams, and how much is in flight.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "api/nvidia/cuda.h"
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+inline constexpr int kMaxStreams = 4096;  // more are not timed
+inline constexpr int kMaxMarks = 3;       // that a stream's work is ahead
+
+// A stream of this process, or the default stream of a context.
+struct StreamTiming {
+    std::atomic<CUstream> stream;
+    CUcontext context;
+    pthread_t thread;  // whose default stream it is; 0 with all others
+    int card;
+    std::atomic<int> credit;  // launches that need not ask
+    WorkKind kind;            // of its work in flight
+    bool is_in_flight;
+    bool is_gone;    // the place is free for another
+    double each_ns;  // that a launch took of late
+    int batch;       // launches to a mark, so that it is reached after some kMarkNs
+    int since_mark;  // launches
+    int mark_count;  // not known to be reached
+    int first_mark;
+    bool has_last;  // the mark before the first was reached, and work has been in flight since
+    CUevent marks[kMaxMarks + 1];
+    int launches[kMaxMarks + 1];  // up to each mark, since the one before
+    std::int64_t began_ns;        // its work in flight
+    bool is_sampled;              // and the event below was recorded before it
+    CUevent sample_start;
+    CUevent sample_end;
+};
+
+// Zero at first, and again in a forked child.
+struct Timing {
+    pthread_mutex_t mutex;  // guards all of it but the credits
+    std::atomic<bool> has_watch;
+    int in_flight[kMaxCards][kWorkKinds];  // streams
+    struct Seen {
+        std::int64_t as_of_ns;
+        std::int64_t in_flight_ns;
+    } seen[kMaxCards][kWorkKinds];
+    std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
+    unsigned pieces_total;
+    int stream_count;  // places that were ever used
+    StreamTiming streams[kMaxStreams];
+};
+
+// Of this process; begin() has succeeded.
+Timing& timing();
+CardTime& card_time(int card);
+const CardLimit& card_limit(int card);
+
+class TimingLock {
+  public:
+    TimingLock() { pthread_mutex_lock(&timing().mutex); }
+    ~TimingLock() { pthread_mutex_unlock(&timing().mutex); }
+    TimingLock(const TimingLock&) = delete;
+    TimingLock& operator=(const TimingLock&) = delete;
+};
+
+}  // namespace tessera::guard

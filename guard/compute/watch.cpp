@@ -1,0 +1,49 @@
+#include "guard/compute/watch.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "guard/compute/streams.hpp"
+#include "guard/inject/libc_floor.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr long kLookNs = 2'000'000;
+// When nothing has been in flight for some looks: whoever begins does not wake us, for that would
+// be a call of the system's on the way of a launch.
+constexpr long kIdleLookNs = 50'000'000;
+constexpr int kLooksUntilIdle = 100;
+
+void* watch(void* /*unused*/) {
+    for (int idle_looks = 0;;) {
+        idle_looks = watch_streams() ? 0 : idle_looks + 1;
+        const timespec pause = {0, idle_looks < kLooksUntilIdle ? kLookNs : kIdleLookNs};
+        nanosleep(&pause, nullptr);
+    }
+    return nullptr;
+}
+
+// The program's signals are for the program's threads.
+bool start() {
+    if (pthread_create == nullptr) return false;
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pthread_t thread = 0;
+    const bool has_begun = pthread_create(&thread, nullptr, watch, nullptr) == 0;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    return has_begun;
+}
+
+}  // namespace
+
+void need_watch() {
+    std::atomic<bool>& has_watch = timing().has_watch;
+    if (has_watch.load(std::memory_order_relaxed)) return;
+    if (!has_watch.exchange(true) && !start()) has_watch.store(false);
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,94 @@
+// Waits for work, from which the guard learns that it has ended; and what ends streams.
+#include "guard/compute/streams.hpp"
+#include "guard/hooks/enter.hpp"
+#include "guard/hooks/work.hpp"
+
+using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+
+namespace {
+
+// `stream` is the one that is waited for or asked after.
+template <typename Function>
+CUresult wait_for_stream(Function Driver::* slot, CUstream stream, CUstream argument) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(argument);
+    before_wait(stream);
+    const CUresult result = real(argument);
+    if (result == CUDA_SUCCESS) after_wait(stream);
+    return result;
+}
+
+template <typename Function>
+CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream argument) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(argument);
+    const CUresult result = real(argument);
+    if (result == CUDA_SUCCESS) after_wait(stream);
+    return result;
+}
+
+}  // namespace
+
+CUresult cuStreamSynchronize(CUstream stream) {
+    return wait_for_stream(&Driver::cuStreamSynchronize, stream, stream);
+}
+
+CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+    return wait_for_stream(&Driver::cuStreamSynchronize_ptsz, of_thread(stream), stream);
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+    return ask_after_stream(&Driver::cuStreamQuery, stream, stream);
+}
+
+CUresult cuStreamQuery_ptsz(CUstream stream) {
+    return ask_after_stream(&Driver::cuStreamQuery_ptsz, of_thread(stream), stream);
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+    const Entered real(&Driver::cuEventSynchronize);
+    if (!real.is_held()) return real(event);
+    const CUresult result = real(event);
+    if (result == CUDA_SUCCESS) look_for_ended();
+    return result;
+}
+
+CUresult cuCtxSynchronize() {
+    const Entered real(&Driver::cuCtxSynchronize);
+    if (!real.is_held()) return real();
+    before_wait(nullptr);
+    const CUresult result = real();
+    if (result == CUDA_SUCCESS) after_wait_for_context();
+    return result;
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+    const Entered real(&Driver::cuStreamDestroy_v2);
+    if (real.is_held()) forget_stream(stream);
+    return real(stream);
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+    const Entered real(&Driver::cuStreamDestroy);
+    if (real.is_held()) forget_stream(stream);
+    return real(stream);
+}
+
+// The thread's default streams are those of its context.
+CUresult cuCtxSetCurrent(CUcontext context) {
+    const Entered real(&Driver::cuCtxSetCurrent);
+    forget_last_used();
+    return real(context);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    const Entered real(&Driver::cuCtxPushCurrent_v2);
+    forget_last_used();
+    return real(context);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+    const Entered real(&Driver::cuCtxPopCurrent_v2);
+    forget_last_used();
+    return real(context);
+}

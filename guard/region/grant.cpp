@@ -1,0 +1,58 @@
+#include "guard/region/grant.hpp"
+
+#include <time.h>
+
+namespace tessera::guard {
+
+// Who dies while he writes leaves it odd; the next to write makes it even again. Readers do not
+// wait for him: after some tries they take what is there, which is wrong for one tick.
+Granted read_grant(const Grant& grant) {
+    constexpr int kTries = 100;
+    Granted read = {};
+    for (int tries = 0; tries < kTries; tries++) {
+        const std::uint32_t turn = grant.turn.load(std::memory_order_acquire);
+        read.as_of_ns = grant.as_of_ns.load(std::memory_order_relaxed);
+        read.rate = grant.rate.load(std::memory_order_relaxed);
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            const Grant::OfKind& of = grant.of[kind];
+            read.of[kind] = {of.balance_ns.load(std::memory_order_relaxed),
+                             of.part.load(std::memory_order_relaxed)};
+        }
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (turn % 2 == 0 && grant.turn.load(std::memory_order_relaxed) == turn) break;
+    }
+    return read;
+}
+
+void write_grant(Grant& grant, const Granted& granted) {
+    const std::uint32_t turn = grant.turn.load(std::memory_order_relaxed) | 1U;
+    grant.turn.store(turn, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    grant.as_of_ns.store(granted.as_of_ns, std::memory_order_relaxed);
+    grant.rate.store(granted.rate, std::memory_order_relaxed);
+    for (int kind = 0; kind < kWorkKinds; kind++) {
+        Grant::OfKind& of = grant.of[kind];
+        of.balance_ns.store(granted.of[kind].balance_ns, std::memory_order_relaxed);
+        of.part.store(granted.of[kind].part, std::memory_order_relaxed);
+    }
+    grant.turn.store(turn + 1, std::memory_order_release);
+}
+
+std::int64_t monotonic_ns() {
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+std::int64_t in_flight_ns(const InFlight& of, std::int64_t now) {
+    const std::int64_t since = of.since_ns.load(std::memory_order_relaxed);
+    const std::int64_t open = since != 0 && since < now ? now - since : 0;
+    return of.total_ns.load(std::memory_order_relaxed) + open;
+}
+
+std::int64_t part_of(std::int64_t ns, Millionths part) {
+    __extension__ using Wide = __int128;
+    return static_cast<std::int64_t>(static_cast<Wide>(ns) * part / kWhole);
+}
+
+}  // namespace tessera::guard

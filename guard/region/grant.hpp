@@ -1,0 +1,30 @@
+// What the arbiter last said of a container's time on a card, whole or not at all.
+#pragma once
+
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+// A Grant as a value; what its members mean is said there.
+struct Granted {
+    struct OfKind {
+        std::int64_t balance_ns;
+        Millionths part;
+    };
+
+    std::int64_t as_of_ns;
+    Millionths rate;
+    OfKind of[kWorkKinds];
+};
+
+// Any thread of any process of the container.
+Granted read_grant(const Grant& grant);
+// One thread of one process: the arbiter's.
+void write_grant(Grant& grant, const Granted& granted);
+
+std::int64_t monotonic_ns();
+// How long a process has had work of a kind by `now`.
+std::int64_t in_flight_ns(const InFlight& of, std::int64_t now);
+std::int64_t part_of(std::int64_t ns, Millionths part);
+
+}  // namespace tessera::guard

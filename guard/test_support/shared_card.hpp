@@ -1,0 +1,96 @@
+// Containers that share card 0 of a simulated node, each with its region, and an arbiter beside
+// them as the agent runs one; for tests and benchmarks.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gpusim/state/timeline.hpp"
+#include "gpusim/test_support/worker.hpp"
+#include "guard/arbiter/reading.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+
+struct ShareOfTime {
+    unsigned cores = 0;  // percent
+    unsigned ceiling = 100;
+};
+
+class SharedCard {
+  public:
+    explicit SharedCard(const std::vector<ShareOfTime>& shares) {
+        constexpr Millionths kPercent = kWhole / 100;
+        for (const ShareOfTime& share : shares) {
+            auto& made = containers_.emplace_back(std::make_unique<GuardedContainer>(
+                node_,
+                std::vector<GuardedContainer::Share>{
+                    {0, gpusim::kGiB, 0, share.cores * kPercent, share.ceiling * kPercent}}));
+            made->limits().cards[0].is_timed.store(1);
+        }
+        arbitrate();
+        arbiter_thread_ = std::thread([this] {
+            while (!is_over_) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                arbitrate();
+            }
+        });
+    }
+    ~SharedCard() {
+        is_over_ = true;
+        arbiter_thread_.join();
+    }
+    SharedCard(const SharedCard&) = delete;
+    SharedCard& operator=(const SharedCard&) = delete;
+
+    gpusim::SimulatedNode& node() { return node_; }
+    const GuardedContainer& container(std::size_t index) const { return *containers_[index]; }
+
+    // Of the card's engine, by a process.
+    std::int64_t used_ns(pid_t pid, gpusim::Engine engine, std::int64_t now) const {
+        const gpusim::State& state = node_.state();
+        for (int slot = 0; slot < state.file->slots_end.load(); slot++)
+            if (gpusim::slot_owner(state, slot) == pid)
+                return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
+        return 0;
+    }
+
+  private:
+    void arbitrate() {
+        const std::int64_t now = monotonic_ns();
+        std::map<Arbiter::Id, ContainerReading> readings;
+        for (std::size_t i = 0; i < containers_.size(); i++) {
+            const CardLimit& limit = containers_[i]->limits().cards[0];
+            ContainerReading& reading = readings[i];
+            reading.cores = limit.cores.load();
+            reading.ceiling = limit.ceiling.load();
+            read_times(containers_[i]->region().fd(), 0, now, reading);
+        }
+        for (const auto& [id, granted] : arbiter_.decide(now, readings))
+            write_grant(containers_[id]->limits().cards[0].grant, granted);
+    }
+
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 64GiB}\n"};
+    std::vector<std::unique_ptr<GuardedContainer>> containers_;
+    Arbiter arbiter_;
+    std::atomic<bool> is_over_ = false;
+    std::thread arbiter_thread_;
+};
+
+// A process that goes on until it is killed.
+inline std::unique_ptr<gpusim::Peer> start_worker(
+    const GuardedContainer& container, const std::function<void(gpusim::Worker&)>& again) {
+    auto peer = std::make_unique<gpusim::Peer>([&container, again](gpusim::Wire& wire) {
+        gpusim::Worker worker(container.facade());
+        wire.send();
+        for (;;)
+            again(worker);
+    });
+    if (peer->wire().receive() != 1) throw std::runtime_error("a worker did not begin");
+    return peer;
+}
+
+}  // namespace tessera::guard
