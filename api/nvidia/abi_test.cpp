@@ -14,6 +14,24 @@ static_assert(sizeof(CUctxCreateParams) == 24 && offsetof(CUctxCreateParams, cig
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == 2 && CUDA_ERROR_NO_DEVICE == 100);
 static_assert(CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_CONTEXT_IS_DESTROYED == 709);
 
+static_assert(CUDA_ERROR_MAP_FAILED == 205 && CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED == 713);
+
+static_assert(sizeof(CUdeviceptr_v1) == 4 && sizeof(CUmemGenericAllocationHandle) == 8);
+static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24 && sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40);
+static_assert(offsetof(CUDA_ARRAY3D_DESCRIPTOR, Flags) == 32);
+static_assert(sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS) == 32);
+static_assert(sizeof(CUmemLocation) == 8 && sizeof(CUmemAccessDesc) == 12);
+static_assert(sizeof(CUmemAllocationProp) == 32 && offsetof(CUmemAllocationProp, location) == 8);
+static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
+static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, maxSize) == 24);
+static_assert(CU_MEMPOOL_ATTR_USED_MEM_HIGH == 8);
+static_assert(sizeof(CUipcMemHandle) == 64);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104 &&
+              offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size) == 24);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC) == 88);
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC) == 120);
+static_assert(CU_POINTER_ATTRIBUTE_RANGE_SIZE == 12 && CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE == 17);
+
 static_assert(sizeof(nvmlMemory_t) == 24 && offsetof(nvmlMemory_t, used) == 16);
 static_assert(sizeof(nvmlMemory_v2_t) == 40 && offsetof(nvmlMemory_v2_t, reserved) == 16);
 static_assert(nvmlMemory_v2 == 0x02000028);

@@ -65,6 +65,7 @@ std::string cdi_spec(const CardsFile& file, const std::filesystem::path& root) {
         common.push_back(printer.mount(library, Mode::read_only));
     common.push_back(printer.mount("gpusim/cards", Mode::read_write));
     common.push_back(printer.mount("gpusim/locks", Mode::read_write));
+    common.push_back(printer.mount("gpusim/memory", Mode::read_write));
 
     std::vector<std::string> devices;
     std::vector<std::string> all_markers;

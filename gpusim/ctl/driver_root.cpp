@@ -76,6 +76,7 @@ void fill(const fs::path& root, const RootPlan& plan) {
     write_file(state / "cards", file.get(), offsetof(CardsFile, slots), kForEveryone);
     fs::resize_file(state / "cards", sizeof *file);
     write_file(state / "locks", "", 0, kForEveryone);
+    write_file(state / "memory", "", 0, kForEveryone);
     for (const CardSpec& card : plan.cards) {
         write_file(state / "dev" / fmt::format("nvidia{}", card.minor), "", 0, kForReaders);
     }

@@ -5,6 +5,7 @@
 //                                   libnvidia-ml.so.1
 //                                   gpusim/cards          shared state, see state/layout.hpp
 //                                   gpusim/locks          empty; processes lock its bytes
+//                                   gpusim/memory         what they share, see state/shared.hpp
 //                                   gpusim/dev/nvidia<N>  one marker per card, N its minor number
 #pragma once
 

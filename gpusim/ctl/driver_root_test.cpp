@@ -18,7 +18,7 @@ using testing::HasSubstr;
 TEST(DriverRoot, HasEveryFile) {
     const SimulatedNode node(kTwoCards);
     for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1", "gpusim/cards", "gpusim/locks",
-                             "gpusim/dev/nvidia1", "gpusim/dev/nvidia3"}) {
+                             "gpusim/memory", "gpusim/dev/nvidia1", "gpusim/dev/nvidia3"}) {
         EXPECT_TRUE(fs::is_regular_file(node.library(name))) << name;
     }
     EXPECT_FALSE(fs::exists(node.library("gpusim/dev/nvidia0")));
@@ -78,8 +78,8 @@ TEST(Cdi, StateIsWritableAndLibrariesAreNot) {
         mounts.push_back(fs::path(mount["containerPath"].Scalar()).filename().string() + " " +
                          mount["options"][0].Scalar());
     }
-    EXPECT_THAT(mounts,
-                ElementsAre("libcuda.so.1 ro", "libnvidia-ml.so.1 ro", "cards rw", "locks rw"));
+    EXPECT_THAT(mounts, ElementsAre("libcuda.so.1 ro", "libnvidia-ml.so.1 ro", "cards rw",
+                                    "locks rw", "memory rw"));
 }
 
 }  // namespace

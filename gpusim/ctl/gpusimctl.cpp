@@ -188,6 +188,16 @@ Done driver(const Arguments& arguments) {
         fmt::format("\"{}\" is neither current, old nor dead", arguments.words[0]));
 }
 
+Done fault_allocation(const Arguments& arguments) {
+    std::uint64_t count = 0;
+    if (!parse_number(arguments.words[2], &count) || count == 0) {
+        return tl::unexpected(fmt::format("\"{}\" is no number from 1", arguments.words[2]));
+    }
+    return change_card(arguments, [count](gpusim::CardsFile& file, int card) {
+        file.cards[card].failing_allocation.store(count);
+    });
+}
+
 Done fault(const Arguments& arguments) {
     constexpr struct {
         const char* name;
@@ -195,8 +205,11 @@ Done fault(const Arguments& arguments) {
     } kFaults[] = {{"illegal-address", gpusim::KernelFault::illegal_address},
                    {"ecc", gpusim::KernelFault::uncorrectable_ecc},
                    {"hang", gpusim::KernelFault::hang}};
-    if (arguments.words[1] != "kernel")
-        return tl::unexpected(fmt::format("\"{}\" is no kernel", arguments.words[1]));
+    if (arguments.words[1] == "allocation") return fault_allocation(arguments);
+    if (arguments.words[1] != "kernel") {
+        return tl::unexpected(
+            fmt::format("\"{}\" is neither kernel nor allocation", arguments.words[1]));
+    }
     for (const auto& row : kFaults) {
         if (arguments.words[2] != row.name) continue;
         return change_card(arguments, [&row](gpusim::CardsFile& file, int card) {
@@ -227,6 +240,7 @@ Done recover(const Arguments& arguments) {
         file.cards[card].nvml_error.store(NVML_SUCCESS);
         file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
         file.cards[card].lost.store(0);
+        file.cards[card].failing_allocation.store(0);
     });
 }
 
@@ -241,8 +255,10 @@ constexpr Command kCommands[] = {
     {"lose", "CARD", 1, 1, "the card falls off the bus (Xid 79) until `recover`", lose},
     {"fail", "CARD", 1, 1, "NVML answers Unknown Error for the card until `recover`", fail},
     {"recover", "CARD", 1, 1, "the card is back, and wants nothing", recover},
-    {"fault", "CARD kernel KIND", 3, 3,
-     "the next kernel ends in an error (illegal-address, ecc) or never (hang)", fault},
+    {"fault", "CARD WHAT HOW", 3, 3,
+     "kernel KIND: the next one ends in an error (illegal-address, ecc) or never (hang); "
+     "allocation N: the N-th from now fails although there is room",
+     fault},
     {"sharing", "CARD HOW", 2, 2,
      "processes have the card by turns (turns, as at first) or, as under MPS, side-by-side",
      sharing},

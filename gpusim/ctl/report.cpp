@@ -17,7 +17,7 @@ std::string condition(const State& state, const Card& card) {
 
 std::string process_line(const State& state, int slot, int card) {
     const Slot& held = state.file->slots[slot];
-    const std::uint64_t bytes = held.bytes[card].load();
+    const std::uint64_t bytes = slot_bytes(state, slot, card);
     const std::uint32_t contexts = held.contexts[card].load();
     if (bytes == 0 && contexts == 0) return "";
     const pid_t pid = slot_owner(state, slot);

@@ -1,8 +1,11 @@
 // cuCtx* and cuDevicePrimaryCtx*: contexts, and the stack of current ones that each thread has.
 #include <cstdlib>
 
+#include "gpusim/cuda/accounts.hpp"
+#include "gpusim/cuda/address_book.hpp"
 #include "gpusim/cuda/driver.hpp"
 #include "gpusim/cuda/module.hpp"
+#include "gpusim/cuda/pools.hpp"
 #include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
@@ -55,7 +58,8 @@ CUresult bring_up(Context& context) {
 void bring_down(Context& context) {
     gpusim::end_work(context);
     gpusim::unload_all(context);
-    gpusim::free_all(context);
+    gpusim::release_ranges(context);
+    gpusim::release_idle_memory();
     gpusim::discharge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
     context.alive = false;
     context.error = CUDA_SUCCESS;
@@ -206,6 +210,7 @@ CUresult cuCtxSynchronize() {
         return error;
     }
     gpusim::wait_for(*context);
+    gpusim::release_idle_memory();
     return gpusim::current_context(&context);
 }
 

@@ -2,7 +2,8 @@
 #include <cstring>
 
 #include "gpusim/cuda/capture.hpp"
-#include "gpusim/cuda/memory.hpp"
+#include "gpusim/cuda/managed_memory.hpp"
+#include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
 using gpusim::Engine;
@@ -10,6 +11,7 @@ using gpusim::Operation;
 using gpusim::Session;
 using gpusim::Side;
 using gpusim::Stream;
+using gpusim::Use;
 
 namespace {
 
@@ -27,16 +29,30 @@ gpusim::Work work_of(std::size_t bytes, std::int64_t bytes_per_ns) {
 }
 
 void move_bytes(Operation& operation) {
+    gpusim::touch_managed(operation.to, operation.bytes);
+    gpusim::touch_managed(operation.from, operation.bytes);
     std::memmove(gpusim::address(operation.to), gpusim::address(operation.from), operation.bytes);
 }
 
 void set_bytes(Operation& operation) {
+    gpusim::touch_managed(operation.to, operation.bytes);
     std::memset(gpusim::address(operation.to), static_cast<int>(operation.value), operation.bytes);
 }
 
 void set_words(Operation& operation) {
+    gpusim::touch_managed(operation.to, operation.bytes);
     for (std::size_t i = 0; i < operation.bytes; i += sizeof operation.value)
         std::memcpy(gpusim::address(operation.to + i), &operation.value, sizeof operation.value);
+}
+
+bool is_allowed(const Context& context, const Operation& wanted, CUgraphNodeType type) {
+    if (wanted.to == 0 ||
+        !gpusim::is_reachable(context, wanted.to, wanted.bytes, wanted.to_side, Use::write)) {
+        return false;
+    }
+    if (type == CU_GRAPH_NODE_TYPE_MEMSET) return true;
+    return wanted.from != 0 &&
+           gpusim::is_reachable(context, wanted.from, wanted.bytes, wanted.from_side, Use::read);
 }
 
 CUresult run(const Operation& wanted, CUgraphNodeType type, CUstream handle, bool waits) {
@@ -47,13 +63,8 @@ CUresult run(const Operation& wanted, CUgraphNodeType type, CUstream handle, boo
         return error;
     }
     const Context& context = *stream->context;
-    const bool from_host = type == CU_GRAPH_NODE_TYPE_MEMSET ||
-                           gpusim::is_reachable(wanted.from, wanted.bytes, wanted.from_side);
     if (wanted.bytes == 0) return CUDA_SUCCESS;
-    if (wanted.to == 0 || !gpusim::is_reachable(wanted.to, wanted.bytes, wanted.to_side) ||
-        !from_host || (type == CU_GRAPH_NODE_TYPE_MEMCPY && wanted.from == 0)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (!is_allowed(context, wanted, type)) return CUDA_ERROR_INVALID_VALUE;
     Operation* operation = gpusim::make_operation(Operation::Place::engine);
     if (operation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *operation = wanted;

@@ -6,8 +6,7 @@
 
 namespace gpusim {
 
-constinit Driver driver = {
-    .mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr, .allocations = nullptr};
+constinit Driver driver = {.mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr};
 
 namespace {
 
@@ -65,32 +64,11 @@ bool is_lost(int card) {
     return driver.state.file->cards[card].lost.load() != 0;
 }
 
-CUresult charge(int card, std::uint64_t bytes, unsigned contexts) {
-    State& state = driver.state;
-    if (!lock_byte(state.locks_fd, kDecisionLock)) return CUDA_ERROR_OPERATING_SYSTEM;
-    CUresult result = CUDA_SUCCESS;
-    if (driver.slot < 0) driver.slot = claim_slot(state);
-    if (driver.slot < 0) {
-        result = CUDA_ERROR_DEVICE_UNAVAILABLE;
-    } else {
-        const std::uint64_t capacity = capacity_bytes(state.file->cards[card]);
-        const std::uint64_t used = used_bytes(state, card);
-        if (used > capacity || bytes > capacity - used) {
-            result = CUDA_ERROR_OUT_OF_MEMORY;
-        } else {
-            Slot& slot = state.file->slots[driver.slot];
-            slot.bytes[card].store(slot.bytes[card].load() + bytes);
-            slot.contexts[card].store(slot.contexts[card].load() + contexts);
-        }
+CUdevice device_of(int card) {
+    for (int device = 0; device < driver.devices.count; device++) {
+        if (driver.devices.cards[device] == card) return device;
     }
-    unlock_byte(state.locks_fd, kDecisionLock);
-    return result;
-}
-
-void discharge(int card, std::uint64_t bytes, unsigned contexts) {
-    Slot& slot = driver.state.file->slots[driver.slot];
-    slot.bytes[card].store(slot.bytes[card].load() - bytes);
-    slot.contexts[card].store(slot.contexts[card].load() - contexts);
+    return -1;
 }
 
 }  // namespace gpusim

@@ -1,5 +1,5 @@
-// What libcuda.so.1 knows in one process: the devices it shows, contexts, allocations, and the slot
-// in which it accounts for them.
+// What libcuda.so.1 knows in one process: the devices it shows, contexts, and the slot in which it
+// accounts for what it takes.
 //
 // Thread rule: everything here is guarded by the driver's mutex, which a Session holds. A process
 // that was forked from one that had called cuInit has no driver, as with the real one: no Session
@@ -19,18 +19,11 @@
 
 namespace gpusim {
 
+struct Block;
 struct Context;
 struct Module;
+struct Range;
 struct Stream;
-
-struct Allocation {
-    CUdeviceptr base;
-    std::size_t bytes;         // as asked for
-    std::size_t mapped_bytes;  // whole granules: what the card gives up
-    Context* context;
-    Allocation* next;  // of the same context
-    Allocation* previous;
-};
 
 // A CUcontext points to one. Never freed, so that no stale handle can become a valid one again.
 struct Context {
@@ -40,7 +33,8 @@ struct Context {
     unsigned flags;
     unsigned api_version;
     CUresult error;  // of its work: every call in it answers this from then on
-    Allocation* allocations;
+    Range* ranges;   // what dies with it (address_book.hpp)
+    Block* chunks;   // where its small allocations are (blocks.hpp)
     Stream* streams;
     Module* modules;
     Context* next;  // in Driver::contexts
@@ -59,7 +53,6 @@ struct Driver {
     int slot;
     PrimaryContext primary[kMaxCards];  // by CUdevice
     Context* contexts;                  // those of cuCtxCreate, dead ones included
-    void* allocations;                  // tsearch tree by address
 };
 
 extern constinit Driver driver;
@@ -85,17 +78,12 @@ Card& card_of(const Context& context);
 bool is_device(CUdevice device);
 bool is_lost(int card);
 
-// Adds `bytes` and `contexts` to what this process holds of the card, if the card has that much
-// left. CUDA_ERROR_OUT_OF_MEMORY if not; CUDA_ERROR_DEVICE_UNAVAILABLE when the node has no slot
-// left.
-CUresult charge(int card, std::uint64_t bytes, unsigned contexts);
-void discharge(int card, std::uint64_t bytes, unsigned contexts);
-
 // The context that is current on this thread. CUDA_ERROR_INVALID_CONTEXT when none is,
 // CUDA_ERROR_CONTEXT_IS_DESTROYED when it was destroyed, CUDA_ERROR_UNKNOWN when its card is lost,
 // and the error of its work.
 CUresult current_context(Context** context);
 
-void free_all(Context& context);
+// The device that shows the card in this process, -1 when none does.
+CUdevice device_of(int card);
 
 }  // namespace gpusim

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/pools.hpp"
 
 using gpusim::Context;
 using gpusim::Operation;
@@ -123,6 +124,7 @@ CUresult cuEventSynchronize(CUevent handle) {
     StreamEvent* event = gpusim::find_event(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture == nullptr && event->recorded != nullptr) gpusim::wait_for(*event->recorded);
+    gpusim::release_idle_memory();
     return state_of(*event);
 }
 

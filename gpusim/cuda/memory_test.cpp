@@ -6,42 +6,12 @@
 #include <cstring>
 #include <thread>
 
-#include "api/nvidia/cuda.h"
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/simulated_node.hpp"
+#include "gpusim/test_support/cuda_test.hpp"
 
 namespace gpusim {
 namespace {
 
-constexpr char kSmallCards[] =
-    "cards:\n"
-    "  - {model: A, memory: 1100MiB, reserved: 76MiB}\n"
-    "  - {model: B, memory: 1GiB, context_overhead: 300MiB}\n";
-
-class CudaMemory : public testing::Test {
-  protected:
-    SimulatedNode node_{kSmallCards};
-
-    // Runs `body` in a process with libcuda initialized.
-    template <class Body>
-    void with_cuda(Body body) const {
-        in_child([&] {
-            const Library cuda(node_.library("libcuda.so.1"));
-            ASSERT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-            body(cuda);
-        });
-    }
-
-    // The same with a context on device 0.
-    template <class Body>
-    void with_context(Body body) const {
-        with_cuda([&](const Library& cuda) {
-            CUcontext context = nullptr;
-            ASSERT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
-            body(cuda);
-        });
-    }
-};
+class CudaMemory : public CudaTest {};
 
 TEST_F(CudaMemory, WantsAContext) {
     with_cuda([](const Library& cuda) {
@@ -113,7 +83,7 @@ TEST_F(CudaMemory, CopiesWithinBounds) {
 
         EXPECT_EQ(CALL(cuda, cuMemcpyHtoD_v2)(a, out, 1001), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuMemcpyHtoD_v2)(a + 999, out, 2), CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(CALL(cuda, cuMemcpyDtoH_v2)(out, a + 2000, 1), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(cuda, cuMemcpyDtoH_v2)(out, b + 2000, 1), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(a, 0, 1001), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(0, 0, 1), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuMemcpyDtoH_v2)(out, 0, 1), CUDA_ERROR_INVALID_VALUE);

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "gpusim/cuda/memory.hpp"
+#include "gpusim/cuda/device_memory.hpp"
 
 using gpusim::Context;
 using gpusim::Session;
@@ -140,11 +140,19 @@ void free_module(Module* module) {
     while (module->variables != nullptr) {
         Variable* variable = module->variables;
         module->variables = variable->next;
-        if (variable->pointer != 0) free_memory(variable->pointer);
+        Range* range = find_range(variable->pointer, RangeKind::device);
+        if (range != nullptr) range->release(range);
         std::free(variable);
     }
     module->mark = 0;
     std::free(module);
+}
+
+CUresult allocate_variable(Context& context, Variable& variable) {
+    DeviceRange* range = nullptr;
+    const CUresult error = allocate(context, {.bytes = variable.bytes}, &range);
+    if (error == CUDA_SUCCESS) variable.pointer = range->base;
+    return error;
 }
 
 CUresult load(const char* text, Module** module) {
@@ -163,7 +171,7 @@ CUresult load(const char* text, Module** module) {
     }
     for (Variable* each = made->variables; each != nullptr && result == CUDA_SUCCESS;
          each = each->next)
-        result = allocate_memory(*context, each->bytes, &each->pointer);
+        result = allocate_variable(*context, *each);
     if (result != CUDA_SUCCESS) {
         free_module(made);
         return result;

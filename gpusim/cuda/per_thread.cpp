@@ -55,6 +55,12 @@ PER_THREAD(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t count, 
            (to, value, count, of_thread(stream)))
 PER_THREAD(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t count, CUstream stream),
            (to, value, count, of_thread(stream)))
+PER_THREAD(cuMemAllocAsync, (CUdeviceptr * pointer, size_t bytes, CUstream stream),
+           (pointer, bytes, of_thread(stream)))
+PER_THREAD(cuMemAllocFromPoolAsync,
+           (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream),
+           (pointer, bytes, pool, of_thread(stream)))
+PER_THREAD(cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream), (pointer, of_thread(stream)))
 PER_THREAD(cuGraphInstantiateWithParams,
            (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters),
            (exec, graph, parameters))

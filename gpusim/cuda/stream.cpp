@@ -1,6 +1,7 @@
 // cuStream*, and the host's functions in streams.
 #include "gpusim/cuda/capture.hpp"
 #include "gpusim/cuda/event.hpp"
+#include "gpusim/cuda/pools.hpp"
 #include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
@@ -115,6 +116,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
     if (const CUresult error = find_running(handle, &stream); error != CUDA_SUCCESS) return error;
     const Context& context = *stream->context;
     gpusim::wait_for(*stream);
+    gpusim::release_idle_memory();
     return gpusim::is_lost(context.card) ? CUDA_ERROR_UNKNOWN : context.error;
 }
 

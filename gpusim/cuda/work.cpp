@@ -188,7 +188,8 @@ bool has_hung_kernel(const Stream& stream) {
 
 // But for a function of the host that is being called: that comes back.
 void drop_all(Stream& stream) {
-    while (Operation* first = stream.first) {  // NOLINT(clang-analyzer-unix.Malloc): finish() moves on
+    while (Operation* first =
+               stream.first) {  // NOLINT(clang-analyzer-unix.Malloc): finish() moves on
         if (first->is_called) {
             sleep_until(monotonic_ns() + kLookAgainNs);
         } else {
@@ -418,6 +419,13 @@ void wait_for(Stream& stream) {
 void wait_for(Context& context) {
     for (Stream* stream = context.streams; stream != nullptr; stream = stream->next)
         wait_for(*stream);
+}
+
+void wait_for_all() {
+    for (int device = 0; device < driver.devices.count; device++)
+        wait_for(driver.primary[device].context);
+    for (Context* context = driver.contexts; context != nullptr; context = context->next)
+        wait_for(*context);
 }
 
 void end_work(Context& context) {

@@ -7,8 +7,7 @@
 // being done, and for functions of the host. All functions want a Session.
 #pragma once
 
-#include "gpusim/cuda/driver.hpp"
-#include "gpusim/cuda/memory.hpp"
+#include "gpusim/cuda/address_book.hpp"
 #include "gpusim/state/timeline.hpp"
 
 namespace gpusim {
@@ -100,6 +99,8 @@ void wait_for(Operation& operation);
 // Waits until the stream, or the context, has no work.
 void wait_for(Stream& stream);
 void wait_for(Context& context);
+// The same for every context of the process.
+void wait_for_all();
 
 // Ends all work of the context, done or not, and its streams.
 void end_work(Context& context);

@@ -52,7 +52,7 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
     unsigned found = 0;
     for (int i = 0; i < gpusim::kMaxSlots; i++) {
         const gpusim::Slot& slot = nvml.state.file->slots[i];
-        const std::uint64_t bytes = slot.bytes[device->card].load();
+        const std::uint64_t bytes = gpusim::slot_bytes(nvml.state, i, device->card);
         if (bytes == 0 && slot.contexts[device->card].load() == 0) continue;
         const pid_t pid = gpusim::slot_owner(nvml.state, i);
         if (pid == gpusim::kNobody || pid == gpusim::kInvisible) continue;

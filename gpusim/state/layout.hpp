@@ -12,6 +12,10 @@
 //  5. An engine's moments and a slot's bookings change under the engine's lock (timeline.hpp). A
 //  moment
 //     counts from the one store on that makes it the newest.
+//  6. Memory that processes can share is no slot's: it has an entry of `shared`, which is live
+//  while
+//     the owner of a slot in `holders` lives or a descriptor holds its byte of `gpusim/memory`
+//     (shared.hpp). A dead entry counts for nothing. Entries change under the decision lock.
 // Thread rule: every atomic may be read by any thread of any process without a lock.
 #pragma once
 
@@ -27,6 +31,7 @@ inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr int kMaxCards = 64;
 inline constexpr int kMaxSlots = 1024;
 inline constexpr int kMaxEvents = 256;
+inline constexpr int kMaxShared = 2048;
 
 inline constexpr int kMoments = 4096;
 
@@ -60,6 +65,8 @@ struct Card {
     std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
     std::atomic<Sharing> sharing;
     std::atomic<KernelFault> next_kernel;
+    // This many allocations from now, one fails although there is room; 0: none.
+    std::atomic<std::uint64_t> failing_allocation;
 };
 
 enum class Engine { compute, copies };
@@ -99,6 +106,20 @@ struct Slot {
     std::atomic<std::uint64_t> bytes[kMaxCards];  // whole granules, context overhead included
 };
 
+inline constexpr std::uint32_t kNoCard = 0xffffffff;  // the host's memory
+inline constexpr std::uint32_t kNoSlot = 0xffffffff;
+
+// Memory that more than one process can hold, counted once.
+struct SharedMemory {
+    std::atomic<std::uint64_t> bytes;   // whole granules; 0: the entry is free
+    std::atomic<std::uint64_t> serial;  // never given twice
+    std::atomic<std::uint64_t> offset;  // where in `gpusim/memory` its content is
+    std::atomic<std::uint32_t> card;
+    std::atomic<std::uint32_t> creator;  // the slot that made it, kNoSlot when that died or let go
+    std::atomic<std::uint32_t> is_exported;              // descriptors may hold it
+    std::atomic<std::uint64_t> holders[kMaxSlots / 64];  // one bit per slot
+};
+
 // What NVML is on this node: `old` cannot say what a faulty card needs, `dead` fails every call.
 enum class NvmlKind : std::uint32_t { current, old, dead };
 
@@ -113,12 +134,15 @@ struct CardsFile {
     Event events[kMaxEvents];                 // event n is at n % kMaxEvents
     std::atomic<std::int32_t> slots_end;      // no slot from here on was ever taken
     Slot slots[kMaxSlots];
+    std::atomic<std::uint64_t> shared_total;  // serial of the newest entry
+    std::atomic<std::int32_t> shared_end;     // no entry from here on was ever taken
+    SharedMemory shared[kMaxShared];
     EngineState engines[kMaxCards][kEngines];
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 216);
+static_assert(sizeof(Card) == 224);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {

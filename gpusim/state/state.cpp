@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "gpusim/state/shared.hpp"
 #include "gpusim/state/timeline.hpp"
 
 namespace gpusim {
@@ -91,6 +92,17 @@ OpenResult open_locks(const char* directory, Access access, int& locks_fd) {
     return OpenResult::ok;
 }
 
+// No lock of this file belongs to the process, so that its descriptors may come and go.
+OpenResult open_memory(const char* directory, Access access, int& memory_fd) {
+    char path[kMaxPath];
+    if (!join(path, directory, "memory")) return OpenResult::absent;
+    const int fd = open(path, (access == Access::read_write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (fd < 0) return result_of_errno();
+    if (memory_fd >= 0) close(memory_fd);
+    memory_fd = fd;
+    return OpenResult::ok;
+}
+
 }  // namespace
 
 bool find_directory(const void* symbol, char (&directory)[kMaxPath]) {
@@ -111,10 +123,11 @@ OpenResult open_state(State& state, const char* directory, Access access) {
     if (const OpenResult mapped = map_cards(directory, access, file); mapped != OpenResult::ok) {
         return mapped;
     }
-    if (const OpenResult locks = open_locks(directory, access, state.locks_fd);
-        locks != OpenResult::ok) {
+    OpenResult opened = open_locks(directory, access, state.locks_fd);
+    if (opened == OpenResult::ok) opened = open_memory(directory, access, state.memory_fd);
+    if (opened != OpenResult::ok) {
         munmap(file, sizeof(CardsFile));
-        return locks;
+        return opened;
     }
     if (state.file != nullptr) munmap(state.file, sizeof(CardsFile));
     state.file = file;
@@ -137,12 +150,18 @@ pid_t slot_owner(const State& state, int slot) {
 }
 
 std::uint64_t used_bytes(const State& state, int card) {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = shared_bytes(state, card);
     for (int i = 0; i < kMaxSlots; i++) {
         const std::uint64_t bytes = state.file->slots[i].bytes[card].load();
         if (bytes != 0 && slot_owner(state, i) != kNobody) sum += bytes;
     }
     return sum;
+}
+
+std::uint64_t slot_bytes(const State& state, int slot, int card) {
+    const Slot& held = state.file->slots[slot];
+    if (held.in_use.load() == 0) return 0;
+    return held.bytes[card].load() + shared_bytes_of(state, slot, card);
 }
 
 int claim_slot(State& state) {
@@ -156,6 +175,7 @@ int claim_slot(State& state) {
             slot.bytes[card].store(0);
             slot.contexts[card].store(0);
         }
+        forget_holder(*state.file, i);
         if (!try_lock_byte(state.locks_fd, i)) continue;
         if (state.file->slots_end.load() <= i) state.file->slots_end.store(i + 1);
         clear_bookings(state, i);

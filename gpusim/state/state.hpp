@@ -27,6 +27,7 @@ bool find_directory(const void* symbol, char (&directory)[kMaxPath]);
 struct State {
     CardsFile* file = nullptr;  // mapped; writing to it without Access::read_write is a fault
     int locks_fd = -1;          // see locks.hpp: never closed
+    int memory_fd = -1;         // see shared.hpp
     char directory[kMaxPath] = {};
 };
 
@@ -40,9 +41,13 @@ bool has_marker(const State& state, const Card& card);
 // The pid of the process that owns `slot` (see lock_holder).
 pid_t slot_owner(const State& state, int slot);
 
-// Bytes of the card that live processes hold, their contexts included, the driver's reserve not.
+// Bytes of the card that are in use, contexts included, the driver's reserve not.
 // Exact under the decision lock; without it, a sum over moments that differ by microseconds.
 std::uint64_t used_bytes(const State& state, int card);
+
+// The part of it that the owner of `slot` answers for: its own, and what it made for sharing. The
+// sum over all slots may be less than used_bytes, for shared memory can outlive its maker.
+std::uint64_t slot_bytes(const State& state, int slot, int card);
 
 // Takes a free slot for this process and returns its index, or -1 when all are taken. To be called
 // under the decision lock. The slot is this process's until it dies.

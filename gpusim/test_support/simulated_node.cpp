@@ -31,6 +31,7 @@ SimulatedNode::SimulatedNode(const std::string& yaml) {
 SimulatedNode::~SimulatedNode() {
     munmap(state_.file, sizeof(CardsFile));
     close(state_.locks_fd);
+    close(state_.memory_fd);
     std::error_code ignored;
     fs::remove_all(scratch_, ignored);
 }

@@ -1,0 +1,50 @@
+// What tests of libcuda.so.1 stand on: a node of two small cards, and processes that use it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "api/nvidia/cuda.h"
+#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/simulated_node.hpp"
+
+namespace gpusim {
+
+// What a card of 1 GiB has to give, with and without a price on contexts.
+inline constexpr char kSmallCards[] =
+    "cards:\n"
+    "  - {model: A, memory: 1100MiB, reserved: 76MiB}\n"
+    "  - {model: B, memory: 1GiB, context_overhead: 300MiB}\n";
+
+// What the ABI wants as a pointer and gives as a number, or the reverse.
+inline void* at(CUdeviceptr pointer) {
+    return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr)
+}
+
+class CudaTest : public testing::Test {
+  protected:
+    SimulatedNode node_{kSmallCards};
+
+    std::filesystem::path library() const { return node_.library("libcuda.so.1"); }
+
+    // Runs `body` in a process with libcuda initialized.
+    template <class Body>
+    void with_cuda(Body body) const {
+        in_child([&] {
+            const Library cuda(library());
+            ASSERT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+            body(cuda);
+        });
+    }
+
+    // The same with a context on device 0.
+    template <class Body>
+    void with_context(Body body) const {
+        with_cuda([&](const Library& cuda) {
+            CUcontext context = nullptr;
+            ASSERT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
+            body(cuda);
+        });
+    }
+};
+
+}  // namespace gpusim
