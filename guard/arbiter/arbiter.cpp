@@ -160,6 +160,7 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
         container.is_pausing = !reading.waits && reading.waited_ns == container.waited_ns;
+        container.is_idle = container.is_pausing;
     }
 }
 
@@ -190,6 +191,7 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
         container.used_ns[index] += used;
         container.balance_ns[index] -= used;
         if (sum.first > kPause * length) container.is_pausing = false;
+        if (sum.first > 0) container.is_idle = false;
         if (sum.first > 0.01 * length)
             container.part[index] = millionths(std::clamp(sum.second / sum.first, 0.0, 1.0));
     }
@@ -255,6 +257,11 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
             grant.of[kind] = {container.balance_ns[kind], container.part[kind]};
     }
     return granted;
+}
+
+bool Arbiter::is_quiet() const {
+    return std::ranges::all_of(containers_,
+                               [](const auto& known) { return known.second.is_idle; });
 }
 
 std::int64_t Arbiter::used_ns(Id id, WorkKind kind) const {

@@ -43,9 +43,12 @@ struct Timing {
     pthread_mutex_t mutex;  // guards all of it but the credits
     std::atomic<bool> has_watch;
     int in_flight[kMaxCards][kWorkKinds];  // streams
+    // The balance, as of a time, when the process had so much in flight in all.
     struct Seen {
+        std::int64_t granted_ns;  // by the grant of then
         std::int64_t as_of_ns;
         std::int64_t in_flight_ns;
+        std::int64_t balance_ns;
     } seen[kMaxCards][kWorkKinds];
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
     unsigned pieces_total;

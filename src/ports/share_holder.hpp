@@ -15,6 +15,7 @@ namespace tessera {
 struct HeldShare {
     GpuUuid card;
     Bytes memory;
+    Percent cores;  // of its time that the container is sure of; 0: of none
 };
 
 // Any thread.

@@ -87,7 +87,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
-    GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library});
+    SystemClock clock;
+    GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library}, clock);
     const bool is_guarded = !config.guard_library.empty();
     if (is_guarded) TRY_VOID(guard.install());
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr}, node,
@@ -95,9 +96,11 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread metrics = serve_metrics(config, cards, stop);
-    SystemClock clock;
     const std::jthread shares([&] {
         if (is_guarded) keep_shares(guard, *holders, clock, stop);
+    });
+    const std::jthread time([&] {
+        if (is_guarded) guard.share_out_time(stop);
     });
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;

@@ -22,6 +22,8 @@ constexpr const char* kLibrary = "libtessera-guard.so";
 constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
 
+constexpr guard::Millionths kPercent = guard::kWhole / 100;
+
 // Where the guard is in a container: the region stands beside the library.
 constexpr const char* kInContainer = "/usr/local/tessera";
 
@@ -36,6 +38,9 @@ Result<> make_folder(const fs::path& path) {
 }
 
 }  // namespace
+
+GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
+    : options_(std::move(options)), sharer_(fs::path(options_.folder) / kPods, clock) {}
 
 Result<> GuardFolder::install() const {
     const fs::path folder = options_.folder;
@@ -67,7 +72,8 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
     for (const HeldShare& share : shares) {
         cards.push_back({.uuid = share.card.str().c_str(),
                          .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
-                         .context_bytes = 0});
+                         .context_bytes = 0,
+                         .cores = static_cast<guard::Millionths>(share.cores.value) * kPercent});
     }
     const int error =
         guard::create_region(region.c_str(), cards.data(), static_cast<int>(cards.size()));
@@ -77,6 +83,7 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
                                 "held to its share: {}",
                                 region.string(), std::strerror(error)));
     }
+    sharer_.look_again();
     const auto in_container = [](const std::string& name) {
         return fmt::format("{}/{}", kInContainer, name);
     };
@@ -100,6 +107,7 @@ std::set<PodUid> GuardFolder::pods() const {
 void GuardFolder::forget(const PodUid& pod) {
     std::error_code error;
     fs::remove_all(fs::path(options_.folder) / kPods / pod.str(), error);
+    sharer_.look_again();
 }
 
 }  // namespace tessera

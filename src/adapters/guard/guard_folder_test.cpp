@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "adapters/os/system_clock.hpp"
 #include "guard/region/limits.hpp"
 
 namespace tessera {
@@ -24,7 +25,8 @@ class GuardFolderTest : public testing::Test {
     fs::path scratch_ = fs::temp_directory_path() / ("guard-folder-" + std::to_string(getpid()));
     fs::path folder_ = scratch_ / "a" / "guard";
     fs::path region_ = folder_ / "pods/uid-p/main";
-    GuardFolder guard_{{.folder = folder_, .library = scratch_ / "new.so"}};
+    SystemClock clock_;
+    GuardFolder guard_{{.folder = folder_, .library = scratch_ / "new.so"}, clock_};
 
     void SetUp() override {
         fs::create_directories(scratch_);
@@ -41,7 +43,7 @@ class GuardFolderTest : public testing::Test {
         return text.str();
     }
     Result<std::vector<FileMount>> hold(std::int64_t gib) {
-        return guard_.hold(PodUid("uid-p"), "main", {{kCard, Bytes{gib << 30}}});
+        return guard_.hold(PodUid("uid-p"), "main", {{kCard, Bytes{gib << 30}, Percent{25}}});
     }
 };
 
@@ -93,17 +95,26 @@ TEST_F(GuardFolderTest, ForgetsTheGone) {
     EXPECT_FALSE(fs::exists(region_.parent_path()));
 }
 
+TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    const guard::Limits* limits = guard::open_limits((region_ / "limits").c_str());
+    ASSERT_NE(limits, nullptr);
+    EXPECT_EQ(limits->cards[0].cores.load(), guard::kWhole / 4);
+    EXPECT_EQ(limits->cards[0].ceiling.load(), guard::kWhole);
+}
+
 TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     fs::remove(scratch_ / "new.so");
     const auto none = guard_.install();
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().text,
               "guard_library: there is no file " + (scratch_ / "new.so").string());
-    const auto odd = guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}}});
+    const auto odd = guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");
-    GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"});
+    GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"}, clock_);
     EXPECT_FALSE(nowhere.install());
 }
 
