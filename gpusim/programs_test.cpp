@@ -40,11 +40,14 @@ TEST(Programs, LibrariesNeedLibcAlone) {
                                              " | sed -n 's/.*NEEDED.*\\[\\(.*\\)\\]/\\1/p'");
         EXPECT_THAT(lines_of(needed), ElementsAre("libc.so.6")) << name;
     }
-    const std::string hog = output_of("readelf -dW " + built("bin/gpuhog") +
-                                      " | sed -n 's/.*NEEDED.*\\[\\(.*\\)\\]/\\1/p'");
-    EXPECT_THAT(lines_of(hog), testing::UnorderedElementsAre("libcuda.so.1", "libc.so.6"));
-    EXPECT_THAT(output_of("readelf -dW " + built("bin/gpuhog")),
-                testing::Not(testing::ContainsRegex("R(UN)?PATH")));
+    for (const auto& [name, library] :
+         {std::pair("bin/gpuhog", "libcuda.so.1"), std::pair("bin/gpusmi", "libnvidia-ml.so.1")}) {
+        const std::string about = output_of("readelf -dW " + built(name));
+        EXPECT_THAT(about, testing::Not(testing::ContainsRegex("R(UN)?PATH"))) << name;
+        const std::string needed = output_of("readelf -dW " + built(name) +
+                                             " | sed -n 's/.*NEEDED.*\\[\\(.*\\)\\]/\\1/p'");
+        EXPECT_THAT(lines_of(needed), testing::UnorderedElementsAre(library, "libc.so.6"));
+    }
 }
 
 TEST(Programs, LibrariesExportTheApiAlone) {
@@ -84,6 +87,15 @@ void run_gpuhog(const SimulatedNode& node, const std::string& size, const std::s
     _exit(127);
 }
 
+// Its lines from there on where it holds what it is to hold; it needs somebody who reads them.
+std::ifstream await_hog(const std::string& log) {
+    std::ifstream lines(log);
+    std::string line;
+    while (std::getline(lines, line) && !line.starts_with("holding"))
+        continue;
+    return lines;
+}
+
 std::string hog_once(const SimulatedNode& node, const std::string& arguments) {
     return output_of("LD_LIBRARY_PATH=" + node.library("").string() + " " + built("bin/gpuhog") +
                      " " + arguments + " 2>&1; echo status $?");
@@ -112,10 +124,7 @@ TEST(Gpuhog, HoldsUntilItIsTerminated) {
     const std::string log = (node.root() / "log").string();
     ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
     Peer hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
-    std::ifstream lines(log);
-    std::string line;
-    while (std::getline(lines, line) && !line.starts_with("holding"))
-        continue;
+    const std::ifstream lines = await_hog(log);
     EXPECT_EQ(node.used(0), 512 * kMiB);
     EXPECT_THAT(output_of(built("bin/gpusimctl") + " show " + node.root().string()),
                 HasSubstr("process " + std::to_string(hog.pid()) +
@@ -123,6 +132,29 @@ TEST(Gpuhog, HoldsUntilItIsTerminated) {
     kill(hog.pid(), SIGTERM);
     EXPECT_EQ(hog.join(), 0);
     EXPECT_EQ(node.used(0), 0U);
+}
+
+TEST(Gpusmi, PrintsStableLines) {
+    const SimulatedNode node(kTwoCards);
+    const std::string log = (node.root() / "log").string();
+    ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
+    Peer hog([&](Wire&) { run_gpuhog(node, "512MiB", log); });
+    const std::ifstream lines = await_hog(log);
+    const std::string smi =
+        "LD_LIBRARY_PATH=" + node.library("").string() + " " + built("bin/gpusmi") + " 2>&1";
+    const auto line_of = [&](int card, const char* used) {
+        return "card " + std::to_string(card) + ": uuid " + node.cards()[card].uuid +
+               ", name Tesla T4, used " + used + " of 16106127360 bytes";
+    };
+    EXPECT_THAT(
+        lines_of(output_of(smi)),
+        ElementsAre(line_of(0, "536870912"),
+                    "card 0: process " + std::to_string(hog.pid()) + " uses 536870912 bytes",
+                    line_of(1, "0")));
+    node.control("driver dead");
+    EXPECT_EQ(output_of(smi), "gpusmi: nvmlDeviceGetCount: Unknown Error (999)\n");
+    kill(hog.pid(), SIGTERM);
+    EXPECT_EQ(hog.join(), 0);
 }
 
 TEST(Gpusimctl, CreatesFromAFile) {

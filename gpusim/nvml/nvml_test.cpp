@@ -231,6 +231,26 @@ TEST_F(Nvml, ListsProcessesByProtocol) {
     });
 }
 
+TEST_F(Nvml, NobodyDrawsAndThereIsNoMps) {
+    Peer first([this](Wire& wire) { hold(wire, kGiB); });
+    first.wire().receive();
+    with_nvml([](const Library& nvml) {
+        const auto expect_none = [&nvml](auto list, auto info) {
+            unsigned count = 1;
+            EXPECT_EQ(list(device(nvml, 0), &count, &info), NVML_SUCCESS);
+            EXPECT_EQ(count, 0U);
+            EXPECT_EQ(list(device(nvml, 0), nullptr, &info), NVML_ERROR_INVALID_ARGUMENT);
+            EXPECT_EQ(list(nullptr, &count, &info), NVML_ERROR_INVALID_ARGUMENT);
+        };
+        expect_none(CALL(nvml, nvmlDeviceGetGraphicsRunningProcesses), nvmlProcessInfo_v1_t{});
+        expect_none(CALL(nvml, nvmlDeviceGetGraphicsRunningProcesses_v2), nvmlProcessInfo_v2_t{});
+        expect_none(CALL(nvml, nvmlDeviceGetGraphicsRunningProcesses_v3), nvmlProcessInfo_t{});
+        expect_none(CALL(nvml, nvmlDeviceGetMPSComputeRunningProcesses), nvmlProcessInfo_v1_t{});
+        expect_none(CALL(nvml, nvmlDeviceGetMPSComputeRunningProcesses_v2), nvmlProcessInfo_v2_t{});
+        expect_none(CALL(nvml, nvmlDeviceGetMPSComputeRunningProcesses_v3), nvmlProcessInfo_t{});
+    });
+}
+
 // NVML in a CUDA process must neither miss that process nor, by its descriptors, drop its locks.
 TEST_F(Nvml, LivesWithCudaInOneProcess) {
     Peer both([this](Wire& wire) {

@@ -63,6 +63,18 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
     return found <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
+// Nobody draws, and there is no MPS.
+template <class Info>
+nvmlReturn_t list_nobody(nvmlDevice_t device, unsigned* count, const Info* infos) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (count == nullptr || (infos == nullptr && *count > 0)) return NVML_ERROR_INVALID_ARGUMENT;
+    *count = 0;
+    return NVML_SUCCESS;
+}
+
 void read_field(const Card& card, nvmlFieldValue_t& field) {
     timespec now = {};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -111,6 +123,36 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsign
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
                                                      nvmlProcessInfo_t* infos) {
     return list_processes(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int* count,
+                                                   nvmlProcessInfo_v1_t* infos) {
+    return list_nobody(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
+                                                      nvmlProcessInfo_v2_t* infos) {
+    return list_nobody(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                      nvmlProcessInfo_t* infos) {
+    return list_nobody(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_v1_t* infos) {
+    return list_nobody(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int* count,
+                                                        nvmlProcessInfo_v2_t* infos) {
+    return list_nobody(device, count, infos);
+}
+
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                        nvmlProcessInfo_t* infos) {
+    return list_nobody(device, count, infos);
 }
 
 // Of the last while, as a real one averages. Which part of the memory is busy is not modelled.

@@ -85,48 +85,113 @@ std::vector<double> fill(const std::vector<Claim>& claims) {
     return got;
 }
 
-// What one process did in a tick.
-struct Arbiter::Busy {
-    Container* container;
-    double part[kWorkKinds];  // of the tick
+namespace {
+
+// What a process had in flight of a kind in a tick.
+struct Flight {
+    Arbiter::Id container;
+    std::vector<ProcessReading::Span> spans;  // within the tick
+    double in_flight_ns = 0;                  // in all
+    double by_chance =
+        0;  // the part of the tick outside of the spans in which it was in flight too
 };
 
-void Arbiter::charge(std::int64_t tick, const std::map<Id, ContainerReading>& readings) {
-    std::vector<Busy> all;
+bool is_in(const Flight& flight, std::int64_t at) {
+    return std::ranges::any_of(flight.spans, [at](const ProcessReading::Span& span) {
+        return span.start_ns <= at && at < span.end_ns;
+    });
+}
+
+Flight flight_of(Arbiter::Id container, const ProcessReading& before, const ProcessReading& now,
+                 WorkKind kind, ProcessReading::Span tick) {
+    const auto index = static_cast<std::size_t>(kind);
+    Flight flight = {.container = container};
+    flight.in_flight_ns = static_cast<double>(now.in_flight_ns[index] - before.in_flight_ns[index]);
+    double covered = 0;
+    for (const ProcessReading::Span& span : now.spans[index]) {
+        const ProcessReading::Span within = {std::max(span.start_ns, tick.start_ns),
+                                             std::min(span.end_ns, tick.end_ns)};
+        if (within.start_ns >= within.end_ns) continue;
+        flight.spans.push_back(within);
+        covered += static_cast<double>(within.end_ns - within.start_ns);
+    }
+    const double outside = static_cast<double>(tick.end_ns - tick.start_ns) - covered;
+    if (outside > 0)
+        flight.by_chance = std::clamp((flight.in_flight_ns - covered) / outside, 0.0, 1.0);
+    return flight;
+}
+
+// The part of what each had in flight that was its own: between any two ends of spans nothing
+// changes.
+std::vector<double> own_parts(const std::vector<Flight>& flights, ProcessReading::Span tick) {
+    std::vector<std::int64_t> ends = {tick.start_ns, tick.end_ns};
+    for (const Flight& flight : flights) {
+        for (const ProcessReading::Span& span : flight.spans) {
+            ends.push_back(span.start_ns);
+            ends.push_back(span.end_ns);
+        }
+    }
+    std::ranges::sort(ends);
+    std::vector<double> own(flights.size());
+    std::vector<double> in_flight(flights.size());
+    std::vector<double> part(flights.size());
+    for (std::size_t end = 1; end < ends.size(); end++) {
+        const std::int64_t length = ends[end] - ends[end - 1];
+        if (length <= 0) continue;
+        for (std::size_t i = 0; i < flights.size(); i++)
+            part[i] = is_in(flights[i], ends[end - 1]) ? 1 : flights[i].by_chance;
+        for (std::size_t i = 0; i < flights.size(); i++) {
+            if (part[i] <= 0) continue;
+            std::vector<double> others;
+            for (std::size_t j = 0; j < flights.size(); j++)
+                if (j != i && part[j] > 0) others.push_back(part[j]);
+            in_flight[i] += static_cast<double>(length) * part[i];
+            own[i] += static_cast<double>(length) * part[i] * own_part(others);
+        }
+    }
+    for (std::size_t i = 0; i < flights.size(); i++)
+        own[i] = in_flight[i] > 0 ? own[i] / in_flight[i] : 1;
+    return own;
+}
+
+}  // namespace
+
+void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
         container.is_pausing = !reading.waits && reading.waited_ns == container.waited_ns;
+    }
+}
+
+void Arbiter::charge(WorkKind kind, std::int64_t now,
+                     const std::map<Id, ContainerReading>& readings) {
+    const ProcessReading::Span tick = {as_of_ns_, now};
+    const auto length = static_cast<double>(now - as_of_ns_);
+    std::vector<Flight> flights;
+    for (const auto& [id, reading] : readings) {
+        const Container& container = containers_[id];
         for (const auto& [slot, process] : reading.processes) {
             const auto before = container.processes.find(slot);
-            if (before == container.processes.end()) continue;
-            Busy busy = {&container, {}};
-            for (int kind = 0; kind < kWorkKinds; kind++)
-                busy.part[kind] = static_cast<double>(process.in_flight_ns[kind] -
-                                                      before->second.in_flight_ns[kind]) /
-                                  static_cast<double>(tick);
-            if (busy.part[0] + busy.part[1] > kPause) container.is_pausing = false;
-            all.push_back(busy);
+            if (before != container.processes.end())
+                flights.push_back(flight_of(id, before->second, process, kind, tick));
         }
     }
-    for (int kind = 0; kind < kWorkKinds; kind++) {
-        std::map<Container*, std::pair<double, double>> of;  // in flight, of that its own
-        for (std::size_t i = 0; i < all.size(); i++) {
-            std::vector<double> others;
-            for (std::size_t j = 0; j < all.size(); j++) {
-                const double part = std::clamp(all[j].part[kind], 0.0, 1.0);
-                if (j != i && part > 0) others.push_back(part);
-            }
-            auto& [in_flight, own] = of[all[i].container];
-            in_flight += all[i].part[kind];
-            own += all[i].part[kind] * own_part(others);
-        }
-        for (const auto& [container, sums] : of) {
-            const auto used = static_cast<std::int64_t>(sums.second * static_cast<double>(tick));
-            container->used_ns[kind] += used;
-            container->balance_ns[kind] -= used;
-            if (sums.first > 0.01)
-                container->part[kind] = millionths(std::clamp(sums.second / sums.first, 0.0, 1.0));
-        }
+    const std::vector<double> own = own_parts(flights, tick);
+    std::map<Id, std::pair<double, double>> sums;  // in flight, of that its own
+    for (std::size_t i = 0; i < flights.size(); i++) {
+        auto& [in_flight, used] = sums[flights[i].container];
+        in_flight += flights[i].in_flight_ns;
+        used += flights[i].in_flight_ns * own[i];
+    }
+    for (const auto& [id, sum] : sums) {
+        const auto index = static_cast<std::size_t>(kind);
+        Container& container = containers_[id];
+        const auto used = static_cast<std::int64_t>(sum.second);
+        container.used_ns[index] += used;
+        container.balance_ns[index] -= used;
+        if (sum.first > kPause * length) container.is_pausing = false;
+        if (sum.first > 0.01 * length)
+            container.part[index] = millionths(std::clamp(sum.second / sum.first, 0.0, 1.0));
     }
 }
 
@@ -170,7 +235,9 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
     std::map<Id, std::int64_t> used_before;
     for (const auto& [id, container] : containers_)
         used_before[id] = std::max(container.used_ns[0], container.used_ns[1]);
-    if (!is_first) charge(tick, readings);
+    note_pauses(readings);
+    for (const WorkKind kind : {WorkKind::kernels, WorkKind::copies})
+        if (!is_first) charge(kind, now, readings);
     for (auto& [id, container] : containers_) {
         if (is_first) break;
         const std::int64_t used = std::max(container.used_ns[0], container.used_ns[1]);

@@ -31,7 +31,13 @@ inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 inline constexpr Millionths kWeightOfNone = 100'000;
 
 struct ProcessReading {
+    struct Span {
+        std::int64_t start_ns;
+        std::int64_t end_ns;
+    };
+
     std::int64_t in_flight_ns[kWorkKinds] = {};  // in all, as of the tick
+    std::vector<Span> spans[kWorkKinds];         // of that, those that are known, in any order
 };
 
 struct ContainerReading {
@@ -62,9 +68,9 @@ class Arbiter {
         std::int64_t used_ns[kWorkKinds] = {};
         Millionths part[kWorkKinds] = {kWhole, kWhole};
     };
-    struct Busy;
 
-    void charge(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
+    void note_pauses(const std::map<Id, ContainerReading>& readings);
+    void charge(WorkKind kind, std::int64_t now, const std::map<Id, ContainerReading>& readings);
     void share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
 
     std::map<Id, Container> containers_;

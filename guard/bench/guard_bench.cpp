@@ -149,8 +149,8 @@ class Launchers {
 };
 
 bool bench_launches(const Cuda& bare, const Cuda& held) {
-    bool holds = at_most("added to cuLaunchKernel, time shared out", 10,
-                         added_to_launch(bare, held), "ns");
+    bool holds =
+        at_most("added to cuLaunchKernel, time shared out", 10, added_to_launch(bare, held), "ns");
     const Launchers others(held, 8);
     holds &= at_most("added to cuLaunchKernel, 8 other processes launching", 10,
                      added_to_launch(bare, held), "ns");

@@ -1,6 +1,6 @@
-// How exactly a card's time is shared out: what each container got in every second, and in ten, beside
-// what it was given. On the simulated driver, whose clock says exactly who had the card. Goals:
-// docs/guard.md.
+// How exactly a card's time is shared out: what each container got in every second, and in ten,
+// beside what it was given. On the simulated driver, whose clock says exactly who had the card.
+// Goals: docs/guard.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -43,8 +43,7 @@ Result measure(const std::string& name, const std::vector<SharingTenant>& tenant
             sum += second[i];
         }
         const double mean = sum / kSeconds;
-        result.worst_of_all =
-            std::max(result.worst_of_all, std::abs(mean - tenants[i].expected));
+        result.worst_of_all = std::max(result.worst_of_all, std::abs(mean - tenants[i].expected));
         result.got.push_back(mean);
         char text[16];
         std::snprintf(text, sizeof text, "%s%.1f", i == 0 ? "" : " : ", mean);
@@ -65,7 +64,8 @@ bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
 // Who waits for each kernel cannot use all of nine tenths; the ratio is to be right.
 bool bench_ratio(const std::string& name, const Workload& work) {
     const Result result = measure(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}});
-    return figure(name + ", off 1:9", 10, 100 * std::abs(result.got[1] / result.got[0] / 9 - 1), "%");
+    return figure(name + ", off 1:9", 10, 100 * std::abs(result.got[1] / result.got[0] / 9 - 1),
+                  "%");
 }
 
 bool bench_all() {
@@ -78,10 +78,9 @@ bool bench_all() {
                                       {{70, 70}, free_running(50 * kMicrosecond), 70}});
     holds &= bench("30:70 of 20 ms and 200 us", {{{30, 30}, free_running(20 * kMillisecond), 30},
                                                  {{70, 70}, free_running(200 * kMicrosecond), 70}});
-    holds &= bench("20:30:50 of each kind of launch",
-                   {{{20, 20}, graphs(100 * kMicrosecond), 20},
-                    {{30, 30}, cooperative(kMillisecond), 30},
-                    {{50, 50}, launch_ex(kMillisecond), 50}});
+    holds &= bench("20:30:50 of each kind of launch", {{{20, 20}, graphs(100 * kMicrosecond), 20},
+                                                       {{30, 30}, cooperative(kMillisecond), 30},
+                                                       {{50, 50}, launch_ex(kMillisecond), 50}});
     holds &= bench("30 and an unlimited neighbour", {{{30, 30}, free_running(kMillisecond), 30},
                                                      {{0, 100}, free_running(kMillisecond), 70}});
     holds &= bench("25 alone", {{{25, 25}, free_running(kMillisecond), 25}});

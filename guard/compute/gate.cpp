@@ -84,11 +84,18 @@ void begin_flight(int card, WorkKind kind, std::int64_t now) {
 
 void end_flight(int card, WorkKind kind, std::int64_t now, std::int64_t overhead_ns) {
     InFlight& mine = card_time(card).in_flight[static_cast<int>(kind)];
-    const std::int64_t ns = now - mine.since_ns.load(std::memory_order_relaxed) - overhead_ns;
+    const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
+    const std::int64_t ns = now - since - overhead_ns;
     mine.since_ns.store(0, std::memory_order_relaxed);
-    if (ns > 0)
-        mine.total_ns.store(mine.total_ns.load(std::memory_order_relaxed) + ns,
-                            std::memory_order_relaxed);
+    if (ns <= 0) return;
+    mine.total_ns.store(mine.total_ns.load(std::memory_order_relaxed) + ns,
+                        std::memory_order_relaxed);
+    FlightLog& log = flight_log();
+    const std::uint64_t number = log.total.load(std::memory_order_relaxed);
+    FlightLog::Entry& entry = log.entries[number % kLogEntries];
+    entry.start_ns.store(since, std::memory_order_relaxed);
+    entry.what.store(pack_piece({since, ns, card, kind}), std::memory_order_relaxed);
+    log.total.store(number + 1, std::memory_order_release);
 }
 
 }  // namespace tessera::guard

@@ -53,10 +53,9 @@ TEST(GuardShares, UnlimitedNeighboursGetTheRest) {
 }
 
 TEST(GuardShares, WhatOneDoesNotUseOthersHave) {
-    expect_shares(
-        {{{50, 100}, idle(), 0},
-         {{30, 100}, free_running(kMillisecond), 60},
-         {{20, 100}, free_running(kMillisecond), 40}});
+    expect_shares({{{50, 100}, idle(), 0},
+                   {{30, 100}, free_running(kMillisecond), 60},
+                   {{20, 100}, free_running(kMillisecond), 40}});
 }
 
 TEST(GuardShares, MixedWaysOfWorking) {

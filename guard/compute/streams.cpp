@@ -16,7 +16,10 @@ namespace {
 // Where time is not shared out, it may become so: look again after so many launches.
 constexpr int kUntimedCredit = 4096;
 constexpr int kMaxBatch = 1024;
-// Every so many pieces of work one is measured by events.
+// A piece of work is measured by events, if the last one was so long that these cost nothing beside
+// it; of shorter ones every so many, and the others are taken to have been as much shorter than the
+// clock said.
+constexpr std::int64_t kLongPieceNs = 500'000;
 constexpr unsigned kSampleEvery = 16;
 constexpr std::int64_t kMaxOverheadNs = 1'000'000;
 
@@ -112,35 +115,49 @@ void start(StreamTiming& of, WorkKind kind) {
     of.has_last = false;
     of.is_sampled = false;
     if (all.in_flight[of.card][static_cast<int>(kind)]++ == 0) begin_flight(of.card, kind, now);
-    if (all.pieces_total++ % kSampleEvery != 0) return;
+    if (of.last_piece_ns < kLongPieceNs && all.pieces_total++ % kSampleEvery != 0) return;
     of.is_sampled = event_in(of.sample_start) != nullptr && event_in(of.sample_end) != nullptr &&
                     driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS;
 }
 
-void end(StreamTiming& of) {
+// How much longer a piece of work was by the clock than for the card.
+std::int64_t excess_ns(StreamTiming& of, std::int64_t now) {
+    std::int64_t& known = timing().overhead_ns;
+    float ms = 0;
+    if (!of.is_sampled ||
+        driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS)
+        return known;
+    of.last_piece_ns = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    const std::int64_t excess = now - of.began_ns - of.last_piece_ns;
+    if (excess < 0) return 0;
+    // More than that is a thread that was not running.
+    if (excess < kMaxOverheadNs) known = known == 0 ? excess : known + (excess - known) / 4;
+    return excess;
+}
+
+// `excess` is what of its time was not the card's.
+void end(StreamTiming& of, std::int64_t now, std::int64_t excess) {
     of.credit.store(0, std::memory_order_relaxed);
     of.mark_count = 0;
     of.since_mark = 0;
     of.has_last = false;
+    of.is_sampled = false;
     if (!of.is_in_flight) return;
     of.is_in_flight = false;
     Timing& all = timing();
     if (--all.in_flight[of.card][static_cast<int>(of.kind)] == 0)
-        end_flight(of.card, of.kind, monotonic_ns(), all.overhead_ns);
+        end_flight(of.card, of.kind, now, excess);
 }
 
-// What the device says of a piece of work, beside what the clock said.
-void learn_overhead(StreamTiming& of) {
-    if (!of.is_sampled) return;
-    of.is_sampled = false;
-    float ms = 0;
-    if (driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS) return;
-    const auto on_device = static_cast<std::int64_t>(ms * 1e6F);
-    std::int64_t overhead = monotonic_ns() - of.began_ns - on_device;
-    if (overhead < 0) overhead = 0;
-    if (overhead > kMaxOverheadNs) return;  // the thread was not running
-    std::int64_t& known = timing().overhead_ns;
-    known = known == 0 ? overhead : known + (overhead - known) / 4;
+// Nobody waited for it.
+void end(StreamTiming& of) {
+    end(of, monotonic_ns(), timing().overhead_ns);
+}
+
+// It was waited for, by a wait that began after before_wait().
+void end_waited_for(StreamTiming& of) {
+    const std::int64_t now = monotonic_ns();
+    end(of, now, of.is_in_flight ? excess_ns(of, now) : 0);
 }
 
 // So that the next mark is as far away as it should be.
@@ -211,6 +228,12 @@ StreamTiming* find_current_stream(CUstream stream) {
     return find(stream, context);
 }
 
+// The end of what is to be measured.
+void record_end(StreamTiming& of) {
+    if (of.is_sampled)
+        of.is_sampled = driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
+}
+
 // Waits until the stream has done all that it was given, and so knows when that was.
 void drain(StreamTiming& of) {
     const TimingLock lock;
@@ -218,8 +241,7 @@ void drain(StreamTiming& of) {
     const Relaxed relaxed;
     if (of.mark_count == kMaxMarks) wait_for_first_mark(of);
     harvest(of);
-    if (of.is_sampled)
-        of.is_sampled = driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
+    record_end(of);
     if (of.mark_count < kMaxMarks) add_mark(of);
     while (of.mark_count > 0) {
         wait_for_first_mark(of);
@@ -227,8 +249,7 @@ void drain(StreamTiming& of) {
         harvest(of);
         if (of.mark_count == left) return;  // the driver has an error to tell to whoever asks next
     }
-    learn_overhead(of);
-    end(of);
+    end_waited_for(of);
 }
 
 // What the card is about to do for a stream.
@@ -293,16 +314,13 @@ CUresult ask(CUstream stream, WorkKind kind) {
 void before_wait(CUstream stream) {
     const TimingLock lock;
     StreamTiming* of = find_current_stream(stream);
-    if (of == nullptr || !of->is_sampled || !of->is_in_flight || is_capturing(stream)) return;
-    of->is_sampled = driver()->cuEventRecord(of->sample_end, stream) == CUDA_SUCCESS;
+    if (of != nullptr && of->is_in_flight && !is_capturing(stream)) record_end(*of);
 }
 
 void after_wait(CUstream stream) {
     const TimingLock lock;
     StreamTiming* of = find_current_stream(stream);
-    if (of == nullptr) return;
-    learn_overhead(*of);
-    end(*of);
+    if (of != nullptr) end_waited_for(*of);
 }
 
 void after_wait_for_context() {

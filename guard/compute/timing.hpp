@@ -32,7 +32,8 @@ struct StreamTiming {
     CUevent marks[kMaxMarks + 1];
     int launches[kMaxMarks + 1];  // up to each mark, since the one before
     std::int64_t began_ns;        // its work in flight
-    bool is_sampled;              // and the event below was recorded before it
+    std::int64_t last_piece_ns;   // of the card's time, of the last that was measured
+    bool is_sampled;              // this one is: the first event was recorded before it
     CUevent sample_start;
     CUevent sample_end;
 };
@@ -55,6 +56,7 @@ struct Timing {
 // Of this process; begin() has succeeded.
 Timing& timing();
 CardTime& card_time(int card);
+FlightLog& flight_log();
 const CardLimit& card_limit(int card);
 
 class TimingLock {

@@ -16,7 +16,7 @@ template <typename... Parameters, typename... Arguments>
 CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, WorkKind kind,
                    CUstream stream, Arguments... arguments) {
     if (has_credit(stream, kind) && !InDriver::is_now())
-        return (known_driver().*slot)(arguments...);
+        return (driver()->*slot)(arguments...);
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
     if (const CUresult refused = ask(stream, kind); refused != CUDA_SUCCESS) return refused;

@@ -13,6 +13,15 @@ namespace {
 using Address = ElfW(Addr);
 using Symbol = ElfW(Sym);
 
+// How a reference to a variable is written in a shared library: by way of its GOT, and as data.
+#if defined(__x86_64__)
+constexpr auto kAddressOfSymbol = R_X86_64_GLOB_DAT;
+constexpr auto kSymbolAsData = R_X86_64_64;
+#elif defined(__aarch64__)
+constexpr auto kAddressOfSymbol = R_AARCH64_GLOB_DAT;
+constexpr auto kSymbolAsData = R_AARCH64_ABS64;
+#endif
+
 void* pointer(Address address) {
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -42,12 +51,18 @@ std::uint32_t gnu_hash(const char* name) {
     return hash;
 }
 
-void* function_of(const Object& object, const Symbol& symbol, const char* names,
-                  const char* wanted) {
-    const bool is_function = (symbol.st_info & 0xfU) == STT_FUNC;
-    const bool is_defined = symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0;
-    if (!is_function || !is_defined || !same_text(names + symbol.st_name, wanted)) return nullptr;
-    return pointer(object.base + symbol.st_value);
+struct Symbols {
+    const Symbol* first;
+    const char* names;
+};
+
+Symbols symbols_of(const Object& object) {
+    return {table<Symbol>(object, DT_SYMTAB), table<char>(object, DT_STRTAB)};
+}
+
+bool defines(const Symbols& symbols, const Symbol& symbol, const char* wanted) {
+    return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
+           same_text(symbols.names + symbol.st_name, wanted);
 }
 
 // Source of the layout: "GNU Hash ELF Sections", sourceware.org/legacy-ml/binutils/2006-10.
@@ -58,8 +73,7 @@ struct GnuHash {
     std::uint32_t bloom_shift;
 };
 
-void* find_by_gnu_hash(const Object& object, const GnuHash& head, const Symbol* symbols,
-                       const char* names, const char* wanted) {
+const Symbol* find_by_gnu_hash(const GnuHash& head, const Symbols& symbols, const char* wanted) {
     const auto* bloom = reinterpret_cast<const Address*>(&head + 1);
     const auto* buckets = reinterpret_cast<const std::uint32_t*>(bloom + head.bloom_words);
     const std::uint32_t* chain = buckets + head.buckets;
@@ -69,37 +83,23 @@ void* find_by_gnu_hash(const Object& object, const GnuHash& head, const Symbol* 
     if (index < head.first_symbol) return nullptr;
     for (;; index++) {
         const std::uint32_t of_symbol = chain[index - head.first_symbol];
-        if ((of_symbol | 1U) == (hash | 1U)) {
-            void* found = function_of(object, symbols[index], names, wanted);
-            if (found != nullptr) return found;
-        }
+        const Symbol& symbol = symbols.first[index];
+        if ((of_symbol | 1U) == (hash | 1U) && defines(symbols, symbol, wanted)) return &symbol;
         if ((of_symbol & 1U) != 0) return nullptr;
     }
 }
 
 // System V's table says how many symbols there are.
-void* find_by_sysv_hash(const Object& object, const std::uint32_t* head, const Symbol* symbols,
-                        const char* names, const char* wanted) {
+const Symbol* find_by_sysv_hash(const std::uint32_t* head, const Symbols& symbols,
+                                const char* wanted) {
     for (std::uint32_t index = 0; index < head[1]; index++) {
-        void* found = function_of(object, symbols[index], names, wanted);
-        if (found != nullptr) return found;
+        if (defines(symbols, symbols.first[index], wanted)) return &symbols.first[index];
     }
     return nullptr;
 }
 
 Object object_of(const link_map& map) {
     return {map.l_addr, map.l_ld};
-}
-
-Object object_of(const dl_phdr_info& info) {
-    Object object{info.dlpi_addr, nullptr};
-    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
-        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            const Address dynamic = info.dlpi_addr + info.dlpi_phdr[i].p_vaddr;
-            object.dynamic = static_cast<const ElfW(Dyn)*>(pointer(dynamic));
-        }
-    }
-    return object;
 }
 
 const link_map* map_at(const void* address) {
@@ -119,6 +119,20 @@ const link_map* own_map() {
 }
 
 }  // namespace
+
+Object object_of(const dl_phdr_info& info) {
+    Object object{info.dlpi_addr, nullptr};
+    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            object.dynamic = static_cast<const ElfW(Dyn)*>(object.at(info.dlpi_phdr[i].p_vaddr));
+    }
+    return object;
+}
+
+Object own_object() {
+    const link_map* map = own_map();
+    return map != nullptr ? object_of(*map) : Object{};
+}
 
 Object object_at(const void* address) {
     const link_map* map = map_at(address);
@@ -155,16 +169,36 @@ Object find_loaded(const char* name, const char* symbol) {
     return search.found;
 }
 
-void* find_function(const Object& object, const char* symbol) {
+const ElfW(Sym) * find_symbol(const Object& object, const char* name) {
     if (!object) return nullptr;
-    const auto* symbols = table<Symbol>(object, DT_SYMTAB);
-    const auto* names = table<char>(object, DT_STRTAB);
-    if (symbols == nullptr || names == nullptr) return nullptr;
+    const Symbols symbols = symbols_of(object);
+    if (symbols.first == nullptr || symbols.names == nullptr) return nullptr;
     if (const auto* head = table<GnuHash>(object, DT_GNU_HASH); head != nullptr)
-        return find_by_gnu_hash(object, *head, symbols, names, symbol);
+        return find_by_gnu_hash(*head, symbols, name);
     if (const auto* head = table<std::uint32_t>(object, DT_HASH); head != nullptr)
-        return find_by_sysv_hash(object, head, symbols, names, symbol);
+        return find_by_sysv_hash(head, symbols, name);
     return nullptr;
+}
+
+void* find_function(const Object& object, const char* name) {
+    const Symbol* symbol = find_symbol(object, name);
+    if (symbol == nullptr || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return nullptr;
+    return object.at(symbol->st_value);
+}
+
+Relocations relocations_of(const Object& object) {
+    const auto value_of = [&object](ElfW(Sxword) tag) {
+        const ElfW(Dyn)* entry = entry_of(object, tag);
+        return entry != nullptr ? entry->d_un.d_val : 0;
+    };
+    return {table<ElfW(Rela)>(object, DT_RELA), value_of(DT_RELASZ) / sizeof(ElfW(Rela)),
+            value_of(DT_RELACOUNT)};
+}
+
+bool is_place_of(const ElfW(Rela) & relocation, const Object& object, const ElfW(Sym) & symbol) {
+    const auto type = ELF64_R_TYPE(relocation.r_info);
+    return (type == kAddressOfSymbol || type == kSymbolAsData) &&
+           &symbols_of(object).first[ELF64_R_SYM(relocation.r_info)] == &symbol;
 }
 
 const char* soname(const Object& object) {

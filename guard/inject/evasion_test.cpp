@@ -1,5 +1,6 @@
 // Goal: what a tenant does to lose the guard does not lose it. Method: /etc/ld.so.preload as the
 // agent would mount it, in a mount namespace of the test's own; needs root.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -69,9 +70,11 @@ TEST_F(GuardEvasion, AnotherUser) {
 
 TEST_F(GuardEvasion, TheDriversFileByItsPathOrACopy) {
     const std::string path = node_.library("libcuda.so.1").string();
-    for (const std::string& file : {path, scratch_.string() + "/copy.so"}) {
-        const std::string said = in_container("cp " + path + " " + scratch_.string() +
-                                              "/copy.so; guard_lookups " + file);
+    const std::string nvml = node_.library("libnvidia-ml.so.1").string();
+    const std::string copy = scratch_.string() + "/copy.so";
+    for (const std::string& file : {path, copy}) {
+        const std::string said =
+            in_container(fmt::format("cp {} {}; guard_lookups {} {}", path, copy, file, nvml));
         EXPECT_NE(said.find("cuMemAlloc_v2 dlopen-by-path libtessera-guard.so"), std::string::npos)
             << said;
     }

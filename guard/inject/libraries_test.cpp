@@ -14,6 +14,7 @@ using gpusim::output_of;
 
 constexpr char kGuard[] = TESSERA_BINARY_DIR "/guard/lib/libtessera-guard.so";
 constexpr char kFacade[] = TESSERA_BINARY_DIR "/guard/lib/libcuda.so.1";
+constexpr char kNvmlFacade[] = TESSERA_BINARY_DIR "/guard/lib/libnvidia-ml.so.1";
 
 struct Symbols {
     std::set<std::string> defined;
@@ -47,18 +48,22 @@ std::set<std::string> needs_of(const std::string& library) {
 
 TEST(GuardLibraries, BringTheHooksAndNothingElse) {
     std::set<std::string> expected = {"dlsym", "dlvsym"};
-#define HOOK(symbol, name, since) expected.insert(#symbol);
-#include "guard/entrypoints.def"
-#undef HOOK
+#define EXPORT(symbol, library) expected.insert(#symbol);
+#include "guard/exports.def"
+#undef EXPORT
     EXPECT_EQ(symbols_of(kGuard).defined, expected);
-    EXPECT_EQ(symbols_of(kFacade).defined, std::set<std::string>{"tessera_facade"});
+    for (const char* facade : {kFacade, kNvmlFacade})
+        EXPECT_EQ(symbols_of(facade).defined, std::set<std::string>{"tessera_facade"});
 }
 
 TEST(GuardLibraries, NeedLibcAlone) {
     EXPECT_EQ(needs_of(kGuard), (std::set<std::string>{"ld-linux-x86-64.so.2", "libc.so.6"}));
     EXPECT_EQ(needs_of(kFacade),
               (std::set<std::string>{"libtessera-guard.so", "libtessera-real-cuda.so.1"}));
-    EXPECT_EQ(symbols_of(kFacade).wanted, std::set<std::string>{});
+    EXPECT_EQ(needs_of(kNvmlFacade),
+              (std::set<std::string>{"libtessera-guard.so", "libtessera-real-nvml.so.1"}));
+    for (const char* facade : {kFacade, kNvmlFacade})
+        EXPECT_EQ(symbols_of(facade).wanted, std::set<std::string>{});
 }
 
 TEST(GuardLibraries, RunOnGlibc217) {

@@ -3,6 +3,7 @@
 // for, and a driver that knows more than the guard is right about what it knows.
 #include "guard/inject/lookup.hpp"
 
+#include "api/nvidia/nvml.h"
 #include "guard/inject/driver.hpp"
 #include "guard/inject/same_text.hpp"
 
@@ -18,13 +19,15 @@ void* hook_before(void* function) {
     return function;
 }
 
-void* hook_named(const char* symbol) {
-    if (symbol[0] != 'c' || symbol[1] != 'u') return nullptr;
-#define HOOK(hooked, name, since) \
-    if (same_text(symbol, #hooked)) return reinterpret_cast<void*>(&::hooked);
-#include "guard/entrypoints.def"
-#undef HOOK
-    return nullptr;
+Hook hook_named(const char* symbol) {
+    const bool may_be =
+        (symbol[0] == 'c' && symbol[1] == 'u') || (symbol[0] == 'n' && symbol[1] == 'v');
+    if (!may_be) return {};
+#define EXPORT(hooked, library) \
+    if (same_text(symbol, #hooked)) return {reinterpret_cast<void*>(&::hooked), library};
+#include "guard/exports.def"
+#undef EXPORT
+    return {};
 }
 
 }  // namespace tessera::guard

@@ -19,7 +19,13 @@ constexpr int kHooks =
 #include "guard/entrypoints.def"
 #undef HOOK
     ;
-constexpr int kWays = 10;  // and dlvsym
+constexpr int kNvmlHooks =
+#define NVML_HOOK(symbol) +1
+#include "guard/nvml_entrypoints.def"
+#undef NVML_HOOK
+    ;
+constexpr int kWays = 10;     // and dlvsym
+constexpr int kNvmlWays = 7;  // without cuGetProcAddress
 
 class GuardLookup : public testing::Test {
   protected:
@@ -30,6 +36,12 @@ class GuardLookup : public testing::Test {
     static std::string run(const std::string& environment, const std::string& program) {
         return output_of("(env -i " + environment + " " TESSERA_BINARY_DIR "/bin/" + program +
                          ") 2>&1");
+    }
+    // Every way there is, where the driver's libraries are in that folder.
+    static std::string looked_up(const std::string& environment,
+                                 const std::filesystem::path& folder) {
+        return run(environment, "guard_lookups " + (folder / "libcuda.so.1").string() + " " +
+                                    (folder / "libnvidia-ml.so.1").string());
     }
     [[nodiscard]] std::string facade() const {
         return "LD_LIBRARY_PATH=" + container_.facade().parent_path().string();
@@ -53,37 +65,36 @@ class GuardLookup : public testing::Test {
                 hooked++;
             }
         }
-        EXPECT_EQ(hooked, kHooks * kWays) << lines;
+        EXPECT_EQ(hooked, kHooks * kWays + kNvmlHooks * kNvmlWays) << lines;
         EXPECT_NE(lines.find("error said\n"), std::string::npos);
         EXPECT_NE(lines.find("malloc next libc.so.6\n"), std::string::npos);
     }
 };
 
 TEST_F(GuardLookup, EveryWayUnderTheFacade) {
-    expect_all_hooked(run(facade(), "guard_lookups " + container_.facade().string()));
+    expect_all_hooked(looked_up(facade(), container_.facade().parent_path()));
 }
 
 TEST_F(GuardLookup, EveryWayUnderThePreload) {
-    expect_all_hooked(run(preload(), "guard_lookups " + node_.library("libcuda.so.1").string()));
+    expect_all_hooked(looked_up(preload(), node_.library("")));
 }
 
 // The driver's functions have no versions, so nobody finds one by dlvsym; in one that has, the hook
 // is found.
 TEST_F(GuardLookup, ByVersion) {
     const std::string versioned = TESSERA_BINARY_DIR "/guard/versioned";
-    const std::string lines =
-        run("LD_PRELOAD=" + container_.guard().string() + " LD_LIBRARY_PATH=" + versioned,
-            "guard_lookups " + versioned + "/libcuda.so.1");
-#define HOOK(symbol, name, since) \
+    const std::string lines = looked_up(
+        "LD_PRELOAD=" + container_.guard().string() + " LD_LIBRARY_PATH=" + versioned, versioned);
+#define EXPORT(symbol, library) \
     EXPECT_NE(lines.find(#symbol " dlvsym libtessera-guard.so\n"), std::string::npos) << lines;
-#include "guard/entrypoints.def"
-#undef HOOK
+#include "guard/exports.def"
+#undef EXPORT
 }
 
 // The agent may choose both, and a program's children inherit what it had.
 TEST_F(GuardLookup, EveryWayUnderBoth) {
-    expect_all_hooked(run("LD_PRELOAD=" + container_.guard().string() + " " + facade(),
-                          "guard_lookups " + container_.facade().string()));
+    expect_all_hooked(looked_up("LD_PRELOAD=" + container_.guard().string() + " " + facade(),
+                                container_.facade().parent_path()));
 }
 
 TEST_F(GuardLookup, AProgramIsHeldEitherWay) {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 
-#include "guard/inject/driver.hpp"
 #include "guard/inject/elf.hpp"
 #include "guard/inject/lookup.hpp"
 #include "guard/inject/same_text.hpp"
@@ -36,21 +35,22 @@ void* next(std::atomic<void*>& kept, const char* name) {
 constinit std::atomic<void*> kept_dlsym = nullptr;
 constinit std::atomic<void*> kept_dlvsym = nullptr;
 
-bool is_of_a_driver(const void* function) {
-    const Object object = object_at(function);
-    return object && same_text(soname(object), "libcuda.so.1");
+bool is_of(const char* library, const void* function) {
+    const Object object = function != nullptr ? object_at(function) : Object{};
+    return object && same_text(soname(object), library);
 }
 
 // What the caller is to get; null: whatever libc says.
 template <typename Lookup>
 void* answer(void* handle, const char* symbol, Lookup lookup) {
-    void* hook = symbol != nullptr ? hook_named(symbol) : nullptr;
-    if (hook == nullptr) return nullptr;
+    const Hook hook = symbol != nullptr ? hook_named(symbol) : Hook{};
+    if (!hook) return nullptr;
     // In the whole program our own is found first, driver or not; and who asks for the next one
     // after himself is to meet us on his way there.
-    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT) return is_driver_loaded() ? hook : nullptr;
-    void* found = lookup();
-    return found != nullptr && is_of_a_driver(found) ? hook : nullptr;
+    const bool is_for_all = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
+    const bool is_meant = is_for_all ? static_cast<bool>(find_loaded(hook.library, symbol))
+                                     : is_of(hook.library, lookup());
+    return is_meant ? hook.function : nullptr;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "guard/process/process.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -8,24 +7,21 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
-#include "guard/inject/libc_floor.hpp"
+#include "guard/process/place.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/limits.hpp"
 
 namespace tessera::guard {
 namespace {
 
-constexpr std::size_t kMaxPath = 4096;
-
 // All zero at first, and again in a forked child.
 struct Process {
     std::atomic<bool> has_begun;
-    bool has_complained;
+    std::atomic<bool> has_complained;
     pthread_mutex_t mutex;  // zero is unlocked
     Seat seat;
     const Limits* limits;
@@ -84,30 +80,9 @@ const char* text_of(SeatError error) {
     return "";
 }
 
-// One line per process: a program may try again and again.
-CUresult complain(Process& process, const char* path, const char* what) {
-    if (process.has_complained) return kNotGuarded;
-    process.has_complained = true;
-    char line[kMaxPath + 200];
-    const int length =
-        std::snprintf(line, sizeof line,
-                      "tessera-guard: no GPU for this process: %s %s. Restart the pod; if that "
-                      "does not help, see the agent's log on this node.\n",
-                      path, what);
-    if (length > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0)
-        return kNotGuarded;
+CUresult refuse(Process& process, const char* path, const char* what) {
+    complain(process.has_complained, path, what);
     return kNotGuarded;
-}
-
-// The region's files stand beside this library.
-bool path_of(const char* name, char (&path)[kMaxPath]) {
-    static const char us = 0;
-    Dl_info about = {};
-    if (dladdr == nullptr || dladdr(&us, &about) == 0 || about.dli_fname == nullptr) return false;
-    const char* slash = std::strrchr(about.dli_fname, '/');
-    const int directory = slash != nullptr ? static_cast<int>(slash - about.dli_fname) + 1 : 0;
-    const int length = std::snprintf(path, sizeof path, "%.*s%s", directory, about.dli_fname, name);
-    return length > 0 && length < static_cast<int>(sizeof path);
 }
 
 // The loader is asked for our place before our lock is taken: a library that is being loaded may
@@ -119,14 +94,12 @@ CUresult begin_now(Process& process) {
         path_of(kLimitsName, limits_path) && path_of(kAccountsName, accounts_path);
     const Locked lock(process);
     if (process.has_begun.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
-    if (!has_place)
-        return complain(process, "the guard's library", "has no place in the file system");
+    if (!has_place) return refuse(process, "the guard's library", kNoPlace);
     std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);
-    if (process.limits == nullptr)
-        return complain(process, limits_path, "is missing, or of another version of the guard");
+    if (process.limits == nullptr) return refuse(process, limits_path, kNoLimits);
     const SeatError error = take_seat(process.accounts_path, process.seat);
-    if (error != SeatError::none) return complain(process, process.accounts_path, text_of(error));
+    if (error != SeatError::none) return refuse(process, process.accounts_path, text_of(error));
     process.has_begun.store(true, std::memory_order_release);
     return CUDA_SUCCESS;
 }
@@ -251,6 +224,11 @@ Timing& timing() {
 CardTime& card_time(int card) {
     const Seat& seat = process()->seat;
     return seat.accounts->times[seat.slot][card];
+}
+
+FlightLog& flight_log() {
+    const Seat& seat = process()->seat;
+    return seat.accounts->logs[seat.slot];
 }
 
 const CardLimit& card_limit(int card) {

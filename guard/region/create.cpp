@@ -6,7 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+
+#include "guard/region/uuid.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -83,27 +84,6 @@ bool is_sound(const char* directory, const AccountsHead& head) {
                           lseek(fd, 0, SEEK_END) == off_t{sizeof(Accounts)};
     close(fd);
     return is_whole && found.magic == head.magic && found.size == head.size;
-}
-
-int digit_of(char letter) {
-    if (letter >= '0' && letter <= '9') return letter - '0';
-    if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
-    return -1;
-}
-
-bool read_uuid(const char* text, std::uint8_t (&uuid)[16]) {
-    if (std::strncmp(text, "GPU-", 4) != 0) return false;
-    text += 4;
-    for (std::size_t i = 0; i < sizeof uuid; i++) {
-        const bool is_after_dash = i == 4 || i == 6 || i == 8 || i == 10;
-        if (is_after_dash && *text++ != '-') return false;
-        const int high = digit_of(text[0]);
-        const int low = high < 0 ? -1 : digit_of(text[1]);
-        if (low < 0) return false;
-        uuid[i] = static_cast<std::uint8_t>(high * 16 + low);
-        text += 2;
-    }
-    return *text == '\0';
 }
 
 }  // namespace

@@ -50,6 +50,26 @@ std::int64_t in_flight_ns(const InFlight& of, std::int64_t now) {
     return of.total_ns.load(std::memory_order_relaxed) + open;
 }
 
+namespace {
+
+constexpr unsigned kCardBits = 8;
+constexpr unsigned kKindBits = 8;
+constexpr std::int64_t kMaxPieceNs = (std::int64_t{1} << 40) - 1;
+
+}  // namespace
+
+std::uint64_t pack_piece(const Piece& piece) {
+    const std::int64_t ns = piece.ns < kMaxPieceNs ? piece.ns : kMaxPieceNs;
+    return static_cast<std::uint64_t>(ns) << (kCardBits + kKindBits) |
+           static_cast<std::uint64_t>(piece.kind) << kCardBits |
+           static_cast<std::uint64_t>(piece.card);
+}
+
+Piece unpack_piece(std::int64_t start_ns, std::uint64_t what) {
+    return {start_ns, static_cast<std::int64_t>(what >> (kCardBits + kKindBits)),
+            static_cast<int>(what & 0xffU), static_cast<WorkKind>(what >> kCardBits & 0xffU)};
+}
+
 std::int64_t part_of(std::int64_t ns, Millionths part) {
     __extension__ using Wide = __int128;
     return static_cast<std::int64_t>(static_cast<Wide>(ns) * part / kWhole);

@@ -25,6 +25,18 @@ void write_grant(Grant& grant, const Granted& granted);
 std::int64_t monotonic_ns();
 // How long a process has had work of a kind by `now`.
 std::int64_t in_flight_ns(const InFlight& of, std::int64_t now);
+
+// A piece of work, over: one word says of which card and kind, and how long it was (18 minutes at
+// most).
+struct Piece {
+    std::int64_t start_ns;
+    std::int64_t ns;
+    int card;
+    WorkKind kind;
+};
+std::uint64_t pack_piece(const Piece& piece);
+Piece unpack_piece(std::int64_t start_ns, std::uint64_t what);
+
 std::int64_t part_of(std::int64_t ns, Millionths part);
 
 }  // namespace tessera::guard

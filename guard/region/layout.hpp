@@ -103,6 +103,19 @@ struct CardTime {
     std::atomic<std::uint32_t> waiting;   // threads that do now
 };
 
+// The last pieces of a process's work, so that the arbiter sees with whose they met.
+inline constexpr int kLogEntries = 32;  // a power of two
+
+struct FlightLog {
+    struct Entry {
+        std::atomic<std::int64_t> start_ns;  // CLOCK_MONOTONIC
+        std::atomic<std::uint64_t> what;     // pack_piece()
+    };
+
+    std::atomic<std::uint64_t> total;  // entry n is at n % kLogEntries
+    Entry entries[kLogEntries];
+};
+
 struct Accounts {
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
@@ -111,7 +124,12 @@ struct Accounts {
     Account cards[kMaxCards];
     Slot slots[kMaxProcesses];
     CardTime times[kMaxProcesses][kMaxCards];
+    FlightLog logs[kMaxProcesses];
 };
+
+inline bool is_of_this_layout(const Accounts& accounts) {
+    return accounts.magic == kAccountsMagic && accounts.size == sizeof(Accounts);
+}
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<Granules>::is_always_lock_free);

@@ -69,33 +69,14 @@ int take_slot(Accounts& accounts, int fd) {
     return -1;
 }
 
-bool is_sound(const Accounts& accounts) {
-    return accounts.magic == kAccountsMagic && accounts.size == sizeof(Accounts);
-}
-
 // The descriptor is closed in any case; where all went well the mapping holds the lock.
-class Opened {
-  public:
-    explicit Opened(const char* path) : fd_(open(path, O_RDWR | O_CLOEXEC)) {}
-    ~Opened() {
-        if (fd_ >= 0) close(fd_);
-    }
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
-
-    [[nodiscard]] int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
-
 SeatError sit_down(const char* accounts_path, Seat& seat) {
-    const Opened file(accounts_path);
+    const Opened file(accounts_path, O_RDWR);
     if (file.fd() < 0) return SeatError::no_file;
     void* pages = map_whole(file.fd(), sizeof(Accounts), PROT_READ | PROT_WRITE);
     if (pages == nullptr) return SeatError::foreign_file;
     auto& accounts = *static_cast<Accounts*>(pages);
-    SeatError error = is_sound(accounts) ? SeatError::none : SeatError::foreign_file;
+    SeatError error = is_of_this_layout(accounts) ? SeatError::none : SeatError::foreign_file;
     if (error == SeatError::none) {
         seat = {&accounts, take_slot(accounts, file.fd())};
         if (seat.slot < 0) error = SeatError::full;
@@ -106,13 +87,13 @@ SeatError sit_down(const char* accounts_path, Seat& seat) {
 
 // That the slot is locked although its descriptor is closed.
 bool is_kept(const char* accounts_path, int slot) {
-    const Opened file(accounts_path);
-    return file.fd() >= 0 && is_alive(file.fd(), slot);
+    const Opened file(accounts_path, O_RDONLY);
+    return file.fd() >= 0 && is_lived_in(file.fd(), slot);
 }
 
 }  // namespace
 
-bool is_alive(int fd, int slot) {
+bool is_lived_in(int fd, int slot) {
     struct flock lock = lock_of(slot, F_WRLCK);
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }

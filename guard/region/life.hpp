@@ -25,11 +25,12 @@ enum class SeatError { none, no_file, foreign_file, full, not_kept };
 // mapping stays until the process ends.
 SeatError take_seat(const char* accounts_path, Seat& seat);
 
+// Whether a process lives in the slot. `fd` is any descriptor of the accounts file, also a
+// read-only one, through which nobody has locked anything.
+bool is_lived_in(int fd, int slot);
+
 // Gives back what processes held that are no more. `fd` is a descriptor of the accounts file,
 // opened for this. Safe beside any other reaper. How many granules came back, of all cards.
 Granules reap_dead(Accounts& accounts, int fd);
-
-// Somebody lives in the slot. `fd` may be open for reading alone.
-bool is_alive(int fd, int slot);
 
 }  // namespace tessera::guard

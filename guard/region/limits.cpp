@@ -12,10 +12,9 @@ namespace tessera::guard {
 namespace {
 
 Limits* map_limits(const char* path, int open_flags, int protection) {
-    const int fd = open(path, open_flags | O_CLOEXEC);
-    if (fd < 0) return nullptr;
-    auto* limits = static_cast<Limits*>(map_whole(fd, sizeof(Limits), protection));
-    close(fd);
+    const Opened file(path, open_flags);
+    if (file.fd() < 0) return nullptr;
+    auto* limits = static_cast<Limits*>(map_whole(file.fd(), sizeof(Limits), protection));
     if (limits == nullptr) return nullptr;
     const bool is_sound = limits->magic == kLimitsMagic && limits->size == sizeof(Limits) &&
                           limits->card_count <= unsigned{kMaxCards};
@@ -28,6 +27,10 @@ Limits* map_limits(const char* path, int open_flags, int protection) {
 
 const Limits* open_limits(const char* path) {
     return map_limits(path, O_RDONLY, PROT_READ);
+}
+
+void close_limits(const Limits* limits) {
+    munmap(const_cast<Limits*>(limits), sizeof(Limits));
 }
 
 Limits* change_limits(const char* path) {

@@ -5,8 +5,9 @@
 
 namespace tessera::guard {
 
-// A mapping of the file; null where there is none, or it is of another layout. Never unmapped.
+// A mapping of the file; null where there is none, or it is of another layout.
 const Limits* open_limits(const char* path);
+void close_limits(const Limits* limits);
 // To change it; null as above.
 Limits* change_limits(const char* path);
 

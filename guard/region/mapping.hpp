@@ -1,6 +1,7 @@
-// A file of the region in memory.
+// A file of the region, open and in memory.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -8,6 +9,22 @@
 #include <cstddef>
 
 namespace tessera::guard {
+
+// Closed again in any case.
+class Opened {
+  public:
+    Opened(const char* path, int flags) : fd_(open(path, flags | O_CLOEXEC)) {}
+    ~Opened() {
+        if (fd_ >= 0) close(fd_);
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+    [[nodiscard]] int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
 
 // All of a file of exactly that size; null where it is of another, or cannot be mapped. Its size by
 // its end: fstat has no version that both an old and a new glibc know.

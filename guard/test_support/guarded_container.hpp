@@ -26,14 +26,17 @@ class GuardedContainer {
         : region_(cards_of(node, shares)) {
         namespace fs = std::filesystem;
         const fs::path built = fs::path(TESSERA_BINARY_DIR) / "guard/lib";
-        for (const char* library : {"libcuda.so.1", "libtessera-guard.so"})
+        for (const char* library : {"libcuda.so.1", "libnvidia-ml.so.1", "libtessera-guard.so"})
             fs::copy_file(fs::canonical(built / library), region_.directory() / library);
         fs::create_symlink(node.library("libcuda.so.1"),
                            region_.directory() / "libtessera-real-cuda.so.1");
+        fs::create_symlink(node.library("libnvidia-ml.so.1"),
+                           region_.directory() / "libtessera-real-nvml.so.1");
     }
 
-    // Way 1: libcuda.so.1 in the driver's place.
+    // Way 1: libcuda.so.1 and libnvidia-ml.so.1 in the driver's place.
     std::filesystem::path facade() const { return region_.directory() / "libcuda.so.1"; }
+    std::filesystem::path nvml_facade() const { return region_.directory() / "libnvidia-ml.so.1"; }
     // Way 2: what is preloaded.
     std::filesystem::path guard() const { return region_.directory() / "libtessera-guard.so"; }
     const TestRegion& region() const { return region_; }

@@ -1,5 +1,6 @@
 // Asks for every hooked entry point by every way there is, and prints whose function came back:
-// SYMBOL WAY LIBRARY, a line each. The file name of the driver's library is the argument.
+// SYMBOL WAY LIBRARY, a line each. The file names of the driver's library and of NVML's are the
+// arguments.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "api/nvidia/cuda.h"
+#include "api/nvidia/nvml.h"
 
 namespace {
 
@@ -50,47 +52,52 @@ struct Question {
     const char* symbol;
     const char* name;
     int version;
-    int flags;  // of cuGetProcAddress
-    void* linked;
+    int flags;
 };
 
-void look_up(const char* path, const Question& question) {
-    const char* symbol = question.symbol;
-    const char* name = question.name;
-    const int version = question.version;
-    void* linked = question.linked;
-    void* by_name = dlopen("libcuda.so.1", RTLD_LAZY);
-    void* by_path = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+// `path` is the library's file, `soname` its name.
+void look_up(const char* path, const char* soname, const char* symbol, void* linked) {
+    void* by_name = dlopen(soname, RTLD_LAZY);
     print(symbol, "linked", linked);
     print(symbol, "dlopen-by-name", dlsym(by_name, symbol));
-    print(symbol, "dlopen-by-path", dlsym(by_path, symbol));
-    static void* const apart = dlmopen(LM_ID_NEWLM, path, RTLD_LAZY);
-    print(symbol, "dlmopen", dlsym(apart, symbol));
-    print(symbol, "dlvsym", dlvsym(by_name, symbol, "LIBCUDA_1"));
+    print(symbol, "dlopen-by-path", dlsym(dlopen(path, RTLD_LAZY | RTLD_LOCAL), symbol));
+    print(symbol, "dlvsym", dlvsym(by_name, symbol, "VERSION_1"));
     dlerror();
     print(symbol, "default", dlsym(RTLD_DEFAULT, symbol));
     if (dlerror() != nullptr) std::printf("%s default an-error-was-left\n", symbol);
     print(symbol, "next", dlsym(RTLD_NEXT, symbol));
     print(symbol, "whole-program", dlsym(dlopen(nullptr, RTLD_LAZY), symbol));
-    const int other_flags = question.flags == CU_GET_PROC_ADDRESS_DEFAULT
-                                ? int{CU_GET_PROC_ADDRESS_LEGACY_STREAM}
-                                : question.flags;
-    print_exactly(symbol, "cuGetProcAddress", by_cuda(name, version, question.flags));
-    print_exactly(symbol, "cuGetProcAddress_v2", by_cuda_2(name, version, question.flags));
+}
+
+void look_up_by_cuda(const Question& question) {
+    const auto& [symbol, name, version, flags] = question;
+    const int other_flags =
+        flags == CU_GET_PROC_ADDRESS_DEFAULT ? int{CU_GET_PROC_ADDRESS_LEGACY_STREAM} : flags;
+    print_exactly(symbol, "cuGetProcAddress", by_cuda(name, version, flags));
+    print_exactly(symbol, "cuGetProcAddress_v2", by_cuda_2(name, version, flags));
     print_exactly(symbol, "other-flags", by_cuda_2(name, version, other_flags));
 }
 
 }  // namespace
 
 int main(int, char** arguments) {
-#define ASK(symbol, name, since, flags) \
-    look_up(arguments[1], {#symbol, #name, since, flags, reinterpret_cast<void*>(&symbol)});
+    void* cuda_apart = dlmopen(LM_ID_NEWLM, arguments[1], RTLD_LAZY);
+    void* nvml_apart = dlmopen(LM_ID_NEWLM, arguments[2], RTLD_LAZY);
+#define ASK(symbol, name, since, flags)                                               \
+    look_up(arguments[1], "libcuda.so.1", #symbol, reinterpret_cast<void*>(&symbol)); \
+    print(#symbol, "dlmopen", dlsym(cuda_apart, #symbol));                            \
+    look_up_by_cuda({#symbol, #name, since, flags});
 #define HOOK(symbol, name, since) ASK(symbol, name, since, CU_GET_PROC_ADDRESS_DEFAULT)
 #define PER_THREAD_HOOK(symbol, name, since) \
     ASK(symbol, name, since, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
 #include "guard/entrypoints.def"
 #undef HOOK
 #undef ASK
+#define NVML_HOOK(symbol)                                                                  \
+    look_up(arguments[2], "libnvidia-ml.so.1", #symbol, reinterpret_cast<void*>(&symbol)); \
+    print(#symbol, "dlmopen", dlsym(nvml_apart, #symbol));
+#include "guard/nvml_entrypoints.def"
+#undef NVML_HOOK
     // What is nobody's business but libc's and the driver's.
     void* driver = dlopen(arguments[1], RTLD_LAZY);
     print("cuDriverGetVersion", "dlopen-by-path", dlsym(driver, "cuDriverGetVersion"));

@@ -25,6 +25,18 @@ class Guarded(StackCase):
         self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
         self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
 
+    def test_nvml_tells_a_container_of_its_share_alone(self) -> None:
+        seen, neighbour = self.running(
+            pods.simple("seen", pods.aliyun(4), node="node-a", size="3GiB"),
+            pods.simple("neighbour", pods.aliyun(6), node="node-a", size="5GiB"))
+        self.assertEqual(truth.uuids(seen), truth.uuids(neighbour), "both on one card")
+        said = self.in_pod("seen", "gpusmi")
+        self.assertIn(f"used {3 * GIB} of {4 * GIB} bytes\n", said)
+        self.assertEqual([line for line in said.splitlines() if "process" in line],
+                         [f"card 0: process 1 uses {3 * GIB} bytes"])
+        self.in_pod("seen", "gpuhog 1GiB > /dev/null & sleep 1; kill -9 $!")
+        self.assertIn(f"used {3 * GIB} of", self.in_pod("seen", "gpusmi"), "the dead hold nothing")
+
     def test_what_a_tenant_does_to_lose_it(self) -> None:
         self.running(pods.simple("evader", pods.aliyun(4), node="node-a", size="0"))
         for command in ("env -i /usr/bin/gpuhog --once 5GiB", "LD_PRELOAD= gpuhog --once 5GiB",

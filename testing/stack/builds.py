@@ -37,7 +37,8 @@ def images(directory: Path) -> list[Path]:
         _image(directory, AGENT, "tessera-agent", "--file",
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
         # The driver comes from the node, as on a real one.
-        _image(directory, GPUHOG, "gpuhog", "--busybox", "--without", "libcuda.so.1"),
+        _image(directory, GPUHOG, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
+               "--busybox", "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1"),
     ]
     return made
 

@@ -1,0 +1,305 @@
+// Goal: who asks NVML in a container is told of its share and of its processes, and of nothing
+// else; asking takes nothing, changes nothing and needs no rights. Method: both libraries in the
+// driver's place before the simulated driver, and gpusmi preloaded.
+#include "api/nvidia/nvml.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/tenant.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::in_child;
+using gpusim::kGiB;
+using gpusim::kMiB;
+using gpusim::Library;
+using gpusim::output_of;
+using gpusim::Peer;
+using gpusim::SimulatedNode;
+using gpusim::start_holder;
+using gpusim::Tenant;
+
+constexpr char kCards[] =
+    "cards:\n"
+    "  - {model: A, memory: 8GiB, reserved: 256MiB, context_overhead: 100MiB}\n"
+    "  - {model: B, memory: 8GiB}\n";
+
+class GuardNvml : public testing::Test {
+  protected:
+    SimulatedNode node_{kCards};
+    GuardedContainer container_{node_, {{0, kGiB, 100 * kMiB}}};
+
+    std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
+        return start_holder(container_.facade(), bytes);
+    }
+    // In a process of the container that asks NVML.
+    template <typename Body>
+    void with_nvml(Body body) const {
+        in_child([&] {
+            const Library nvml(container_.nvml_facade());
+            ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+            body(nvml);
+        });
+    }
+    static nvmlDevice_t card(const Library& nvml, unsigned index) {
+        nvmlDevice_t device = nullptr;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(index, &device), NVML_SUCCESS);
+        return device;
+    }
+    static nvmlMemory_t memory(const Library& nvml) {
+        nvmlMemory_t memory = {};
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 0), &memory), NVML_SUCCESS);
+        return memory;
+    }
+    // By pid.
+    static std::vector<nvmlProcessInfo_t> processes(const Library& nvml) {
+        std::vector<nvmlProcessInfo_t> found(8);
+        auto count = static_cast<unsigned>(found.size());
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3)(card(nvml, 0), &count,
+                                                                      found.data()),
+                  NVML_SUCCESS);
+        found.resize(count);
+        std::ranges::sort(found, {}, &nvmlProcessInfo_t::pid);
+        return found;
+    }
+    // What `body(list, info)` says to each of the nine that list processes.
+    template <typename Body>
+    static void each_list(const Library& nvml, Body body) {
+#define LIST(kind)                                                                             \
+    body(CALL(nvml, nvmlDeviceGet##kind##RunningProcesses), nvmlProcessInfo_v1_t{}, #kind);    \
+    body(CALL(nvml, nvmlDeviceGet##kind##RunningProcesses_v2), nvmlProcessInfo_v2_t{}, #kind); \
+    body(CALL(nvml, nvmlDeviceGet##kind##RunningProcesses_v3), nvmlProcessInfo_t{}, #kind)
+        LIST(Compute);
+        LIST(Graphics);
+        LIST(MPSCompute);
+#undef LIST
+    }
+};
+
+TEST_F(GuardNvml, ShowsTheShareAsIfItWereTheCard) {
+    const auto process = holder(500 * kMiB);
+    with_nvml([](const Library& nvml) {
+        const nvmlMemory_t first = memory(nvml);
+        EXPECT_EQ(first.total, kGiB);
+        EXPECT_EQ(first.used, 600 * kMiB);
+        EXPECT_EQ(first.free, 424 * kMiB);
+        nvmlMemory_v2_t second = {};
+        second.version = nvmlMemory_v2;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(card(nvml, 0), &second), NVML_SUCCESS);
+        EXPECT_EQ(second.total, kGiB);
+        EXPECT_EQ(second.reserved, 0U);
+        EXPECT_EQ(second.used, 600 * kMiB);
+        EXPECT_EQ(second.free, 424 * kMiB);
+    });
+}
+
+TEST_F(GuardNvml, ALimitThatIsChangedIsSeen) {
+    const auto process = holder(500 * kMiB);
+    with_nvml([this](const Library& nvml) {
+        EXPECT_EQ(memory(nvml).total, kGiB);
+        container_.limits().cards[0].memory = granules_of(512 * kMiB);
+        EXPECT_EQ(memory(nvml).total, 512 * kMiB);
+        EXPECT_EQ(memory(nvml).used, 512 * kMiB) << "more is held, but not of this card";
+        EXPECT_EQ(memory(nvml).free, 0U);
+        container_.limits().cards[0].memory = granules_of(100 * kGiB);
+        EXPECT_EQ(memory(nvml).total, 8 * kGiB) << "a card is not more than it is";
+    });
+}
+
+TEST_F(GuardNvml, ListsTheProcessesOfThisContainer) {
+    const GuardedContainer other(node_, {{0, kGiB, 100 * kMiB}});
+    const auto stranger = start_holder(other.facade(), 300 * kMiB);
+    const auto first = holder(100 * kMiB);
+    const auto second = holder(200 * kMiB);
+    with_nvml([&](const Library& nvml) {
+        const auto found = processes(nvml);
+        ASSERT_EQ(found.size(), 2U);
+        const bool is_in_order = first->pid() < second->pid();
+        EXPECT_EQ(found[is_in_order ? 0 : 1].pid, static_cast<unsigned>(first->pid()));
+        EXPECT_EQ(found[is_in_order ? 0 : 1].usedGpuMemory, 200 * kMiB);
+        EXPECT_EQ(found[is_in_order ? 1 : 0].usedGpuMemory, 300 * kMiB);
+        EXPECT_EQ(found[0].gpuInstanceId, 0xFFFFFFFFU);
+        EXPECT_EQ(found[0].computeInstanceId, 0xFFFFFFFFU);
+        EXPECT_EQ(memory(nvml).used, 500 * kMiB);
+    });
+}
+
+TEST_F(GuardNvml, ListsByProtocol) {
+    const auto first = holder(100 * kMiB);
+    with_nvml([&](const Library& nvml) {
+        each_list(nvml, [&](auto list, auto info, const std::string& kind) {
+            const bool is_listed = kind == "Compute";
+            unsigned count = 0;
+            EXPECT_EQ(list(card(nvml, 0), &count, nullptr),
+                      is_listed ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS);
+            EXPECT_EQ(count, is_listed ? 1U : 0U);
+            count = 1;
+            EXPECT_EQ(list(card(nvml, 0), &count, &info), NVML_SUCCESS);
+            EXPECT_EQ(count, is_listed ? 1U : 0U) << kind;
+            EXPECT_EQ(info.pid, is_listed ? static_cast<unsigned>(first->pid()) : 0U);
+            EXPECT_EQ(info.usedGpuMemory, is_listed ? 200 * kMiB : 0U);
+            EXPECT_EQ(list(card(nvml, 0), nullptr, &info), NVML_ERROR_INVALID_ARGUMENT);
+            count = 1;
+            EXPECT_EQ(list(card(nvml, 0), &count, nullptr), NVML_ERROR_INVALID_ARGUMENT);
+            EXPECT_EQ(list(nullptr, &count, &info), NVML_ERROR_INVALID_ARGUMENT);
+        });
+    });
+}
+
+// Nobody has taken back what they held, and who only looks may not.
+TEST_F(GuardNvml, TheDeadHoldNothing) {
+    const auto living = holder(100 * kMiB);
+    holder(500 * kMiB)->kill_hard();
+    with_nvml([&](const Library& nvml) {
+        EXPECT_EQ(memory(nvml).used, 200 * kMiB);
+        const auto found = processes(nvml);
+        ASSERT_EQ(found.size(), 1U);
+        EXPECT_EQ(found[0].pid, static_cast<unsigned>(living->pid()));
+    });
+    EXPECT_EQ(held(container_.region().accounts(), 0), granules_of(800 * kMiB));
+}
+
+TEST_F(GuardNvml, ACardWithoutAShareIsNobodysBusiness) {
+    with_nvml([](const Library& nvml) {
+        nvmlMemory_t first = {1, 2, 3};
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 1), &first),
+                  NVML_ERROR_NO_PERMISSION);
+        EXPECT_EQ(first.total, 1U) << "not even what it is";
+        nvmlMemory_v2_t second = {};
+        second.version = nvmlMemory_v2;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(card(nvml, 1), &second),
+                  NVML_ERROR_NO_PERMISSION);
+        EXPECT_EQ(second.total, 0U);
+        each_list(nvml, [&](auto list, auto info, const std::string&) {
+            unsigned count = 1;
+            EXPECT_EQ(list(card(nvml, 1), &count, &info), NVML_ERROR_NO_PERMISSION);
+        });
+    });
+}
+
+TEST_F(GuardNvml, WhatIsWrongNvmlSaysItself) {
+    with_nvml([this](const Library& nvml) {
+        nvmlDevice_t device = card(nvml, 0);
+        nvmlMemory_t first = {};
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(device, nullptr),
+                  NVML_ERROR_INVALID_ARGUMENT);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(nullptr, &first),
+                  NVML_ERROR_INVALID_ARGUMENT);
+        nvmlMemory_v2_t second = {};
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo_v2)(device, &second),
+                  NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+        ASSERT_EQ(node_.control("lose 0"), 0);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(device, &first), NVML_ERROR_GPU_IS_LOST);
+        unsigned count = 0;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3)(device, &count, nullptr),
+                  NVML_ERROR_GPU_IS_LOST);
+        ASSERT_EQ(node_.control("recover 0"), 0);
+        EXPECT_EQ(CALL(nvml, nvmlShutdown)(), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(device, &first), NVML_ERROR_UNINITIALIZED);
+    });
+}
+
+TEST_F(GuardNvml, WhoAsksTakesNoSeatAndNoDriver) {
+    const auto process = holder(100 * kMiB);
+    const auto seats = container_.region().accounts().next_slot.load();
+    with_nvml([](const Library& nvml) {
+        const int before = dup(0);
+        close(before);
+        EXPECT_EQ(memory(nvml).used, 200 * kMiB);
+        EXPECT_EQ(processes(nvml).size(), 1U);
+        const int after = dup(0);
+        EXPECT_EQ(before, after) << "a descriptor is left";
+        std::stringstream maps;
+        maps << std::ifstream("/proc/self/maps").rdbuf();
+        EXPECT_EQ(maps.str().find("libcuda"), std::string::npos);
+    });
+    EXPECT_EQ(container_.region().accounts().next_slot.load(), seats);
+}
+
+TEST_F(GuardNvml, WhoAsksMayNotWrite) {
+    if (geteuid() != 0) GTEST_SKIP() << "drops root's rights";
+    const auto process = holder(100 * kMiB);
+    std::filesystem::permissions(container_.region().path(kAccountsName),
+                                 static_cast<std::filesystem::perms>(0444));
+    in_child([this] {
+        ASSERT_EQ(setgid(65534), 0);
+        ASSERT_EQ(setuid(65534), 0);
+        const Library nvml(container_.nvml_facade());
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        EXPECT_EQ(memory(nvml).used, 200 * kMiB);
+        EXPECT_EQ(processes(nvml).size(), 1U);
+    });
+}
+
+TEST_F(GuardNvml, AskingLosesNothingOfOnesOwn) {
+    const Peer both([this](gpusim::Wire&) {
+        Tenant tenant(container_.facade());
+        const Library nvml(container_.nvml_facade());
+        ASSERT_EQ(tenant.take(100 * kMiB), CUDA_SUCCESS);
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        const auto found = processes(nvml);
+        ASSERT_EQ(found.size(), 1U);
+        EXPECT_EQ(found[0].pid, static_cast<unsigned>(getpid()));
+        EXPECT_EQ(found[0].usedGpuMemory, 200 * kMiB);
+        EXPECT_EQ(memory(nvml).free, tenant.free_bytes()) << "as CUDA says";
+        EXPECT_EQ(container_.region().reap(), 0U) << "it lives still";
+    });
+}
+
+TEST_F(GuardNvml, WithoutARegionNothingIsShown) {
+    std::filesystem::remove(container_.region().path(kAccountsName));
+    with_nvml([this](const Library& nvml) {
+        testing::internal::CaptureStderr();
+        nvmlMemory_t first = {};
+        for (int again = 0; again < 2; again++) {
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 0), &first),
+                      NVML_ERROR_OPERATING_SYSTEM);
+        }
+        EXPECT_EQ(
+            testing::internal::GetCapturedStderr(),
+            "tessera-guard: no GPU for this process: " + container_.region().path(kAccountsName) +
+                " cannot be read. Restart the pod; if that does not help, see the agent's "
+                "log on this node.\n");
+    });
+    std::filesystem::remove(container_.region().path(kLimitsName));
+    with_nvml([](const Library& nvml) {
+        testing::internal::CaptureStderr();
+        nvmlMemory_t first = {};
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryInfo)(card(nvml, 0), &first),
+                  NVML_ERROR_OPERATING_SYSTEM);
+        EXPECT_NE(testing::internal::GetCapturedStderr().find("limits is missing"),
+                  std::string::npos);
+    });
+}
+
+TEST_F(GuardNvml, AProgramIsToldEitherWay) {
+    const auto process = holder(100 * kMiB);
+    const std::string driver = node_.library("").string();
+    const std::string place = container_.facade().parent_path().string();
+    const std::string gpusmi = " " TESSERA_BINARY_DIR "/bin/gpusmi 2>&1";
+    const std::string preloaded = output_of("env -i LD_PRELOAD=" + container_.guard().string() +
+                                            " LD_LIBRARY_PATH=" + driver + gpusmi);
+    EXPECT_EQ(preloaded, "card 0: uuid " + node_.cards()[0].uuid +
+                             ", name A, used 209715200 of 1073741824 bytes\n"
+                             "card 0: process " +
+                             std::to_string(process->pid()) +
+                             " uses 209715200 bytes\n"
+                             "card 1: uuid " +
+                             node_.cards()[1].uuid +
+                             ", name B, memory: Insufficient Permissions (4)\n"
+                             "card 1: processes: Insufficient Permissions (4)\n");
+    EXPECT_EQ(output_of("env -i LD_LIBRARY_PATH=" + place + gpusmi), preloaded);
+}
+
+}  // namespace
+}  // namespace tessera::guard

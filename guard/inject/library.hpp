@@ -1,0 +1,91 @@
+// The driver's libraries in this process, and calls into them.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "guard/inject/elf.hpp"
+
+namespace tessera::guard {
+
+// Counts the calls into the driver that this thread is in. A driver may call itself by its public
+// names, and so come back to our hooks: those are no calls of the program's.
+class InDriver {
+  public:
+    InDriver() { depth++; }
+    ~InDriver() { depth--; }
+    InDriver(const InDriver&) = delete;
+    InDriver& operator=(const InDriver&) = delete;
+
+    static bool is_now() { return depth > 0; }
+
+  private:
+    static inline thread_local int depth = 0;
+};
+
+template <typename Function>
+class DriverFunction;
+
+// One function of the driver; false where this driver has none of that name.
+template <typename Result, typename... Arguments>
+class DriverFunction<Result (*)(Arguments...)> {
+  public:
+    using Pointer = Result (*)(Arguments...);
+
+    explicit operator bool() const { return function_ != nullptr; }
+    Result operator()(Arguments... arguments) const {
+        const InDriver scope;
+        return function_(arguments...);
+    }
+    [[nodiscard]] void* address() const { return reinterpret_cast<void*>(function_); }
+    void set(void* address) { function_ = reinterpret_cast<Pointer>(address); }
+
+  private:
+    Pointer function_ = nullptr;
+};
+
+// The library of that soname that defines `mark`, for a facade has no code; loaded now if nobody
+// has: a program that was linked against it may have found our functions before it.
+Object load_library(const char* soname, const char* mark);
+// It must not go away again: we keep addresses in it.
+void pin(const Object& library, const char* mark);
+
+// `Functions` of one library, found once. It says by a member is_whole() whether they are enough
+// for the hooks.
+template <typename Functions>
+class Library {
+  public:
+    constexpr Library(const char* soname, const char* mark, Functions (*read)(const Object&))
+        : soname_(soname), mark_(mark), read_(read) {}
+
+    // Null where there is none. Any thread.
+    const Functions* get() {
+        if (!is_found_.load(std::memory_order_acquire)) find();
+        return is_found_.load(std::memory_order_acquire) ? &found_ : nullptr;
+    }
+
+  private:
+    // No lock of ours is held while the loader works: a library that is being loaded may call us
+    // while it holds the loader's.
+    void find() {
+        const Object library = load_library(soname_, mark_);
+        if (!library) return;
+        const Functions functions = read_(library);
+        if (!functions.is_whole()) return;
+        pin(library, mark_);
+        pthread_mutex_lock(&mutex_);
+        if (!is_found_.load(std::memory_order_relaxed)) found_ = functions;
+        is_found_.store(true, std::memory_order_release);
+        pthread_mutex_unlock(&mutex_);
+    }
+
+    const char* soname_;
+    const char* mark_;
+    Functions (*read_)(const Object&);
+    Functions found_ = {};
+    std::atomic<bool> is_found_ = false;
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+}  // namespace tessera::guard

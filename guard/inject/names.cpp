@@ -1,0 +1,178 @@
+// The driver's names, as the loader finds them in us before all others: the guard's functions for
+// who calls a function, but for a library that has a variable of the name (loaders in the style of
+// cuew) its own variable. The loader asks by the name alone, and not for whom. So what we export is
+// a function only until our constructor has run, for whoever was loaded with us; from then on it is
+// an indirect function (STT_GNU_IFUNC): the loader calls it for the address, while it binds the one
+// object that asks. Libraries loaded with us that have variables are mended there.
+//
+// Why not otherwise: docs/guard.md.
+#include <link.h>
+#include <sys/mman.h>
+
+#include "api/nvidia/cuda.h"
+#include "api/nvidia/nvml.h"
+#include "guard/inject/elf.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using Address = ElfW(Addr);
+using Symbol = ElfW(Sym);
+
+Address& word_at(const Object& object, const ElfW(Rela) & relocation) {
+    return *static_cast<Address*>(object.at(relocation.r_offset));
+}
+
+const Symbol* find_variable(const Object& object, const char* name) {
+    const Symbol* symbol = find_symbol(object, name);
+    return symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT ? symbol : nullptr;
+}
+
+// The object's own variable of the name, where the loader is binding the object: a place for the
+// address is empty still. Beside it nobody is being bound who means a function: whoever can see
+// both the variable and the driver's function finds one of them without us, too, and one of the two
+// has always been wrong.
+void* variable_being_bound(const Object& object, const char* name) {
+    const Symbol* variable = find_variable(object, name);
+    if (variable == nullptr) return nullptr;
+    const Relocations relocations = relocations_of(object);
+    for (std::size_t i = relocations.relative_count; i < relocations.count; i++) {
+        const ElfW(Rela)& relocation = relocations.first[i];
+        if (is_place_of(relocation, object, *variable) && word_at(object, relocation) == 0)
+            return object.at(variable->st_value);
+    }
+    return nullptr;
+}
+
+// Called by the loader, while it binds an object or a call.
+void* answer(const char* name, void* hook) {
+    struct Search {
+        const char* name;
+        void* found;
+    } search{name, nullptr};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+            auto& wanted = *static_cast<Search*>(data);
+            const Object object = object_of(*info);
+            if (object) wanted.found = variable_being_bound(object, wanted.name);
+            return wanted.found != nullptr ? 1 : 0;
+        },
+        &search);
+    return search.found != nullptr ? search.found : hook;
+}
+
+#define EXPORT(symbol, library)                                     \
+    void* answer_##symbol() {                                       \
+        return answer(#symbol, reinterpret_cast<void*>(&::symbol)); \
+    }
+#include "guard/exports.def"
+#undef EXPORT
+
+constexpr Address kPage = 4096;
+
+constexpr Address page_of(Address address) {
+    return address & ~(kPage - 1);
+}
+
+// Memory that the loader has made read-only, while this lives.
+class Writable {
+  public:
+    Writable(Address begin, Address end) : begin_(page_of(begin)), end_(page_of(end - 1) + kPage) {
+        is_ = protect(PROT_READ | PROT_WRITE);
+    }
+    ~Writable() { protect(PROT_READ); }
+    Writable(const Writable&) = delete;
+    Writable& operator=(const Writable&) = delete;
+
+    explicit operator bool() const { return is_; }
+
+  private:
+    bool protect(int protection) const {
+        return mprotect(Object{begin_}.at(0), end_ - begin_, protection) == 0;
+    }
+
+    Address begin_;
+    Address end_;
+    bool is_ = false;
+};
+
+// Whether the loader has made it read-only after it bound it (PT_GNU_RELRO).
+bool is_sealed(const dl_phdr_info& info, Address address) {
+    for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
+        const ElfW(Phdr)& part = info.dlpi_phdr[i];
+        const Address begin = info.dlpi_addr + part.p_vaddr;
+        if (part.p_type == PT_GNU_RELRO && address >= page_of(begin) &&
+            address < page_of(begin + part.p_memsz))
+            return true;
+    }
+    return false;
+}
+
+void write(const dl_phdr_info& info, Address& word, Address value) {
+    const auto address = reinterpret_cast<Address>(&word);
+    if (!is_sealed(info, address)) {
+        word = value;
+        return;
+    }
+    if (const Writable page(address, address + sizeof word); page) word = value;
+}
+
+// The object's variable of the name, where the object was bound to our function.
+void mend(const dl_phdr_info& info, const Object& object, const char* name, const void* hook) {
+    const Symbol* variable = find_variable(object, name);
+    if (variable == nullptr) return;
+    const Relocations relocations = relocations_of(object);
+    for (std::size_t i = relocations.relative_count; i < relocations.count; i++) {
+        const ElfW(Rela)& relocation = relocations.first[i];
+        const auto addend = static_cast<Address>(relocation.r_addend);
+        Address& word = word_at(object, relocation);
+        if (is_place_of(relocation, object, *variable) &&
+            word == reinterpret_cast<Address>(hook) + addend)
+            write(info, word, object.base + variable->st_value + addend);
+    }
+}
+
+// Objects that were bound before there was an answer.
+void mend_all() {
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void*) {
+            const Object object = object_of(*info);
+            if (!object) return 0;
+#define EXPORT(symbol, library) mend(*info, object, #symbol, reinterpret_cast<void*>(&::symbol));
+#include "guard/exports.def"
+#undef EXPORT
+            return 0;
+        },
+        nullptr);
+}
+
+// In our own table of symbols.
+void answer_by(const Object& us, const char* name, void* (*answer)()) {
+    auto* symbol = const_cast<Symbol*>(find_symbol(us, name));
+    symbol->st_value = reinterpret_cast<Address>(answer) - us.base;
+    symbol->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC);
+}
+
+__attribute__((constructor)) void begin_to_answer() {
+    const Object us = own_object();
+    if (!us) return;
+    mend_all();
+    const Symbol* first = nullptr;
+    const Symbol* last = nullptr;
+#define EXPORT(symbol, library)                                    \
+    if (const Symbol* found = find_symbol(us, #symbol); true) {    \
+        if (found == nullptr) return;                              \
+        first = first == nullptr || found < first ? found : first; \
+        last = last == nullptr || found > last ? found : last;     \
+    }
+#include "guard/exports.def"
+#undef EXPORT
+    const Writable symbols(reinterpret_cast<Address>(first), reinterpret_cast<Address>(last + 1));
+    if (!symbols) return;
+#define EXPORT(symbol, library) answer_by(us, #symbol, answer_##symbol);
+#include "guard/exports.def"
+#undef EXPORT
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,71 @@
+// Goal: a name of the driver's is the guard's for who calls a function of it, and nobody's for who
+// has a variable of that name, whenever they are loaded, alone and beside one another. Method:
+// libraries of each kind, each of which tries to take more than the container's share.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::output_of;
+using gpusim::SimulatedNode;
+
+class GuardNames : public testing::Test {
+  protected:
+    SimulatedNode node_{gpusim::kTwoCards};
+    GuardedContainer container_{node_, {{0, kGiB, 0}}};
+    std::string takers_ = TESSERA_BINARY_DIR "/guard/takers";
+
+    // What a program says of itself and of the libraries that it loads, preloaded and in the
+    // driver's place.
+    void expect(const std::string& said, const std::string& program,
+                const std::vector<std::string>& libraries = {}) const {
+        const std::string driver = node_.library("libcuda.so.1").parent_path().string();
+        const std::string facade = container_.facade().parent_path().string();
+        std::string command = TESSERA_BINARY_DIR "/bin/" + program;
+        for (const std::string& library : libraries)
+            command += " " + takers_ + "/guard_" + library + ".so";
+        for (const std::string& environment :
+             {fmt::format("LD_PRELOAD={} LD_LIBRARY_PATH={}", container_.guard().string(), driver),
+              fmt::format("LD_LIBRARY_PATH={}", facade)}) {
+            EXPECT_EQ(
+                output_of(fmt::format("(env -i {}:{} {}) 2>&1", environment, takers_, command)),
+                said)
+                << environment;
+        }
+    }
+};
+
+TEST_F(GuardNames, OfAProgramsVariables) {
+    expect("linked 2\n", "guard_takers_variables");
+}
+
+TEST_F(GuardNames, OfALibrarysVariables) {
+    expect("guard_variables.so 2\nguard_variables_again.so 2\n", "guard_takers",
+           {"variables", "variables_again"});
+}
+
+TEST_F(GuardNames, OfVariablesOfALibraryThatTheProgramNeeds) {
+    expect("linked 2\n", "guard_takers_needing_variables");
+}
+
+TEST_F(GuardNames, OfFunctions) {
+    expect("linked 2\n", "guard_takers_needing_linked_now");
+    expect("guard_linked_now.so 2\nguard_linked_lazy.so 2\n", "guard_takers",
+           {"linked_now", "linked_lazy"});
+}
+
+TEST_F(GuardNames, OfBothInOneProgram) {
+    expect(
+        "guard_variables.so 2\nguard_linked_now.so 2\nguard_variables_again.so 2\n"
+        "guard_linked_lazy.so 2\n",
+        "guard_takers", {"variables", "linked_now", "variables_again", "linked_lazy"});
+    expect("guard_linked_lazy.so 2\nguard_variables.so 2\nguard_linked_now.so 2\n", "guard_takers",
+           {"linked_lazy", "variables", "linked_now"});
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,22 @@
+// NVML itself: where its functions are that the guard stands before.
+#pragma once
+
+#include "api/nvidia/nvml.h"
+#include "guard/inject/library.hpp"
+
+namespace tessera::guard {
+
+struct Nvml {
+#define NVML_HOOK(symbol) DriverFunction<decltype(&::symbol)> symbol;
+#include "guard/nvml_entrypoints.def"
+#undef NVML_HOOK
+    // Not hooked, but needed.
+    DriverFunction<decltype(&::nvmlDeviceGetUUID)> nvmlDeviceGetUUID;
+
+    [[nodiscard]] bool is_whole() const { return static_cast<bool>(nvmlDeviceGetUUID); }
+};
+
+// That of this process, loaded now if nobody has; null where there is none. Any thread.
+const Nvml* nvml();
+
+}  // namespace tessera::guard

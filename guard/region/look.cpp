@@ -1,0 +1,34 @@
+#include "guard/region/look.hpp"
+
+#include "guard/region/account.hpp"
+#include "guard/region/life.hpp"
+#include "guard/region/mapping.hpp"
+
+namespace tessera::guard {
+namespace {
+
+int find_holders_in(const Accounts& accounts, int fd, int card, Holder (&holders)[kMaxProcesses]) {
+    int count = 0;
+    for (int slot = 0; slot < kMaxProcesses; slot++) {
+        const Granules granules = held_by(accounts, card, slot);
+        if (granules == 0 || !is_lived_in(fd, slot)) continue;
+        holders[count++] = {accounts.slots[slot].pid.load(std::memory_order_relaxed), granules};
+    }
+    return count;
+}
+
+}  // namespace
+
+int find_holders(const char* accounts_path, int card, Holder (&holders)[kMaxProcesses]) {
+    const Opened file(accounts_path, O_RDONLY);
+    if (file.fd() < 0) return -1;
+    void* pages = map_whole(file.fd(), sizeof(Accounts), PROT_READ);
+    if (pages == nullptr) return -1;
+    const auto& accounts = *static_cast<const Accounts*>(pages);
+    const int count =
+        is_of_this_layout(accounts) ? find_holders_in(accounts, file.fd(), card, holders) : -1;
+    munmap(pages, sizeof(Accounts));
+    return count;
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,19 @@
+// The accounts as one sees them who is no process of theirs: he takes no seat and writes nothing,
+// and the file may be read-only for him.
+#pragma once
+
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+// A process of the container that lives and holds something of a card.
+struct Holder {
+    std::int32_t pid;  // as it sees itself
+    Granules granules;
+};
+
+// Finds those that hold something of the card. How many; -1 where the accounts cannot be read. What
+// the dead hold, until a neighbour takes it back, is nobody's.
+int find_holders(const char* accounts_path, int card, Holder (&holders)[kMaxProcesses]);
+
+}  // namespace tessera::guard
