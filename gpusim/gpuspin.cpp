@@ -1,5 +1,5 @@
-// gpuspin: keeps the first visible device busy with kernels of MICROSECONDS each, one after the other,
-// until SIGTERM or SIGINT end it.
+// gpuspin: keeps the first visible device busy with kernels of MICROSECONDS each, one after the
+// other, until SIGTERM or SIGINT end it.
 //
 //     gpuspin MICROSECONDS
 //
@@ -8,6 +8,7 @@
 // A call that fails ends it with status 1 and "gpuspin: cuLaunchKernel: CUDA_ERROR_... (2): ..." on
 // stderr. Needs libc and libcuda.so.1 alone, and works as PID 1 of a container.
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -77,8 +78,8 @@ int main(int argc, char** argv) {
         return kUsageStatus;
     }
     // PID 1 gets no default action for a signal.
-    for (const int stop : {SIGTERM, SIGINT})
-        std::signal(stop, [](int) { std::_Exit(0); });
+    std::signal(SIGTERM, [](int) { std::_Exit(0); });
+    std::signal(SIGINT, [](int) { std::_Exit(0); });
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     return spin(us * 1000);
 }

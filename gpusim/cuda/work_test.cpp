@@ -12,6 +12,9 @@
 namespace gpusim {
 namespace {
 
+// Longer than a test's process may have to wait for a core.
+constexpr std::uint64_t kLong = 300 * kMillisecond;
+
 class CudaWork : public testing::Test {
   protected:
     SimulatedNode node_{kTwoCards};
@@ -28,7 +31,7 @@ class CudaWork : public testing::Test {
 TEST_F(CudaWork, KernelsOfAStreamRunInOrderAndTakeTheirTime) {
     in_worker([](const Worker& worker) {
         CUstream stream = worker.make_stream();
-        EXPECT_EQ(worker.launch(20 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(kLong, stream), CUDA_SUCCESS);
         CUevent start = worker.mark(stream);
         EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(start), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(CALL(worker.cuda, cuStreamQuery)(stream), CUDA_ERROR_NOT_READY);
@@ -44,7 +47,7 @@ TEST_F(CudaWork, KernelsOfAStreamRunInOrderAndTakeTheirTime) {
 
 TEST_F(CudaWork, ManyBlocksComeInWaves) {
     in_worker([](const Worker& worker) {
-        worker.launch(20 * kMillisecond);
+        worker.launch(kLong);
         CUevent start = worker.mark();
         EXPECT_EQ(worker.launch(kMillisecond, nullptr, 3 * kWholeCardBlocks - 1), CUDA_SUCCESS);
         EXPECT_EQ(worker.ns_between(start, worker.mark()), 3 * kMillisecond);
@@ -62,7 +65,7 @@ TEST_F(CudaWork, EachWayToLaunchIsTheSameWork) {
         attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         attribute.value.cooperative = 1;
         CUlaunchConfig config = {1, 1, 1, 1024, 1, 1, 0, nullptr, &attribute, 1};
-        worker.launch(20 * kMillisecond);
+        worker.launch(kLong);
         CUevent start = worker.mark();
         const Library& cuda = worker.cuda;
         EXPECT_EQ(
@@ -99,9 +102,8 @@ TEST_F(CudaWork, ACopyAndAKernelRunBesideEachOther) {
                   CUDA_SUCCESS);
         CUevent copied = worker.mark(other);
         CUevent end = worker.mark(one);
-        EXPECT_EQ(CALL(worker.cuda, cuEventSynchronize)(copied), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(end), CUDA_ERROR_NOT_READY) << "some 2 ms of 20";
         EXPECT_GT(worker.ns_between(start, end), worker.ns_between(start, copied));
+        EXPECT_LT(worker.ns_between(copied, end), 20 * kMillisecond) << "it began before the end";
     });
 }
 
@@ -112,7 +114,7 @@ TEST_F(CudaWork, BytesAreThereWhenTheStreamIsDone) {
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, 4096), CUDA_SUCCESS);
         CUstream stream = worker.make_stream();
         std::uint32_t words[4] = {};
-        worker.launch(5 * kMillisecond, stream);
+        worker.launch(kLong, stream);
         EXPECT_EQ(CALL(cuda, cuMemsetD32Async)(memory, 0x01020304, 4, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemsetD8Async)(memory, 0xff, 4, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemcpyDtoDAsync_v2)(memory + 1024, memory, 16, stream),
@@ -144,26 +146,31 @@ TEST_F(CudaWork, AStreamWaitsForAnEventOfAnother) {
     });
 }
 
-// A copy first, so that the kernel is not simply behind another on the same engine.
+// Copies, so that they are not simply behind the kernels on the same engine.
 TEST_F(CudaWork, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         CUdeviceptr memory = 0;
-        std::vector<char> host(std::size_t{60} << 20);
+        std::vector<char> host(std::size_t{12} << 20);
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        const auto copy = [&](CUstream stream) {
+            EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), stream),
+                      CUDA_SUCCESS);
+        };
         CUstream blocking = worker.make_stream(CU_STREAM_DEFAULT);
         CUstream free = worker.make_stream(CU_STREAM_NON_BLOCKING);
-        EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), blocking),
-                  CUDA_SUCCESS);
-        CUevent copied = worker.mark(blocking);
-        worker.launch(kMicrosecond, free);
+        worker.launch(kLong, blocking);
+        CUevent kernel = worker.mark(blocking);
+        copy(free);
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(free), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuEventQuery)(copied), CUDA_ERROR_NOT_READY) << "5 ms";
-        worker.launch(kMillisecond);
-        EXPECT_GE(worker.ns_between(copied, worker.mark()), kMillisecond);
+        EXPECT_EQ(CALL(cuda, cuEventQuery)(kernel), CUDA_ERROR_NOT_READY);
+        copy(nullptr);
+        CUevent copied = worker.mark();
+        EXPECT_GE(worker.ns_between(kernel, copied), kMillisecond) << "12 MiB take a millisecond";
+        worker.launch(kLong);
         CUevent last = worker.mark();
-        worker.launch(kMicrosecond, blocking);
-        EXPECT_GE(worker.ns_between(last, worker.mark(blocking)), kMicrosecond);
+        copy(blocking);
+        EXPECT_GE(worker.ns_between(last, worker.mark(blocking)), kMillisecond);
     });
 }
 
@@ -171,7 +178,7 @@ TEST_F(CudaWork, EachThreadHasAStreamOfItsOwn) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         const auto query = CALL(cuda, cuStreamQuery_ptsz);
-        worker.launch(20 * kMillisecond, CU_STREAM_PER_THREAD);
+        worker.launch(kLong, CU_STREAM_PER_THREAD);
         EXPECT_EQ(query(nullptr), CUDA_ERROR_NOT_READY);
         std::thread([&] {
             EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
@@ -187,7 +194,7 @@ TEST_F(CudaWork, FunctionsOfTheHostAreCalledInTheirPlace) {
         const Library& cuda = worker.cuda;
         static std::atomic<int> calls = 0;
         CUstream stream = worker.make_stream();
-        worker.launch(5 * kMillisecond, stream);
+        worker.launch(kLong, stream);
         CUevent kernel = worker.mark(stream);
         EXPECT_EQ(CALL(cuda, cuLaunchHostFunc)(
                       stream, [](void* data) { calls = *static_cast<int*>(data); },
@@ -234,7 +241,7 @@ TEST_F(CudaWork, EventsSayWhatCannotBeMeasured) {
         EXPECT_EQ(CALL(cuda, cuEventQuery)(never), CUDA_SUCCESS);
         EXPECT_EQ(elapsed(&ms, start, never), CUDA_ERROR_INVALID_HANDLE);
         EXPECT_EQ(elapsed(&ms, start, untimed), CUDA_ERROR_INVALID_HANDLE);
-        worker.launch(20 * kMillisecond);
+        worker.launch(kLong);
         CUevent end = worker.mark();
         EXPECT_EQ(elapsed(&ms, start, end), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(elapsed(nullptr, start, end), CUDA_ERROR_INVALID_VALUE);

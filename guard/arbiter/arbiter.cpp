@@ -260,8 +260,7 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
 }
 
 bool Arbiter::is_quiet() const {
-    return std::ranges::all_of(containers_,
-                               [](const auto& known) { return known.second.is_idle; });
+    return std::ranges::all_of(containers_, [](const auto& known) { return known.second.is_idle; });
 }
 
 std::int64_t Arbiter::used_ns(Id id, WorkKind kind) const {

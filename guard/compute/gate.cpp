@@ -27,8 +27,8 @@ void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkK
             granted.of[static_cast<int>(kind)].balance_ns};
 }
 
-// What the balance is now, if the neighbours do as they did in the last tick. Without an arbiter each
-// process counts for itself, from where that left it.
+// What the balance is now, if the neighbours do as they did in the last tick. Without an arbiter
+// each process counts for itself, from where that left it.
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];

@@ -1,5 +1,5 @@
-// Ways in which programs give a card work without end, and what containers that do so get of it; for tests
-// and benchmarks.
+// Ways in which programs give a card work without end, and what containers that do so get of it;
+// for tests and benchmarks.
 #pragma once
 
 #include "guard/test_support/shared_card.hpp"
@@ -49,8 +49,8 @@ inline Workload launch_ex(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         std::uint64_t argument = ns;
         void* parameters[] = {&argument};
-        const CUlaunchConfig config = {gpusim::kWholeCardBlocks, 1, 1, 1024, 1, 1, 0,
-                                       CU_STREAM_PER_THREAD, nullptr, 0};
+        const CUlaunchConfig config = {gpusim::kWholeCardBlocks, 1,       1, 1024, 1, 1, 0,
+                                       CU_STREAM_PER_THREAD,     nullptr, 0};
         CALL(worker.cuda, cuLaunchKernelEx)(&config, worker.spin, parameters, nullptr);
     };
 }
@@ -80,6 +80,28 @@ struct Measuring {
     std::chrono::milliseconds window{2500};
     int windows = 1;
     gpusim::Engine engine = gpusim::Engine::compute;
+};
+
+// Sees how late a thread wakes up: where cores are short, programs cannot use what they are given.
+class Witness {
+  public:
+    Witness() : thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+    [[nodiscard]] bool is_machine_busy() const { return late_ns_ > 500'000 * looks_; }
+
+  private:
+    void watch(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            const std::int64_t before = monotonic_ns();
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            late_ns_ += monotonic_ns() - before - 2'000'000;
+            looks_++;
+        }
+    }
+
+    std::atomic<std::int64_t> late_ns_ = 0;
+    std::atomic<std::int64_t> looks_ = 0;
+    std::jthread thread_;
 };
 
 // What each tenant got of the card in each window, in percent: [window][tenant].

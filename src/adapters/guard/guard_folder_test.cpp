@@ -110,7 +110,8 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().text,
               "guard_library: there is no file " + (scratch_ / "new.so").string());
-    const auto odd = guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
+    const auto odd =
+        guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");

@@ -147,8 +147,8 @@ std::chrono::milliseconds TimeSharer::tick() {
             guard::ContainerReading& reading = readings[card->ids[name]];
             reading.cores = limit.cores.load();
             reading.ceiling = limit.ceiling.load();
-            // What is not whole is taken as doing nothing: the container's own processes are stopped
-            // by it.
+            // What is not whole is taken as doing nothing: the container's own processes are
+            // stopped by it.
             if (!read_times(tenant.held->accounts(), tenant.card, now, reading))
                 reading.processes.clear();
         }

@@ -1,10 +1,11 @@
-// Shares out the time of this node's cards among the containers that the guard holds: an arbiter for
-// each card (guard/arbiter/arbiter.hpp), fed from the accounts of its containers, whose grants stand in
-// their limits. A card's time is shared out as soon as a container on it is sure of a part of it, or
-// has a ceiling; other cards cost nothing.
+// Shares out the time of this node's cards among the containers that the guard holds: an arbiter
+// for each card (guard/arbiter/arbiter.hpp), fed from the accounts of its containers, whose grants
+// stand in their limits. A card's time is shared out as soon as a container on it is sure of a part
+// of it, or has a ceiling; other cards cost nothing.
 //
-// What tenants write is read, never mapped, and cut back where it was made longer. Containers that run do not
-// notice when this ends: they go on by what was granted last, and after a second by what they are sure of.
+// What tenants write is read, never mapped, and cut back where it was made longer. Containers that
+// run do not notice when this ends: they go on by what was granted last, and after a second by what
+// they are sure of.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,7 @@ class TimeSharer {
     const std::filesystem::path pods_;
     Clock& clock_;
     std::atomic<bool> has_changed_ = true;
-    std::map<std::string, std::unique_ptr<Held>> held_;  // by POD/CONTAINER
+    std::map<std::string, std::unique_ptr<Held>> held_;   // by POD/CONTAINER
     std::map<std::string, std::unique_ptr<Card>> cards_;  // by uuid
     std::chrono::nanoseconds looked_at_{};
 };

@@ -1,6 +1,6 @@
-// Goal: each card's time is shared out among the containers that are there, and nobody else's business;
-// containers come, start again and go. Method: regions in a folder, a process's work written by hand
-// into its accounts, and what is granted.
+// Goal: each card's time is shared out among the containers that are there, and nobody else's
+// business; containers come, start again and go. Method: regions in a folder, a process's work
+// written by hand into its accounts, and what is granted.
 #include "adapters/guard/time_sharer.hpp"
 
 #include <fcntl.h>
@@ -113,9 +113,8 @@ TEST_F(TimeSharerTest, AContainerThatStartsAgainIsFoundAgain) {
     ASSERT_TRUE(is_granted("pod-a/main", limit("pod-a/main").grant.rate.load()));
     add("pod-a/main", 20 * kPercent);
     const guard::CardLimit& anew = limit("pod-a/main");
-    EXPECT_TRUE(soon([&] {
-        return guard::read_grant(anew.grant).rate > 20 * kPercent;
-    })) << "it is the new file that is written";
+    EXPECT_TRUE(soon([&] { return guard::read_grant(anew.grant).rate > 20 * kPercent; }))
+        << "it is the new file that is written";
 }
 
 TEST_F(TimeSharerTest, WhatATenantBreaksIsHisOwnLoss) {
@@ -129,9 +128,8 @@ TEST_F(TimeSharerTest, WhatATenantBreaksIsHisOwnLoss) {
         return fs::file_size(region("pod-b/main") / guard::kAccountsName) ==
                sizeof(guard::Accounts);
     })) << "cut back";
-    EXPECT_TRUE(soon([&] {
-        return guard::read_grant(limit("pod-b/main").grant).rate > 40 * kPercent;
-    }));
+    EXPECT_TRUE(
+        soon([&] { return guard::read_grant(limit("pod-b/main").grant).rate > 40 * kPercent; }));
 }
 
 }  // namespace
