@@ -33,7 +33,8 @@ struct StreamTiming {
     int launches[kMaxMarks + 1];  // up to each mark, since the one before
     std::int64_t began_ns;        // its work in flight
     std::int64_t last_piece_ns;   // of the card's time, of the last that was measured
-    bool is_sampled;              // this one is: the first event was recorded before it
+    bool is_sampled;              // this one is: the first event was recorded before it,
+    bool is_end_recorded;         // and the second behind it
     CUevent sample_start;
     CUevent sample_end;
 };

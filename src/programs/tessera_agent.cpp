@@ -79,17 +79,18 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     KubeClient kube(connection.endpoint, sealed);
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
+    const bool is_guarded = !config.guard_library.empty();
     Cards cards(*driver, kube, *plugins,
                 {.node = node,
                  .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
                  .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
-                 .publishing = {.identity = config.identity}});
+                 .publishing = {.identity = config.identity,
+                                .shares = is_guarded ? Holding::guard : Holding::none}});
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
     SystemClock clock;
     GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library}, clock);
-    const bool is_guarded = !config.guard_library.empty();
     if (is_guarded) TRY_VOID(guard.install());
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr}, node,
               identity);
