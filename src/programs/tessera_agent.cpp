@@ -53,13 +53,16 @@ Result<> check(const ConfigValues& values) {
 
 // Whoever asks costs nothing: the numbers are those of the last reading. A node's containers matter
 // more than its graphs, so a port that is taken ends nothing.
-std::jthread serve_metrics(const Config& config, const Cards& cards, const std::stop_token& stop) {
+std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareHolder* holder,
+                           const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
-    const auto answer = [&cards](const HttpRequest& request) {
+    const auto answer = [&cards, holder](const HttpRequest& request) {
         if (request.path != "/metrics" || request.method != "GET") return not_found();
-        return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(),
-                                                     read_process_facts("tessera-agent")),
-                            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+        return HttpResponse{
+            .body = agent_exposition(*cards.inventory(), cards.readings(),
+                                     holder != nullptr ? holder->uses() : std::vector<ShareUse>{},
+                                     read_process_facts("tessera-agent")),
+            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
     auto served =
         serve_beside({.address = config.listen, .port = config.metrics_port}, answer, stop);
@@ -96,7 +99,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
               identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
-    const std::jthread metrics = serve_metrics(config, cards, stop);
+    const std::jthread metrics = serve_metrics(config, cards, is_guarded ? &guard : nullptr, stop);
     const std::jthread shares([&] {
         if (is_guarded) keep_shares(guard, *holders, clock, stop);
     });

@@ -30,6 +30,7 @@ class GuardFolder final : public ShareHolder {
 
     Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
                                         const std::vector<HeldShare>& shares) override;
+    [[nodiscard]] std::vector<ShareUse> uses() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
     void forget(const PodUid& pod) override;
 

@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "adapters/os/system_clock.hpp"
+#include "guard/region/account.hpp"
+#include "guard/region/life.hpp"
 #include "guard/region/limits.hpp"
 
 namespace tessera {
@@ -93,6 +95,30 @@ TEST_F(GuardFolderTest, ForgetsTheGone) {
     EXPECT_TRUE(fs::exists(region_ / "accounts"));
     guard_.forget(PodUid("uid-p"));
     EXPECT_FALSE(fs::exists(region_.parent_path()));
+}
+
+// A process of the container, as the accounts know it.
+TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    guard::Seat seat;
+    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
+    ASSERT_TRUE(guard::reserve(*seat.accounts, 0, seat.slot, 512, 1536));
+    seat.accounts->cards[0].refusals = 2;
+    seat.accounts->times[seat.slot][0].in_flight[0].total_ns = 1'500'000'000;
+    seat.accounts->times[seat.slot][0].waited_ns = 7;
+    const auto uses = guard_.uses();
+    ASSERT_EQ(uses.size(), 1U);
+    EXPECT_EQ(uses[0].pod, PodUid("uid-p"));
+    EXPECT_EQ(uses[0].container, "main");
+    EXPECT_EQ(uses[0].card, kCard);
+    EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
+    EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
+    EXPECT_EQ(uses[0].refusals, 2);
+    EXPECT_EQ(uses[0].kernels, std::chrono::milliseconds(1500));
+    EXPECT_EQ(uses[0].waited, std::chrono::nanoseconds(7));
+    fs::resize_file(region_ / "accounts", 3);
+    EXPECT_TRUE(guard_.uses().empty()) << "what is broken says nothing";
 }
 
 TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {

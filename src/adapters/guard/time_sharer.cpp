@@ -1,17 +1,10 @@
 #include "adapters/guard/time_sharer.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <vector>
 
-#include "base/log.hpp"
 #include "guard/arbiter/reading.hpp"
-#include "guard/region/limits.hpp"
 
 namespace fs = std::filesystem;
 
@@ -35,52 +28,9 @@ std::string uuid_text(const guard::CardLimit& limit) {
 
 }  // namespace
 
-// One container's region.
-class TimeSharer::Held {
-  public:
-    // Null where it is not whole (yet).
-    static std::unique_ptr<Held> open(const fs::path& region) {
-        auto held = std::make_unique<Held>();
-        held->limits_ = guard::change_limits((region / guard::kLimitsName).c_str());
-        held->accounts_ = ::open((region / guard::kAccountsName).c_str(), O_RDWR | O_CLOEXEC);
-        struct stat about = {};
-        if (held->limits_ == nullptr || held->accounts_ < 0 ||
-            stat((region / guard::kLimitsName).c_str(), &about) != 0)
-            return nullptr;
-        held->inode_ = about.st_ino;
-        return held;
-    }
-    Held() = default;
-    ~Held() {
-        if (limits_ != nullptr) munmap(limits_, sizeof(guard::Limits));
-        if (accounts_ >= 0) close(accounts_);
-    }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-
-    // The limits are made anew when a container starts again.
-    [[nodiscard]] bool is_still(const fs::path& region) const {
-        struct stat about = {};
-        return stat((region / guard::kLimitsName).c_str(), &about) == 0 && about.st_ino == inode_;
-    }
-    void cut_back() const {
-        struct stat about = {};
-        if (fstat(accounts_, &about) == 0 && about.st_size > off_t{sizeof(guard::Accounts)} &&
-            ftruncate(accounts_, sizeof(guard::Accounts)) != 0)
-            return;  // the next look tries again
-    }
-    [[nodiscard]] guard::Limits& limits() const { return *limits_; }
-    [[nodiscard]] int accounts() const { return accounts_; }
-
-  private:
-    guard::Limits* limits_ = nullptr;
-    int accounts_ = -1;
-    ino_t inode_ = 0;
-};
-
 struct TimeSharer::Card {
     struct Tenant {
-        Held* held;
+        OpenRegion* held;
         int card;  // in its limits
     };
 
@@ -109,7 +59,8 @@ void TimeSharer::look() {
         for (const auto& region : fs::directory_iterator(pod.path(), error)) {
             const std::string name = pod.path().filename() / region.path().filename();
             auto& held = held_[name];
-            if (held == nullptr || !held->is_still(region.path())) held = Held::open(region.path());
+            if (held == nullptr || !held->is_still(region.path()))
+                held = OpenRegion::open(region.path());
             if (held == nullptr) continue;
             held->cut_back();
             found.insert(name);

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 
+#include "adapters/guard/open_region.hpp"
 #include "ports/clock.hpp"
 
 namespace tessera {
@@ -33,7 +34,6 @@ class TimeSharer {
     void run(const std::stop_token& stop);
 
   private:
-    class Held;
     struct Card;
 
     void look();
@@ -43,8 +43,8 @@ class TimeSharer {
     const std::filesystem::path pods_;
     Clock& clock_;
     std::atomic<bool> has_changed_ = true;
-    std::map<std::string, std::unique_ptr<Held>> held_;   // by POD/CONTAINER
-    std::map<std::string, std::unique_ptr<Card>> cards_;  // by uuid
+    std::map<std::string, std::unique_ptr<OpenRegion>> held_;  // by POD/CONTAINER
+    std::map<std::string, std::unique_ptr<Card>> cards_;       // by uuid
     std::chrono::nanoseconds looked_at_{};
 };
 

@@ -31,7 +31,7 @@ struct Gpu {
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-// How a node holds containers to their shares of a card: not at all, or by the guard (docs/guard.md).
+// How a node holds containers to their shares of a card: docs/guard.md.
 enum class Holding { none, guard };
 
 // Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed
