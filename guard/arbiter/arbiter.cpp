@@ -52,7 +52,8 @@ double pour(double left, const std::vector<double>& room, const std::vector<Clai
 
 }  // namespace
 
-double own_part(const std::vector<double>& others) {
+double own_part(int certain, const std::vector<double>& others) {
+    if (others.empty()) return 1.0 / (certain + 1);
     // chance[k]: of k of them at once.
     std::vector<double> chance = {1.0};
     for (const double part : others) {
@@ -63,7 +64,7 @@ double own_part(const std::vector<double>& others) {
     }
     double mean = 0;
     for (std::size_t k = 0; k < chance.size(); k++)
-        mean += chance[k] / static_cast<double>(k + 1);
+        mean += chance[k] / (static_cast<double>(k + 1) + certain);
     return mean;
 }
 
@@ -135,18 +136,21 @@ std::vector<double> own_parts(const std::vector<Flight>& flights, ProcessReading
     std::vector<double> own(flights.size());
     std::vector<double> in_flight(flights.size());
     std::vector<double> part(flights.size());
+    std::vector<double> others;
     for (std::size_t end = 1; end < ends.size(); end++) {
         const std::int64_t length = ends[end] - ends[end - 1];
         if (length <= 0) continue;
         for (std::size_t i = 0; i < flights.size(); i++)
             part[i] = is_in(flights[i], ends[end - 1]) ? 1 : flights[i].by_chance;
+        const auto certain = static_cast<int>(std::ranges::count(part, 1.0));
         for (std::size_t i = 0; i < flights.size(); i++) {
             if (part[i] <= 0) continue;
-            std::vector<double> others;
+            others.clear();
             for (std::size_t j = 0; j < flights.size(); j++)
-                if (j != i && part[j] > 0) others.push_back(part[j]);
+                if (j != i && part[j] > 0 && part[j] < 1) others.push_back(part[j]);
+            const double mine = own_part(certain - (part[i] < 1 ? 0 : 1), others);
             in_flight[i] += static_cast<double>(length) * part[i];
-            own[i] += static_cast<double>(length) * part[i] * own_part(others);
+            own[i] += static_cast<double>(length) * part[i] * mine;
         }
     }
     for (std::size_t i = 0; i < flights.size(); i++)

@@ -80,9 +80,9 @@ class Arbiter {
     std::int64_t as_of_ns_ = 0;
 };
 
-// How much of its time in flight was a process's own, if the others were in flight for these parts
-// of it, independently: the mean of 1 / (1 + how many). Exposed for its test.
-double own_part(const std::vector<double>& others);
+// How much of its time in flight was a process's own, if so many others were in flight all of it,
+// and these for parts of it, independently: the mean of 1 / (1 + how many). Exposed for its test.
+double own_part(int certain, const std::vector<double>& others);
 
 // Shares out one card: by guarantee, then by weight, among those that want more. Thousandth parts
 // do not matter here: what comes out is checked by use. Exposed for its test.

@@ -18,7 +18,7 @@ using gpusim::kMillisecond;
 // Never more, and less only where the machine has no cores for the programs.
 void expect_shares(const std::vector<SharingTenant>& tenants, const Measuring& measuring = {}) {
     const Witness witness;
-    const std::vector<double> got = measure_shares(tenants, measuring).front();
+    const std::vector<double> got = measure_shares(tenants, measuring).percents.front();
     const bool is_busy = witness.is_machine_busy();
     if (is_busy) std::printf("    the machine is busy: less is not judged\n");
     bool are_others_less = false;

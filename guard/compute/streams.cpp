@@ -329,7 +329,7 @@ void after_wait_for_context() {
     if (driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
     const TimingLock lock;
     for_each_stream([context](StreamTiming& each) {
-        if (each.context == context) end(each);
+        if (each.context == context) end_waited_for(each);
     });
 }
 

@@ -104,9 +104,14 @@ class Witness {
     std::jthread thread_;
 };
 
-// What each tenant got of the card in each window, in percent: [window][tenant].
-inline std::vector<std::vector<double>> measure_shares(const std::vector<SharingTenant>& tenants,
-                                                       const Measuring& measuring) {
+struct Measured {
+    std::vector<std::vector<double>> percents;  // of the card: [window][tenant]
+    double arbiter_percent = 0;                 // of a core
+};
+
+// What each tenant got of the card in each window.
+inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
+                               const Measuring& measuring) {
     std::vector<ShareOfTime> shares;
     for (const SharingTenant& tenant : tenants)
         shares.push_back(tenant.share);
@@ -115,7 +120,7 @@ inline std::vector<std::vector<double>> measure_shares(const std::vector<Sharing
     for (std::size_t i = 0; i < tenants.size(); i++)
         peers.push_back(start_worker(card.container(i), tenants[i].work));
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    std::vector<std::vector<double>> all;
+    Measured measured;
     const auto used = [&](std::int64_t now) {
         std::vector<std::int64_t> of;
         of.reserve(peers.size());
@@ -123,20 +128,24 @@ inline std::vector<std::vector<double>> measure_shares(const std::vector<Sharing
             of.push_back(card.used_ns(peer->pid(), measuring.engine, now));
         return of;
     };
-    std::int64_t start = monotonic_ns();
+    const std::int64_t began = monotonic_ns();
+    const std::int64_t cpu_before = card.arbiter_cpu_ns();
+    std::int64_t start = began;
     std::vector<std::int64_t> before = used(start);
     for (int window = 0; window < measuring.windows; window++) {
         std::this_thread::sleep_for(measuring.window);
         const std::int64_t end = monotonic_ns();
         const std::vector<std::int64_t> after = used(end);
-        std::vector<double>& percents = all.emplace_back();
+        std::vector<double>& percents = measured.percents.emplace_back();
         for (std::size_t i = 0; i < tenants.size(); i++)
             percents.push_back(100.0 * static_cast<double>(after[i] - before[i]) /
                                static_cast<double>(end - start));
         start = end;
         before = after;
     }
-    return all;
+    measured.arbiter_percent = 100.0 * static_cast<double>(card.arbiter_cpu_ns() - cpu_before) /
+                               static_cast<double>(monotonic_ns() - began);
+    return measured;
 }
 
 }  // namespace tessera::guard
