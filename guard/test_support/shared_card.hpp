@@ -56,9 +56,10 @@ class SharedCard {
     // Of the card's engine, by a process.
     std::int64_t used_ns(pid_t pid, gpusim::Engine engine, std::int64_t now) const {
         const gpusim::State& state = node_.state();
-        for (int slot = 0; slot < state.file->slots_end.load(); slot++)
-            if (gpusim::slot_owner(state, slot) == pid)
-                return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
+        for (int slot = 0; slot < state.file->slots_end.load(); slot++) {
+            if (gpusim::slot_owner(state, slot) != pid) continue;
+            return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
+        }
         return 0;
     }
 

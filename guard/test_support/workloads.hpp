@@ -113,10 +113,12 @@ struct Measured {
 inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
                                const Measuring& measuring) {
     std::vector<ShareOfTime> shares;
+    shares.reserve(tenants.size());
     for (const SharingTenant& tenant : tenants)
         shares.push_back(tenant.share);
     const SharedCard card(shares);
     std::vector<std::unique_ptr<gpusim::Peer>> peers;
+    peers.reserve(tenants.size());
     for (std::size_t i = 0; i < tenants.size(); i++)
         peers.push_back(start_worker(card.container(i), tenants[i].work));
     std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -137,9 +139,10 @@ inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
         const std::int64_t end = monotonic_ns();
         const std::vector<std::int64_t> after = used(end);
         std::vector<double>& percents = measured.percents.emplace_back();
-        for (std::size_t i = 0; i < tenants.size(); i++)
+        for (std::size_t i = 0; i < tenants.size(); i++) {
             percents.push_back(100.0 * static_cast<double>(after[i] - before[i]) /
                                static_cast<double>(end - start));
+        }
         start = end;
         before = after;
     }

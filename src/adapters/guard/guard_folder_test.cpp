@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const GpuUuid kCard("GPU-01234567-89ab-cdef-0123-456789abcdef");
+const GpuUuid card("GPU-01234567-89ab-cdef-0123-456789abcdef");
 
 class GuardFolderTest : public testing::Test {
   protected:
@@ -45,7 +45,7 @@ class GuardFolderTest : public testing::Test {
         return text.str();
     }
     Result<std::vector<FileMount>> hold(std::int64_t gib) {
-        return guard_.hold(PodUid("uid-p"), "main", {{kCard, Bytes{gib << 30}, Percent{25}}});
+        return guard_.hold(PodUid("uid-p"), "main", {{card, Bytes{gib << 30}, Percent{25}}});
     }
 };
 
@@ -111,7 +111,7 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     ASSERT_EQ(uses.size(), 1U);
     EXPECT_EQ(uses[0].pod, PodUid("uid-p"));
     EXPECT_EQ(uses[0].container, "main");
-    EXPECT_EQ(uses[0].card, kCard);
+    EXPECT_EQ(uses[0].card, card);
     EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
@@ -141,7 +141,7 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");
-    GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"}, clock_);
+    const GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"}, clock_);
     EXPECT_FALSE(nowhere.install());
 }
 

@@ -104,9 +104,10 @@ std::chrono::milliseconds TimeSharer::tick() {
                 reading.processes.clear();
         }
         const auto granted = card->arbiter.decide(now, readings);
-        for (const auto& [name, tenant] : card->tenants)
+        for (const auto& [name, tenant] : card->tenants) {
             write_grant(tenant.held->limits().cards[tenant.card].grant,
                         granted.at(card->ids[name]));
+        }
         card->quiet_ticks = card->arbiter.is_quiet() ? card->quiet_ticks + 1 : 0;
         next = std::min<std::chrono::milliseconds>(
             next, card->quiet_ticks < kTicksUntilQuiet ? kTick : kQuietTick);
