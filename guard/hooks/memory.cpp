@@ -1,6 +1,7 @@
 // Device memory by address. Set aside first, then taken: what the driver refuses is put back, and
 // what the guard refuses the driver never hears of.
 #include "guard/hooks/enter.hpp"
+#include "guard/process/pools.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -27,10 +28,12 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     const Holding held = take_note(pointer);
     const CUresult result = real(pointer);
     if (held.address == 0) return result;
-    if (result == CUDA_SUCCESS) {
+    if (result != CUDA_SUCCESS) {
+        note(held);  // there is room: it has just been taken out
+    } else if (held.pool == nullptr) {
         put_back(held.card, held.bytes);
     } else {
-        note(held);  // there is room: it has just been taken out
+        note_freed(held, nullptr, true);
     }
     return result;
 }

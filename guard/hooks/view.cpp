@@ -1,5 +1,6 @@
 // What a program is told of its card: its share, as if that were the card.
 #include "guard/hooks/enter.hpp"
+#include "guard/process/pools.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -35,6 +36,7 @@ CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
     if (result != CUDA_SUCCESS) return result;
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
+    look_at_pools();
     const std::uint64_t limit = limit_bytes(current.card);
     const std::uint64_t held = held_bytes(current.card);
     *free_bytes = smaller(*free_bytes, held < limit ? limit - held : 0);
