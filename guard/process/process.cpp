@@ -13,6 +13,7 @@
 #include "guard/inject/driver.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/physical.hpp"
 #include "guard/process/place.hpp"
 #include "guard/process/pools.hpp"
 #include "guard/region/account.hpp"
@@ -36,6 +37,7 @@ struct Process {
     Timing timing;
     Pools pools;
     Leavers leavers;
+    PhysicalMemory physical_memory;
 };
 
 constinit std::atomic<Process*> kept = nullptr;
@@ -279,6 +281,10 @@ Pools& pools() {
 
 Leavers& leavers() {
     return process()->leavers;
+}
+
+PhysicalMemory& physical_memory() {
+    return process()->physical_memory;
 }
 
 Timing& timing() {

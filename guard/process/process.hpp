@@ -71,6 +71,8 @@ struct Pools;
 Pools& pools();
 struct Leavers;
 Leavers& leavers();
+class PhysicalMemory;
+PhysicalMemory& physical_memory();
 
 // Contexts begin and end one at a time, by this mutex.
 struct Contexts {
