@@ -317,7 +317,11 @@ std::uint64_t held_bytes(int card) {
     Process& here = *process();
     const std::int64_t now = seconds_now();
     if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) reap(here);
-    return held(*here.seat.accounts, card) * kGranuleBytes;
+    return held_now(card);
+}
+
+std::uint64_t held_now(int card) {
+    return held(*process()->seat.accounts, card) * kGranuleBytes;
 }
 
 std::uint64_t context_bytes(int card) {

@@ -85,6 +85,7 @@ Contexts& contexts();
 // in the last second may count still.
 std::uint64_t limit_bytes(int card);
 std::uint64_t held_bytes(int card);
+std::uint64_t held_now(int card);  // with whoever died and was not seen to have
 std::uint64_t context_bytes(int card);
 
 }  // namespace tessera::guard
