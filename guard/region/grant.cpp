@@ -4,38 +4,37 @@
 
 namespace tessera::guard {
 
-// Who dies while he writes leaves it odd; the next to write makes it even again. Readers do not
-// wait for him: after some tries they take what is there, which is wrong for one tick.
+// A copy is written again only when the other has become right, so what was read between two looks
+// at the same turn is whole. Each part is written with release and read with acquire: none is seen
+// that is newer than the turn before it, or older than the turn behind.
 Granted read_grant(const Grant& grant) {
-    constexpr int kTries = 100;
-    Granted read = {};
-    for (int tries = 0; tries < kTries; tries++) {
+    for (;;) {
         const std::uint32_t turn = grant.turn.load(std::memory_order_acquire);
-        read.as_of_ns = grant.as_of_ns.load(std::memory_order_relaxed);
-        read.rate = grant.rate.load(std::memory_order_relaxed);
+        const Grant::Copy& copy = grant.copies[turn % 2];
+        Granted read = {copy.as_of_ns.load(std::memory_order_acquire),
+                        copy.rate.load(std::memory_order_acquire),
+                        {}};
         for (int kind = 0; kind < kWorkKinds; kind++) {
-            const Grant::OfKind& of = grant.of[kind];
-            read.of[kind] = {of.balance_ns.load(std::memory_order_relaxed),
-                             of.part.load(std::memory_order_relaxed)};
+            const Grant::OfKind& of = copy.of[kind];
+            read.of[kind] = {of.balance_ns.load(std::memory_order_acquire),
+                             of.part.load(std::memory_order_acquire)};
         }
-        std::atomic_thread_fence(std::memory_order_acquire);
-        if (turn % 2 == 0 && grant.turn.load(std::memory_order_relaxed) == turn) break;
+        if (grant.turn.load(std::memory_order_relaxed) == turn) return read;
     }
-    return read;
 }
 
+// Who dies in the middle has changed nothing.
 void write_grant(Grant& grant, const Granted& granted) {
-    const std::uint32_t turn = grant.turn.load(std::memory_order_relaxed) | 1U;
-    grant.turn.store(turn, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    grant.as_of_ns.store(granted.as_of_ns, std::memory_order_relaxed);
-    grant.rate.store(granted.rate, std::memory_order_relaxed);
+    const std::uint32_t turn = grant.turn.load(std::memory_order_relaxed) + 1;
+    Grant::Copy& copy = grant.copies[turn % 2];
+    copy.as_of_ns.store(granted.as_of_ns, std::memory_order_release);
+    copy.rate.store(granted.rate, std::memory_order_release);
     for (int kind = 0; kind < kWorkKinds; kind++) {
-        Grant::OfKind& of = grant.of[kind];
-        of.balance_ns.store(granted.of[kind].balance_ns, std::memory_order_relaxed);
-        of.part.store(granted.of[kind].part, std::memory_order_relaxed);
+        Grant::OfKind& of = copy.of[kind];
+        of.balance_ns.store(granted.of[kind].balance_ns, std::memory_order_release);
+        of.part.store(granted.of[kind].part, std::memory_order_release);
     }
-    grant.turn.store(turn + 1, std::memory_order_release);
+    grant.turn.store(turn, std::memory_order_release);
 }
 
 std::int64_t monotonic_ns() {

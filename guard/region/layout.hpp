@@ -40,19 +40,21 @@ inline constexpr int kWorkKinds = 2;
 using Millionths = std::uint32_t;
 inline constexpr Millionths kWhole = 1'000'000;
 
-// What the arbiter lets the container do on a card (grant.hpp).
+// What the arbiter lets the container do on a card (grant.hpp): two copies, of which one is right
+// while the other is written.
 struct Grant {
     struct OfKind {
-        std::atomic<std::int64_t>
-            balance_ns;  // of the card's time, that the container may still use
-        std::atomic<Millionths>
-            part;  // of its time in flight that is its own: neighbours have the rest
+        std::atomic<std::int64_t> balance_ns;  // of the card's time, that the container may use
+        std::atomic<Millionths> part;  // of its time in flight, its own: neighbours have the rest
+    };
+    struct Copy {
+        std::atomic<std::int64_t> as_of_ns;  // CLOCK_MONOTONIC; 0: none yet
+        std::atomic<Millionths> rate;        // at which the balances grow
+        OfKind of[kWorkKinds];
     };
 
-    std::atomic<std::uint32_t> turn;     // odd while it is being written
-    std::atomic<Millionths> rate;        // at which the balances grow
-    std::atomic<std::int64_t> as_of_ns;  // CLOCK_MONOTONIC; 0: none yet
-    OfKind of[kWorkKinds];
+    std::atomic<std::uint32_t> turn;  // copy turn % 2 is right
+    Copy copies[2];
 };
 
 struct CardLimit {

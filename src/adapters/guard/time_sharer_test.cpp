@@ -98,7 +98,7 @@ TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
     close(fd);
     accounts->slots_end.store(1);
     start();
-    ASSERT_TRUE(is_granted("pod-a/main", limit("pod-a/main").grant.rate.load()));
+    ASSERT_TRUE(is_granted("pod-a/main", guard::read_grant(limit("pod-a/main").grant).rate));
     std::this_thread::sleep_for(50ms);
     accounts->times[0][0].in_flight[0].total_ns.store(700'000'000);
     EXPECT_TRUE(soon([&] {
@@ -110,7 +110,7 @@ TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
 TEST_F(TimeSharerTest, AContainerThatStartsAgainIsFoundAgain) {
     add("pod-a/main", 40 * kPercent);
     start();
-    ASSERT_TRUE(is_granted("pod-a/main", limit("pod-a/main").grant.rate.load()));
+    ASSERT_TRUE(is_granted("pod-a/main", guard::read_grant(limit("pod-a/main").grant).rate));
     add("pod-a/main", 20 * kPercent);
     const guard::CardLimit& anew = limit("pod-a/main");
     EXPECT_TRUE(soon([&] { return guard::read_grant(anew.grant).rate > 20 * kPercent; }))
