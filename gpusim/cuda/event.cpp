@@ -74,7 +74,6 @@ CUresult cuEventDestroy_v2(CUevent handle) {
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     forget(*event);
     event->mark = 0;
-    std::free(event);
     return CUDA_SUCCESS;
 }
 

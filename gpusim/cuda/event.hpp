@@ -7,7 +7,7 @@ namespace gpusim {
 
 struct Node;
 
-// A CUevent points to one.
+// A CUevent points to one. Never freed, so that a stale handle is recognised.
 struct StreamEvent {
     std::uint32_t mark;  // an StreamEvent's, while it is one
     unsigned flags;

@@ -129,8 +129,8 @@ void free_graph(Graph* graph) {
         std::free(static_cast<void*>(node->after));
         std::free(node);
     }
+    graph->last = nullptr;
     graph->mark = 0;
-    std::free(graph);
 }
 
 Node* make_node(CUgraphNodeType type) {

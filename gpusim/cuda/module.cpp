@@ -13,7 +13,8 @@ using gpusim::Session;
 
 namespace gpusim {
 
-// A CUfunction and a CUkernel point to one.
+// A CUfunction and a CUkernel point to one. Never freed, as modules are not, so that a stale handle is
+// recognised.
 struct Function {
     std::uint32_t mark;
     Module* module;
@@ -135,7 +136,6 @@ void free_module(Module* module) {
         Function* function = module->functions;
         module->functions = function->next;
         function->mark = 0;
-        std::free(function);
     }
     while (module->variables != nullptr) {
         Variable* variable = module->variables;
@@ -145,7 +145,6 @@ void free_module(Module* module) {
         std::free(variable);
     }
     module->mark = 0;
-    std::free(module);
 }
 
 CUresult allocate_variable(Context& context, Variable& variable) {

@@ -215,6 +215,9 @@ TEST_F(CudaWork, FunctionsOfTheHostAreCalledInTheirPlace) {
 }
 
 TEST_F(CudaWork, NoThreadIsStartedWithoutNeed) {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer starts its own";
+#endif
     in_worker([](const Worker& worker) {
         const auto threads = [] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
