@@ -72,7 +72,7 @@ TEST_F(ConformingPools, AFreeTakesItsTurn) {
         const Library& cuda = worker.cuda;
         const CUstream stream = worker.make_stream();
         const CUdeviceptr pointer = alloc(cuda, stream);
-        EXPECT_EQ(worker.launch(50 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(100 * kMillisecond, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemFreeAsync)(pointer, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuStreamQuery)(stream), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);

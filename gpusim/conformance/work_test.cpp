@@ -14,7 +14,7 @@ class ConformingWork : public Conformance {};
 TEST_F(ConformingWork, KernelsOfAStreamRunInOrderAndTakeTheirTime) {
     in_worker([this](const Worker& worker) {
         CUstream stream = worker.make_stream();
-        EXPECT_EQ(worker.launch(20 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(100 * kMillisecond, stream), CUDA_SUCCESS);
         CUevent start = worker.mark(stream);
         EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(start), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(CALL(worker.cuda, cuStreamQuery)(stream), CUDA_ERROR_NOT_READY);
@@ -35,13 +35,14 @@ TEST_F(ConformingWork, ACopyAndAKernelRunBesideEachOther) {
         CUstream one = worker.make_stream();
         CUstream other = worker.make_stream();
         CUevent start = worker.mark(one);
-        worker.launch(20 * kMillisecond, one);
+        worker.launch(500 * kMillisecond, one);
         EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), other),
                   CUDA_SUCCESS);
         CUevent copied = worker.mark(other);
         CUevent end = worker.mark(one);
         EXPECT_EQ(CALL(worker.cuda, cuEventSynchronize)(copied), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(end), CUDA_ERROR_NOT_READY) << "some 2 ms of 20";
+        EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(end), CUDA_ERROR_NOT_READY)
+            << "some milliseconds of 500";
         EXPECT_GT(worker.ns_between(start, end), worker.ns_between(start, copied));
     });
 }
@@ -50,7 +51,7 @@ TEST_F(ConformingWork, AStreamWaitsForAnEventOfAnother) {
     in_worker([](const Worker& worker) {
         CUstream one = worker.make_stream();
         CUstream other = worker.make_stream();
-        worker.launch(20 * kMillisecond, one);
+        worker.launch(100 * kMillisecond, one);
         CUevent first = worker.mark(one);
         EXPECT_EQ(CALL(worker.cuda, cuStreamWaitEvent)(other, first, 0), CUDA_SUCCESS);
         worker.launch(kMillisecond, one);
@@ -67,7 +68,7 @@ TEST_F(ConformingWork, EachThreadHasAStreamOfItsOwn) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         const auto query = CALL(cuda, cuStreamQuery_ptsz);
-        worker.launch(20 * kMillisecond, CU_STREAM_PER_THREAD);
+        worker.launch(100 * kMillisecond, CU_STREAM_PER_THREAD);
         EXPECT_EQ(query(nullptr), CUDA_ERROR_NOT_READY);
         std::thread([&] {
             EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
@@ -82,12 +83,12 @@ TEST_F(ConformingWork, FunctionsOfTheHostAreCalledInTheirPlace) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         static std::atomic<int> calls = 0;
+        int seven = 7;
         CUstream stream = worker.make_stream();
-        worker.launch(5 * kMillisecond, stream);
+        worker.launch(100 * kMillisecond, stream);
         CUevent kernel = worker.mark(stream);
         EXPECT_EQ(CALL(cuda, cuLaunchHostFunc)(
-                      stream, [](void* data) { calls = *static_cast<int*>(data); },
-                      const_cast<int*>(&std::as_const(*std::make_unique<int>(7).release()))),
+                      stream, [](void* data) { calls = *static_cast<int*>(data); }, &seven),
                   CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuStreamAddCallback)(
                       stream,
@@ -115,7 +116,7 @@ TEST_F(ConformingWork, EventsSayWhatCannotBeMeasured) {
         EXPECT_EQ(CALL(cuda, cuEventQuery)(never), CUDA_SUCCESS);
         EXPECT_EQ(elapsed(&ms, start, never), CUDA_ERROR_INVALID_HANDLE);
         EXPECT_EQ(elapsed(&ms, start, untimed), CUDA_ERROR_INVALID_HANDLE);
-        worker.launch(20 * kMillisecond);
+        worker.launch(100 * kMillisecond);
         CUevent end = worker.mark();
         EXPECT_EQ(elapsed(&ms, start, end), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(elapsed(nullptr, start, end), CUDA_ERROR_INVALID_VALUE);
@@ -138,7 +139,7 @@ TEST_F(ConformingWork, EachWayToLaunchIsTheSameWork) {
         attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         attribute.value.cooperative = 1;
         const CUlaunchConfig config = {1, 1, 1, 1024, 1, 1, 0, nullptr, &attribute, 1};
-        worker.launch(20 * kMillisecond);
+        worker.launch(100 * kMillisecond);
         CUevent start = worker.mark();
         EXPECT_EQ(
             CALL(cuda, cuLaunchKernel)(worker.spin, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
@@ -162,7 +163,7 @@ TEST_F(ConformingWork, BytesAreThereWhenTheStreamIsDone) {
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, 4096), CUDA_SUCCESS);
         CUstream stream = worker.make_stream();
         std::uint32_t words[4] = {};
-        worker.launch(5 * kMillisecond, stream);
+        worker.launch(100 * kMillisecond, stream);
         EXPECT_EQ(CALL(cuda, cuMemsetD32Async)(memory, 0x01020304, 4, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemsetD8Async)(memory, 0xff, 4, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemcpyDtoDAsync_v2)(memory + 1024, memory, 16, stream),
@@ -177,7 +178,7 @@ TEST_F(ConformingWork, BytesAreThereWhenTheStreamIsDone) {
 TEST_F(ConformingWork, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
     in_worker([](const Worker& worker) {
         CUstream blocking = worker.make_stream(CU_STREAM_DEFAULT);
-        worker.launch(20 * kMillisecond, blocking);
+        worker.launch(100 * kMillisecond, blocking);
         CUevent before = worker.mark(blocking);
         worker.launch(kMillisecond);
         CUevent between = worker.mark();
