@@ -18,7 +18,7 @@ class ConformingGraphs : public Conformance {
     // How long a launch of it takes on the device.
     static std::uint64_t ns_of(const Worker& worker, CUgraphExec exec) {
         CUstream stream = worker.make_stream();
-        worker.launch(100 * kMillisecond, stream);
+        worker.launch(200 * kMillisecond, stream);
         CUevent start = worker.mark(stream);
         EXPECT_EQ(CALL(worker.cuda, cuGraphLaunch)(exec, stream), CUDA_SUCCESS);
         return worker.ns_between(start, worker.mark(stream));

@@ -9,12 +9,15 @@
 namespace gpusim {
 namespace {
 
+// Longer than a test's process may have to wait for a core.
+constexpr std::uint64_t kLong = 300 * kMillisecond;
+
 class ConformingWork : public Conformance {};
 
 TEST_F(ConformingWork, KernelsOfAStreamRunInOrderAndTakeTheirTime) {
     in_worker([this](const Worker& worker) {
         CUstream stream = worker.make_stream();
-        EXPECT_EQ(worker.launch(100 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(kLong, stream), CUDA_SUCCESS);
         CUevent start = worker.mark(stream);
         EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(start), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(CALL(worker.cuda, cuStreamQuery)(stream), CUDA_ERROR_NOT_READY);
@@ -35,14 +38,14 @@ TEST_F(ConformingWork, ACopyAndAKernelRunBesideEachOther) {
         CUstream one = worker.make_stream();
         CUstream other = worker.make_stream();
         CUevent start = worker.mark(one);
-        worker.launch(500 * kMillisecond, one);
+        worker.launch(kLong, one);
         EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), other),
                   CUDA_SUCCESS);
         CUevent copied = worker.mark(other);
         CUevent end = worker.mark(one);
         EXPECT_EQ(CALL(worker.cuda, cuEventSynchronize)(copied), CUDA_SUCCESS);
         EXPECT_EQ(CALL(worker.cuda, cuEventQuery)(end), CUDA_ERROR_NOT_READY)
-            << "some milliseconds of 500";
+            << "some milliseconds of 300";
         EXPECT_GT(worker.ns_between(start, end), worker.ns_between(start, copied));
     });
 }
@@ -51,7 +54,7 @@ TEST_F(ConformingWork, AStreamWaitsForAnEventOfAnother) {
     in_worker([](const Worker& worker) {
         CUstream one = worker.make_stream();
         CUstream other = worker.make_stream();
-        worker.launch(100 * kMillisecond, one);
+        worker.launch(kLong, one);
         CUevent first = worker.mark(one);
         EXPECT_EQ(CALL(worker.cuda, cuStreamWaitEvent)(other, first, 0), CUDA_SUCCESS);
         worker.launch(kMillisecond, one);
@@ -68,7 +71,7 @@ TEST_F(ConformingWork, EachThreadHasAStreamOfItsOwn) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         const auto query = CALL(cuda, cuStreamQuery_ptsz);
-        worker.launch(100 * kMillisecond, CU_STREAM_PER_THREAD);
+        worker.launch(kLong, CU_STREAM_PER_THREAD);
         EXPECT_EQ(query(nullptr), CUDA_ERROR_NOT_READY);
         std::thread([&] {
             EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
@@ -85,7 +88,7 @@ TEST_F(ConformingWork, FunctionsOfTheHostAreCalledInTheirPlace) {
         static std::atomic<int> calls = 0;
         int seven = 7;
         CUstream stream = worker.make_stream();
-        worker.launch(100 * kMillisecond, stream);
+        worker.launch(kLong, stream);
         CUevent kernel = worker.mark(stream);
         EXPECT_EQ(CALL(cuda, cuLaunchHostFunc)(
                       stream, [](void* data) { calls = *static_cast<int*>(data); }, &seven),
@@ -116,7 +119,7 @@ TEST_F(ConformingWork, EventsSayWhatCannotBeMeasured) {
         EXPECT_EQ(CALL(cuda, cuEventQuery)(never), CUDA_SUCCESS);
         EXPECT_EQ(elapsed(&ms, start, never), CUDA_ERROR_INVALID_HANDLE);
         EXPECT_EQ(elapsed(&ms, start, untimed), CUDA_ERROR_INVALID_HANDLE);
-        worker.launch(100 * kMillisecond);
+        worker.launch(kLong);
         CUevent end = worker.mark();
         EXPECT_EQ(elapsed(&ms, start, end), CUDA_ERROR_NOT_READY);
         EXPECT_EQ(elapsed(nullptr, start, end), CUDA_ERROR_INVALID_VALUE);
@@ -139,7 +142,7 @@ TEST_F(ConformingWork, EachWayToLaunchIsTheSameWork) {
         attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         attribute.value.cooperative = 1;
         const CUlaunchConfig config = {1, 1, 1, 1024, 1, 1, 0, nullptr, &attribute, 1};
-        worker.launch(100 * kMillisecond);
+        worker.launch(kLong);
         CUevent start = worker.mark();
         EXPECT_EQ(
             CALL(cuda, cuLaunchKernel)(worker.spin, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra),
@@ -163,7 +166,7 @@ TEST_F(ConformingWork, BytesAreThereWhenTheStreamIsDone) {
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, 4096), CUDA_SUCCESS);
         CUstream stream = worker.make_stream();
         std::uint32_t words[4] = {};
-        worker.launch(100 * kMillisecond, stream);
+        worker.launch(kLong, stream);
         EXPECT_EQ(CALL(cuda, cuMemsetD32Async)(memory, 0x01020304, 4, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemsetD8Async)(memory, 0xff, 4, stream), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemcpyDtoDAsync_v2)(memory + 1024, memory, 16, stream),
@@ -178,7 +181,7 @@ TEST_F(ConformingWork, BytesAreThereWhenTheStreamIsDone) {
 TEST_F(ConformingWork, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
     in_worker([](const Worker& worker) {
         CUstream blocking = worker.make_stream(CU_STREAM_DEFAULT);
-        worker.launch(100 * kMillisecond, blocking);
+        worker.launch(kLong, blocking);
         CUevent before = worker.mark(blocking);
         worker.launch(kMillisecond);
         CUevent between = worker.mark();

@@ -196,8 +196,7 @@ void free_mipmap(CUmipmappedArray_st* mipmap) {
 }
 
 bool make_levels(CUmipmappedArray_st& mipmap) {
-    mipmap.levels = static_cast<CUarray_st**>(
-        static_cast<void*>(std::calloc(mipmap.level_count, sizeof(CUarray_st*))));
+    mipmap.levels = static_cast<CUarray_st**>(std::calloc(mipmap.level_count, sizeof(void*)));
     if (mipmap.levels == nullptr) return false;
     for (unsigned i = 0; i < mipmap.level_count; i++) {
         auto* level = static_cast<CUarray_st*>(std::calloc(1, sizeof(CUarray_st)));

@@ -18,7 +18,7 @@ bool is_host(const Range& range) {
 
 template <class Value>
 CUresult give(void* data, Value value) {
-    std::memcpy(data, &value, sizeof value);
+    *static_cast<Value*>(data) = value;
     return CUDA_SUCCESS;
 }
 

@@ -9,7 +9,8 @@ class CudaPointers : public CudaTest {
     template <class Value>
     static Value get(const Library& cuda, CUpointer_attribute attribute, CUdeviceptr pointer) {
         Value value = {};
-        EXPECT_EQ(CALL(cuda, cuPointerGetAttribute)(&value, attribute, pointer), CUDA_SUCCESS)
+        EXPECT_EQ(CALL(cuda, cuPointerGetAttribute)(static_cast<void*>(&value), attribute, pointer),
+                  CUDA_SUCCESS)
             << attribute;
         return value;
     }
@@ -55,10 +56,11 @@ TEST_F(CudaPointers, AreTold) {
         EXPECT_EQ(get<void*>(cuda, CU_POINTER_ATTRIBUTE_HOST_POINTER, at_host), host);
         EXPECT_EQ(get<void*>(cuda, CU_POINTER_ATTRIBUTE_HOST_POINTER, managed), at(managed));
         const auto ask = CALL(cuda, cuPointerGetAttribute);
-        EXPECT_EQ(ask(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, device), CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(ask(&host, CU_POINTER_ATTRIBUTE_CONTEXT, 4096), CUDA_ERROR_INVALID_VALUE);
+        std::uint64_t some = 0;
+        EXPECT_EQ(ask(&some, CU_POINTER_ATTRIBUTE_HOST_POINTER, device), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(ask(&some, CU_POINTER_ATTRIBUTE_CONTEXT, 4096), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(ask(nullptr, CU_POINTER_ATTRIBUTE_CONTEXT, device), CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(ask(&host, CU_POINTER_ATTRIBUTE_P2P_TOKENS, device), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(ask(&some, CU_POINTER_ATTRIBUTE_P2P_TOKENS, device), CUDA_ERROR_INVALID_VALUE);
         EXPECT_NE(get<cuuint64_t>(cuda, CU_POINTER_ATTRIBUTE_BUFFER_ID, device),
                   get<cuuint64_t>(cuda, CU_POINTER_ATTRIBUTE_BUFFER_ID, managed));
     });

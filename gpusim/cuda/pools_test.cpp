@@ -144,7 +144,7 @@ TEST_F(CudaPools, TheSameStreamHasFreedMemoryAtOnce) {
     with_worker([this](const Worker& worker) {
         const Library& cuda = worker.cuda;
         const CUstream stream = worker.make_stream();
-        CUdeviceptr pointer = alloc(cuda, 10 * kMiB, stream);
+        const CUdeviceptr pointer = alloc(cuda, 10 * kMiB, stream);
         for (int round = 0; round < 5; round++) {
             EXPECT_EQ(worker.launch(5 * kMillisecond, stream), CUDA_SUCCESS);
             free(cuda, pointer, stream);

@@ -188,8 +188,8 @@ bool has_hung_kernel(const Stream& stream) {
 
 // But for a function of the host that is being called: that comes back.
 void drop_all(Stream& stream) {
-    while (Operation* first =
-               stream.first) {  // NOLINT(clang-analyzer-unix.Malloc): finish() moves on
+    while (Operation* first = stream.first) {
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): finish() has moved on
         if (first->is_called) {
             sleep_until(monotonic_ns() + kLookAgainNs);
         } else {

@@ -12,6 +12,9 @@
 namespace gpusim {
 namespace {
 
+// Longer than a test's process may have to wait for a core.
+constexpr std::uint64_t kLong = 300 * kMillisecond;
+
 class CudaWork : public testing::Test {
   protected:
     SimulatedNode node_{kTwoCards};
@@ -52,7 +55,7 @@ TEST_F(CudaWork, CopiesToTheHostTakeTheirTurnToo) {
         std::uint32_t words[4] = {};
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, 4096), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(memory, 1, 4096), CUDA_SUCCESS);
-        worker.launch(20 * kMillisecond, stream);
+        worker.launch(kLong, stream);
         EXPECT_EQ(CALL(cuda, cuMemcpyDtoHAsync_v2)(words, memory, 16, stream), CUDA_SUCCESS);
         EXPECT_EQ(words[1], 0U);
         EXPECT_EQ(CALL(cuda, cuMemcpyDtoHAsync_v2)(words, memory + 4090, 16, stream),
@@ -84,33 +87,38 @@ TEST_F(CudaWork, ALaunchMustFitTheCard) {
 
 TEST_F(CudaWork, ManyBlocksComeInWaves) {
     in_worker([](const Worker& worker) {
-        worker.launch(20 * kMillisecond);
+        worker.launch(kLong);
         CUevent start = worker.mark();
         EXPECT_EQ(worker.launch(kMillisecond, nullptr, 3 * kWholeCardBlocks - 1), CUDA_SUCCESS);
         EXPECT_EQ(worker.ns_between(start, worker.mark()), 3 * kMillisecond);
     });
 }
 
-// A copy first, so that the kernel is not simply behind another on the same engine.
+// Copies, so that they are not simply behind the kernels on the same engine.
 TEST_F(CudaWork, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;
         CUdeviceptr memory = 0;
-        std::vector<char> host(std::size_t{60} << 20);
+        std::vector<char> host(std::size_t{12} << 20);
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        const auto copy = [&](CUstream stream) {
+            EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), stream),
+                      CUDA_SUCCESS);
+        };
         CUstream blocking = worker.make_stream(CU_STREAM_DEFAULT);
         CUstream free = worker.make_stream(CU_STREAM_NON_BLOCKING);
-        EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), blocking),
-                  CUDA_SUCCESS);
-        CUevent copied = worker.mark(blocking);
-        worker.launch(kMicrosecond, free);
+        worker.launch(kLong, blocking);
+        CUevent kernel = worker.mark(blocking);
+        copy(free);
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(free), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuEventQuery)(copied), CUDA_ERROR_NOT_READY) << "5 ms";
-        worker.launch(kMillisecond);
-        EXPECT_GE(worker.ns_between(copied, worker.mark()), kMillisecond);
+        EXPECT_EQ(CALL(cuda, cuEventQuery)(kernel), CUDA_ERROR_NOT_READY);
+        copy(nullptr);
+        CUevent copied = worker.mark();
+        EXPECT_GE(worker.ns_between(kernel, copied), kMillisecond) << "12 MiB take a millisecond";
+        worker.launch(kLong);
         CUevent last = worker.mark();
-        worker.launch(kMicrosecond, blocking);
-        EXPECT_GE(worker.ns_between(last, worker.mark(blocking)), kMicrosecond);
+        copy(blocking);
+        EXPECT_GE(worker.ns_between(last, worker.mark(blocking)), kMillisecond);
     });
 }
 

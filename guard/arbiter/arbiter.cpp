@@ -52,7 +52,8 @@ double pour(double left, const std::vector<double>& room, const std::vector<Clai
 
 }  // namespace
 
-double own_part(const std::vector<double>& others) {
+double own_part(int certain, const std::vector<double>& others) {
+    if (others.empty()) return 1.0 / (certain + 1);
     // chance[k]: of k of them at once.
     std::vector<double> chance = {1.0};
     for (const double part : others) {
@@ -63,7 +64,7 @@ double own_part(const std::vector<double>& others) {
     }
     double mean = 0;
     for (std::size_t k = 0; k < chance.size(); k++)
-        mean += chance[k] / static_cast<double>(k + 1);
+        mean += chance[k] / (static_cast<double>(k + 1) + certain);
     return mean;
 }
 
@@ -135,18 +136,21 @@ std::vector<double> own_parts(const std::vector<Flight>& flights, ProcessReading
     std::vector<double> own(flights.size());
     std::vector<double> in_flight(flights.size());
     std::vector<double> part(flights.size());
+    std::vector<double> others;
     for (std::size_t end = 1; end < ends.size(); end++) {
         const std::int64_t length = ends[end] - ends[end - 1];
         if (length <= 0) continue;
         for (std::size_t i = 0; i < flights.size(); i++)
             part[i] = is_in(flights[i], ends[end - 1]) ? 1 : flights[i].by_chance;
+        const auto certain = static_cast<int>(std::ranges::count(part, 1.0));
         for (std::size_t i = 0; i < flights.size(); i++) {
             if (part[i] <= 0) continue;
-            std::vector<double> others;
+            others.clear();
             for (std::size_t j = 0; j < flights.size(); j++)
-                if (j != i && part[j] > 0) others.push_back(part[j]);
+                if (j != i && part[j] > 0 && part[j] < 1) others.push_back(part[j]);
+            const double mine = own_part(certain - (part[i] < 1 ? 0 : 1), others);
             in_flight[i] += static_cast<double>(length) * part[i];
-            own[i] += static_cast<double>(length) * part[i] * own_part(others);
+            own[i] += static_cast<double>(length) * part[i] * mine;
         }
     }
     for (std::size_t i = 0; i < flights.size(); i++)
@@ -160,6 +164,7 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
         container.is_pausing = !reading.waits && reading.waited_ns == container.waited_ns;
+        container.is_idle = container.is_pausing;
     }
 }
 
@@ -190,6 +195,7 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
         container.used_ns[index] += used;
         container.balance_ns[index] -= used;
         if (sum.first > kPause * length) container.is_pausing = false;
+        if (sum.first > 0) container.is_idle = false;
         if (sum.first > 0.01 * length)
             container.part[index] = millionths(std::clamp(sum.second / sum.first, 0.0, 1.0));
     }
@@ -255,6 +261,10 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
             grant.of[kind] = {container.balance_ns[kind], container.part[kind]};
     }
     return granted;
+}
+
+bool Arbiter::is_quiet() const {
+    return std::ranges::all_of(containers_, [](const auto& known) { return known.second.is_idle; });
 }
 
 std::int64_t Arbiter::used_ns(Id id, WorkKind kind) const {

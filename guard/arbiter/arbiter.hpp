@@ -54,6 +54,8 @@ class Arbiter {
 
     // The readings are of `now`. A container that is new begins with what it is sure of.
     std::map<Id, Granted> decide(std::int64_t now, const std::map<Id, ContainerReading>& readings);
+    // Nobody had work in the last tick, or waited.
+    [[nodiscard]] bool is_quiet() const;
     // What a container has used of the card's time in all, since it was first seen.
     [[nodiscard]] std::int64_t used_ns(Id id, WorkKind kind) const;
 
@@ -64,6 +66,7 @@ class Arbiter {
         Millionths rate = 0;
         double recent_use = 0;    // of the whole card
         bool is_pausing = false;  // it had no work, or not much, in this tick
+        bool is_idle = true;      // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
         std::int64_t used_ns[kWorkKinds] = {};
         Millionths part[kWorkKinds] = {kWhole, kWhole};
@@ -77,9 +80,9 @@ class Arbiter {
     std::int64_t as_of_ns_ = 0;
 };
 
-// How much of its time in flight was a process's own, if the others were in flight for these parts
-// of it, independently: the mean of 1 / (1 + how many). Exposed for its test.
-double own_part(const std::vector<double>& others);
+// How much of its time in flight was a process's own, if so many others were in flight all of it,
+// and these for parts of it, independently: the mean of 1 / (1 + how many). Exposed for its test.
+double own_part(int certain, const std::vector<double>& others);
 
 // Shares out one card: by guarantee, then by weight, among those that want more. Thousandth parts
 // do not matter here: what comes out is checked by use. Exposed for its test.

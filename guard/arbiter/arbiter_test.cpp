@@ -19,22 +19,24 @@ double sum(const std::vector<double>& of) {
 }
 
 TEST(OwnPart, IsTheMeanOverAllWaysToMeet) {
-    EXPECT_DOUBLE_EQ(own_part({}), 1);
-    EXPECT_DOUBLE_EQ(own_part({0}), 1);
-    EXPECT_DOUBLE_EQ(own_part({1}), 0.5);
-    EXPECT_DOUBLE_EQ(own_part({1, 1, 1}), 0.25);
-    EXPECT_DOUBLE_EQ(own_part({0.5}), 0.75);
+    EXPECT_DOUBLE_EQ(own_part(0, {}), 1);
+    EXPECT_DOUBLE_EQ(own_part(0, {0}), 1);
+    EXPECT_DOUBLE_EQ(own_part(0, {1}), 0.5);
+    EXPECT_DOUBLE_EQ(own_part(0, {1, 1, 1}), 0.25);
+    EXPECT_DOUBLE_EQ(own_part(2, {1}), 0.25);
+    EXPECT_DOUBLE_EQ(own_part(3, {}), 0.25);
+    EXPECT_DOUBLE_EQ(own_part(0, {0.5}), 0.75);
     std::mt19937_64 random(20261122);
     const std::vector<double> others = {0.1, 0.7, 0.4, 0.9};
     double counted = 0;
     constexpr int kDraws = 1'000'000;
     for (int draw = 0; draw < kDraws; draw++) {
-        int met = 1;
+        int met = 3;
         for (const double part : others)
             met += std::uniform_real_distribution<>(0, 1)(random) < part ? 1 : 0;
         counted += 1.0 / met;
     }
-    EXPECT_NEAR(own_part(others), counted / kDraws, 0.001);
+    EXPECT_NEAR(own_part(2, others), counted / kDraws, 0.001);
 }
 
 struct Row {

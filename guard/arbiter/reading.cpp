@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "guard/region/account.hpp"
 #include "guard/region/life.hpp"
 
 namespace tessera::guard {
@@ -57,6 +58,15 @@ bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& r
         reading.waited_ns += time.waited_ns.load();
         reading.waits |= lives && time.waiting.load() != 0;
     }
+    return true;
+}
+
+bool read_held(int accounts_fd, int card, HeldReading& reading) {
+    Account account = {};
+    const std::size_t offset =
+        offsetof(Accounts, cards) + static_cast<std::size_t>(card) * sizeof(Account);
+    if (!read_at(accounts_fd, &account, sizeof account, offset)) return false;
+    reading = {held(account), account.refusals.load()};
     return true;
 }
 

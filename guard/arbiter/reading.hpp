@@ -10,4 +10,11 @@ namespace tessera::guard {
 // work in flight, and do not wait, whatever they left. False where the file is not whole.
 bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading);
 
+// What a container holds of a card, and how often it was refused more. As above.
+struct HeldReading {
+    Granules held = 0;  // what died within it counts until a neighbour takes it back
+    std::uint64_t refusals = 0;
+};
+bool read_held(int accounts_fd, int card, HeldReading& reading);
+
 }  // namespace tessera::guard

@@ -28,12 +28,15 @@ struct Result {
     double worst_second = 0;  // points off
     double worst_of_all = 0;
     std::vector<double> got;  // percent
+    double arbiter_percent = 0;
 };
 
 Result measure(const std::string& name, const std::vector<SharingTenant>& tenants,
                gpusim::Engine engine = gpusim::Engine::compute) {
-    const auto seconds = measure_shares(tenants, {std::chrono::seconds(1), kSeconds, engine});
+    const Measured measured = measure_shares(tenants, {std::chrono::seconds(1), kSeconds, engine});
+    const auto& seconds = measured.percents;
     Result result;
+    result.arbiter_percent = measured.arbiter_percent;
     std::string got;
     for (std::size_t i = 0; i < tenants.size(); i++) {
         double sum = 0;
@@ -81,6 +84,11 @@ bool bench_all() {
     holds &= bench("20:30:50 of each kind of launch", {{{20, 20}, graphs(100 * kMicrosecond), 20},
                                                        {{30, 30}, cooperative(kMillisecond), 30},
                                                        {{50, 50}, launch_ex(kMillisecond), 50}});
+    const std::vector<SharingTenant> many(16,
+                                          {{6, 100}, free_running(500 * kMicrosecond), 100.0 / 16});
+    const Result crowd = measure("sixteen alike", many);
+    holds &= figure("sixteen alike, ten seconds", 1, crowd.worst_of_all, "points");
+    holds &= figure("sharing out a card among sixteen", 3, crowd.arbiter_percent, "% of a core");
     holds &= bench("30 and an unlimited neighbour", {{{30, 30}, free_running(kMillisecond), 30},
                                                      {{0, 100}, free_running(kMillisecond), 70}});
     holds &= bench("25 alone", {{{25, 25}, free_running(kMillisecond), 25}});

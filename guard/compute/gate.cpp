@@ -13,29 +13,36 @@ constexpr std::int64_t kLongestSleepNs = 5'000'000;
 // No word of the arbiter for so long: it is gone, and who wants more than he is sure of gets no
 // more.
 constexpr std::int64_t kStaleNs = 1'000'000'000;
+constexpr std::int64_t kOwnTickNs = 10'000'000;
 
 // What the process had in flight in all when the grant was written. Looked up when a grant is first
 // seen, some time later: what ended in between is taken as before it, for one tick.
-std::int64_t in_flight_at(Timing::Seen& seen, const InFlight& mine, std::int64_t as_of,
-                          std::int64_t now) {
-    const TimingLock lock;
-    if (seen.as_of_ns != as_of) {
-        const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
-        const std::int64_t from = since > as_of ? since : as_of;
-        const std::int64_t after = since != 0 && from < now ? now - from : 0;
-        seen = {as_of, in_flight_ns(mine, now) - after};
-    }
-    return seen.in_flight_ns;
+void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkKind kind,
+         std::int64_t now) {
+    if (seen.granted_ns == granted.as_of_ns) return;
+    const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
+    const std::int64_t from = since > granted.as_of_ns ? since : granted.as_of_ns;
+    const std::int64_t after = since != 0 && from < now ? now - from : 0;
+    seen = {granted.as_of_ns, granted.as_of_ns, in_flight_ns(mine, now) - after,
+            granted.of[static_cast<int>(kind)].balance_ns};
 }
 
-// What the balance is now, if the neighbours do as they did in the last tick.
+// What the balance is now, if the neighbours do as they did in the last tick. Without an arbiter
+// each process counts for itself, from where that left it.
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];
-    const std::int64_t before =
-        in_flight_at(timing().seen[card][index], mine, granted.as_of_ns, now);
-    const std::int64_t used = part_of(in_flight_ns(mine, now) - before, granted.of[index].part);
-    return granted.of[index].balance_ns + part_of(now - granted.as_of_ns, granted.rate) - used;
+    const TimingLock lock;
+    Timing::Seen& seen = timing().seen[card][index];
+    see(seen, mine, granted, kind, now);
+    const std::int64_t in_flight = in_flight_ns(mine, now);
+    const std::int64_t used = part_of(in_flight - seen.in_flight_ns, granted.of[index].part);
+    const std::int64_t balance =
+        seen.balance_ns + part_of(now - seen.as_of_ns, granted.rate) - used;
+    if (now - granted.as_of_ns < kStaleNs || now - seen.as_of_ns < kOwnTickNs) return balance;
+    // Nothing is saved up over a pause.
+    seen = {granted.as_of_ns, now, in_flight, balance < kOwnTickNs ? balance : kOwnTickNs};
+    return seen.balance_ns;
 }
 
 std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {

@@ -15,11 +15,20 @@ namespace {
 using gpusim::kMicrosecond;
 using gpusim::kMillisecond;
 
+// Never more, and less only where the machine has no cores for the programs.
 void expect_shares(const std::vector<SharingTenant>& tenants, const Measuring& measuring = {}) {
-    const std::vector<double> got = measure_shares(tenants, measuring).front();
+    const Witness witness;
+    const std::vector<double> got = measure_shares(tenants, measuring).percents.front();
+    const bool is_busy = witness.is_machine_busy();
+    if (is_busy) std::printf("    the machine is busy: less is not judged\n");
+    bool are_others_less = false;
+    for (std::size_t i = 0; i < tenants.size(); i++)
+        are_others_less |= is_busy && got[i] < tenants[i].expected - 5;
     for (std::size_t i = 0; i < tenants.size(); i++) {
         std::printf("    wanted %.0f %%, got %.1f %%\n", tenants[i].expected, got[i]);
-        EXPECT_NEAR(got[i], tenants[i].expected, 5);
+        const double most = 100.0 * tenants[i].share.ceiling / 100;
+        EXPECT_LE(got[i], are_others_less ? most + 5 : tenants[i].expected + 5);
+        EXPECT_TRUE(is_busy || got[i] >= tenants[i].expected - 5);
     }
 }
 

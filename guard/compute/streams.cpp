@@ -124,7 +124,7 @@ void start(StreamTiming& of, WorkKind kind) {
 std::int64_t excess_ns(StreamTiming& of, std::int64_t now) {
     std::int64_t& known = timing().overhead_ns;
     float ms = 0;
-    if (!of.is_sampled ||
+    if (!of.is_end_recorded ||
         driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS)
         return known;
     of.last_piece_ns = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
@@ -142,6 +142,7 @@ void end(StreamTiming& of, std::int64_t now, std::int64_t excess) {
     of.since_mark = 0;
     of.has_last = false;
     of.is_sampled = false;
+    of.is_end_recorded = false;
     if (!of.is_in_flight) return;
     of.is_in_flight = false;
     Timing& all = timing();
@@ -230,8 +231,8 @@ StreamTiming* find_current_stream(CUstream stream) {
 
 // The end of what is to be measured.
 void record_end(StreamTiming& of) {
-    if (of.is_sampled)
-        of.is_sampled = driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
+    of.is_end_recorded =
+        of.is_sampled && driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
 }
 
 // Waits until the stream has done all that it was given, and so knows when that was.
@@ -328,7 +329,7 @@ void after_wait_for_context() {
     if (driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
     const TimingLock lock;
     for_each_stream([context](StreamTiming& each) {
-        if (each.context == context) end(each);
+        if (each.context == context) end_waited_for(each);
     });
 }
 

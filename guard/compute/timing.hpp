@@ -33,7 +33,8 @@ struct StreamTiming {
     int launches[kMaxMarks + 1];  // up to each mark, since the one before
     std::int64_t began_ns;        // its work in flight
     std::int64_t last_piece_ns;   // of the card's time, of the last that was measured
-    bool is_sampled;              // this one is: the first event was recorded before it
+    bool is_sampled;              // this one is: the first event was recorded before it,
+    bool is_end_recorded;         // and the second behind it
     CUevent sample_start;
     CUevent sample_end;
 };
@@ -43,9 +44,12 @@ struct Timing {
     pthread_mutex_t mutex;  // guards all of it but the credits
     std::atomic<bool> has_watch;
     int in_flight[kMaxCards][kWorkKinds];  // streams
+    // The balance, as of a time, when the process had so much in flight in all.
     struct Seen {
+        std::int64_t granted_ns;  // by the grant of then
         std::int64_t as_of_ns;
         std::int64_t in_flight_ns;
+        std::int64_t balance_ns;
     } seen[kMaxCards][kWorkKinds];
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
     unsigned pieces_total;

@@ -62,6 +62,35 @@ CUresult cuCtxSynchronize() {
     return result;
 }
 
+// A stream that is drawn into a capture is not to be asked after meanwhile: that would spoil it.
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+    const Entered real(&Driver::cuStreamBeginCapture_v2);
+    if (!real.is_held()) return real(stream, mode);
+    const TimingLock nobody_asks;
+    return real(stream, mode);
+}
+
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
+    const Entered real(&Driver::cuStreamBeginCapture_v2_ptsz);
+    if (!real.is_held()) return real(stream, mode);
+    const TimingLock nobody_asks;
+    return real(stream, mode);
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
+    const Entered real(&Driver::cuStreamWaitEvent);
+    if (!real.is_held()) return real(stream, event, flags);
+    const TimingLock nobody_asks;
+    return real(stream, event, flags);
+}
+
+CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
+    const Entered real(&Driver::cuStreamWaitEvent_ptsz);
+    if (!real.is_held()) return real(stream, event, flags);
+    const TimingLock nobody_asks;
+    return real(stream, event, flags);
+}
+
 CUresult cuStreamDestroy_v2(CUstream stream) {
     const Entered real(&Driver::cuStreamDestroy_v2);
     if (real.is_held()) forget_stream(stream);

@@ -101,7 +101,11 @@ Granules clear(Accounts& accounts, int card, int slot) {
 }
 
 Granules held(const Accounts& accounts, int card) {
-    return unpack(load(accounts.cards[card].last_move)).held;
+    return held(accounts.cards[card]);
+}
+
+Granules held(const Account& account) {
+    return unpack(load(account.last_move)).held;
 }
 
 Granules held_by(const Accounts& accounts, int card, int slot) {

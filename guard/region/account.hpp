@@ -24,6 +24,7 @@ Granules clear(Accounts& accounts, int card, int slot);
 
 // Of the container.
 [[nodiscard]] Granules held(const Accounts& accounts, int card);
+Granules held(const Account& account);
 // Of one process.
 [[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
 

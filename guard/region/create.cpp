@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "guard/region/grant.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace tessera::guard {
@@ -86,6 +87,17 @@ bool is_sound(const char* directory, const AccountsHead& head) {
     return is_whole && found.magic == head.magic && found.size == head.size;
 }
 
+// Before the arbiter comes to the container it has what it is sure of.
+void begin_timing(CardLimit& limit) {
+    const Millionths cores = limit.cores.load();
+    const Millionths ceiling = limit.ceiling.load();
+    if (cores == 0 && ceiling >= kWhole) return;
+    limit.is_timed.store(1);
+    const Millionths rate = cores > 0 ? cores : ceiling;
+    write_grant(limit.grant,
+                {.as_of_ns = monotonic_ns(), .rate = rate, .of = {{0, kWhole}, {0, kWhole}}});
+}
+
 }  // namespace
 
 int create_region(const char* directory, const CardShare* cards, int card_count) {
@@ -101,6 +113,7 @@ int create_region(const char* directory, const CardShare* cards, int card_count)
         limits.cards[i].context_cost = granules_of(cards[i].context_bytes);
         limits.cards[i].cores = cards[i].cores;
         limits.cards[i].ceiling = cards[i].ceiling;
+        begin_timing(limits.cards[i]);
     }
     const AccountsHead head;
     if (!is_sound(directory, head)) {

@@ -29,4 +29,16 @@ bool read_uuid(const char* text, std::uint8_t (&uuid)[16]) {
     return *text == '\0';
 }
 
+void write_uuid(const std::uint8_t (&uuid)[16], char (&text)[kUuidText + 1]) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::memcpy(text, "GPU-", 4);
+    char* at = text + 4;
+    for (std::size_t i = 0; i < sizeof uuid; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) *at++ = '-';
+        *at++ = kDigits[uuid[i] / 16];
+        *at++ = kDigits[uuid[i] % 16];
+    }
+    *at = '\0';
+}
+
 }  // namespace tessera::guard

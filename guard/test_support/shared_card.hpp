@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <thread>
@@ -36,6 +37,9 @@ class SharedCard {
             while (!is_over_) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
                 arbitrate();
+                timespec used = {};
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+                arbiter_cpu_ns_ = used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
             }
         });
     }
@@ -52,11 +56,15 @@ class SharedCard {
     // Of the card's engine, by a process.
     std::int64_t used_ns(pid_t pid, gpusim::Engine engine, std::int64_t now) const {
         const gpusim::State& state = node_.state();
-        for (int slot = 0; slot < state.file->slots_end.load(); slot++)
-            if (gpusim::slot_owner(state, slot) == pid)
-                return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
+        for (int slot = 0; slot < state.file->slots_end.load(); slot++) {
+            if (gpusim::slot_owner(state, slot) != pid) continue;
+            return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
+        }
         return 0;
     }
+
+    // That sharing out has cost so far.
+    std::int64_t arbiter_cpu_ns() const { return arbiter_cpu_ns_; }
 
   private:
     void arbitrate() {
@@ -77,6 +85,7 @@ class SharedCard {
     std::vector<std::unique_ptr<GuardedContainer>> containers_;
     Arbiter arbiter_;
     std::atomic<bool> is_over_ = false;
+    std::atomic<std::int64_t> arbiter_cpu_ns_ = 0;
     std::thread arbiter_thread_;
 };
 

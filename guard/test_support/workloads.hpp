@@ -1,5 +1,5 @@
-// Ways in which programs give a card work without end, and what containers that do so get of it; for tests
-// and benchmarks.
+// Ways in which programs give a card work without end, and what containers that do so get of it;
+// for tests and benchmarks.
 #pragma once
 
 #include "guard/test_support/shared_card.hpp"
@@ -49,8 +49,8 @@ inline Workload launch_ex(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {
         std::uint64_t argument = ns;
         void* parameters[] = {&argument};
-        const CUlaunchConfig config = {gpusim::kWholeCardBlocks, 1, 1, 1024, 1, 1, 0,
-                                       CU_STREAM_PER_THREAD, nullptr, 0};
+        const CUlaunchConfig config = {gpusim::kWholeCardBlocks, 1,       1, 1024, 1, 1, 0,
+                                       CU_STREAM_PER_THREAD,     nullptr, 0};
         CALL(worker.cuda, cuLaunchKernelEx)(&config, worker.spin, parameters, nullptr);
     };
 }
@@ -82,18 +82,47 @@ struct Measuring {
     gpusim::Engine engine = gpusim::Engine::compute;
 };
 
-// What each tenant got of the card in each window, in percent: [window][tenant].
-inline std::vector<std::vector<double>> measure_shares(const std::vector<SharingTenant>& tenants,
-                                                       const Measuring& measuring) {
+// Sees how late a thread wakes up: where cores are short, programs cannot use what they are given.
+class Witness {
+  public:
+    Witness() : thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+    [[nodiscard]] bool is_machine_busy() const { return late_ns_ > 500'000 * looks_; }
+
+  private:
+    void watch(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            const std::int64_t before = monotonic_ns();
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            late_ns_ += monotonic_ns() - before - 2'000'000;
+            looks_++;
+        }
+    }
+
+    std::atomic<std::int64_t> late_ns_ = 0;
+    std::atomic<std::int64_t> looks_ = 0;
+    std::jthread thread_;
+};
+
+struct Measured {
+    std::vector<std::vector<double>> percents;  // of the card: [window][tenant]
+    double arbiter_percent = 0;                 // of a core
+};
+
+// What each tenant got of the card in each window.
+inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
+                               const Measuring& measuring) {
     std::vector<ShareOfTime> shares;
+    shares.reserve(tenants.size());
     for (const SharingTenant& tenant : tenants)
         shares.push_back(tenant.share);
     const SharedCard card(shares);
     std::vector<std::unique_ptr<gpusim::Peer>> peers;
+    peers.reserve(tenants.size());
     for (std::size_t i = 0; i < tenants.size(); i++)
         peers.push_back(start_worker(card.container(i), tenants[i].work));
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    std::vector<std::vector<double>> all;
+    Measured measured;
     const auto used = [&](std::int64_t now) {
         std::vector<std::int64_t> of;
         of.reserve(peers.size());
@@ -101,20 +130,25 @@ inline std::vector<std::vector<double>> measure_shares(const std::vector<Sharing
             of.push_back(card.used_ns(peer->pid(), measuring.engine, now));
         return of;
     };
-    std::int64_t start = monotonic_ns();
+    const std::int64_t began = monotonic_ns();
+    const std::int64_t cpu_before = card.arbiter_cpu_ns();
+    std::int64_t start = began;
     std::vector<std::int64_t> before = used(start);
     for (int window = 0; window < measuring.windows; window++) {
         std::this_thread::sleep_for(measuring.window);
         const std::int64_t end = monotonic_ns();
         const std::vector<std::int64_t> after = used(end);
-        std::vector<double>& percents = all.emplace_back();
-        for (std::size_t i = 0; i < tenants.size(); i++)
+        std::vector<double>& percents = measured.percents.emplace_back();
+        for (std::size_t i = 0; i < tenants.size(); i++) {
             percents.push_back(100.0 * static_cast<double>(after[i] - before[i]) /
                                static_cast<double>(end - start));
+        }
         start = end;
         before = after;
     }
-    return all;
+    measured.arbiter_percent = 100.0 * static_cast<double>(card.arbiter_cpu_ns() - cpu_before) /
+                               static_cast<double>(monotonic_ns() - began);
+    return measured;
 }
 
 }  // namespace tessera::guard

@@ -53,13 +53,16 @@ Result<> check(const ConfigValues& values) {
 
 // Whoever asks costs nothing: the numbers are those of the last reading. A node's containers matter
 // more than its graphs, so a port that is taken ends nothing.
-std::jthread serve_metrics(const Config& config, const Cards& cards, const std::stop_token& stop) {
+std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareHolder* holder,
+                           const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
-    const auto answer = [&cards](const HttpRequest& request) {
+    const auto answer = [&cards, holder](const HttpRequest& request) {
         if (request.path != "/metrics" || request.method != "GET") return not_found();
-        return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(),
-                                                     read_process_facts("tessera-agent")),
-                            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+        return HttpResponse{
+            .body = agent_exposition(*cards.inventory(), cards.readings(),
+                                     holder != nullptr ? holder->uses() : std::vector<ShareUse>{},
+                                     read_process_facts("tessera-agent")),
+            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
     auto served =
         serve_beside({.address = config.listen, .port = config.metrics_port}, answer, stop);
@@ -79,25 +82,29 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     KubeClient kube(connection.endpoint, sealed);
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
+    const bool is_guarded = !config.guard_library.empty();
     Cards cards(*driver, kube, *plugins,
                 {.node = node,
                  .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
                  .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
-                 .publishing = {.identity = config.identity}});
+                 .publishing = {.identity = config.identity,
+                                .shares = is_guarded ? Holding::guard : Holding::none}});
     TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
-    GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library});
-    const bool is_guarded = !config.guard_library.empty();
+    SystemClock clock;
+    GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library}, clock);
     if (is_guarded) TRY_VOID(guard.install());
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr}, node,
               identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
-    const std::jthread metrics = serve_metrics(config, cards, stop);
-    SystemClock clock;
+    const std::jthread metrics = serve_metrics(config, cards, is_guarded ? &guard : nullptr, stop);
     const std::jthread shares([&] {
         if (is_guarded) keep_shares(guard, *holders, clock, stop);
+    });
+    const std::jthread time([&] {
+        if (is_guarded) guard.share_out_time(stop);
     });
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;

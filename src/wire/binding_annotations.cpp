@@ -51,6 +51,11 @@ bool all_whole(const Allocation& allocation) {
     });
 }
 
+std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
+    if (all_whole(allocation)) return "exclusive";
+    return node.shares == Holding::guard ? "guard" : "none";
+}
+
 }  // namespace
 
 Map binding_annotations(const Allocation& allocation, const NodeInventory& node,
@@ -59,8 +64,7 @@ Map binding_annotations(const Allocation& allocation, const NodeInventory& node,
     std::string text = write_allocation(allocation);
     if (seal != nullptr) out.emplace(key::kAllocationMac, seal->sign(text));
     out.emplace(key::kAllocation, std::move(text));
-    // Nothing holds a share in this release but whole cards; a user must be able to read that.
-    out.emplace(key::kEnforcedBy, all_whole(allocation) ? "exclusive" : "none");
+    out.emplace(key::kEnforcedBy, enforced_by(allocation, node));
     if (allocation.dialect == DialectId::aliyun) add_aliyun(allocation, node, unix_ns, out);
     return out;
 }

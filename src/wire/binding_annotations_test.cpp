@@ -39,6 +39,21 @@ TEST_F(BindingAnnotations, AliyunOneCard) {
     EXPECT_EQ(out, expected);
 }
 
+// Goal: how the share is held is what the node's agent says, and whole cards need nobody.
+TEST_F(BindingAnnotations, SaysHowAShareIsHeld) {
+    GpuShare whole = share(0, 16);
+    whole.whole = true;
+    const Allocation shared = allocation({{"main", {}, {share(1, 8)}}, {"side", {}, {whole}}});
+    const Allocation alone = allocation({{"main", {}, {whole}}});
+    const auto said = [&](const Allocation& of) {
+        return binding_annotations(of, node_, kTime, nullptr).at("tessera.dev/enforced-by");
+    };
+    EXPECT_EQ(said(shared), "none");
+    node_.shares = Holding::guard;
+    EXPECT_EQ(said(shared), "guard");
+    EXPECT_EQ(said(alone), "exclusive");
+}
+
 // Goal: with a seal the signature of exactly that text goes along.
 TEST_F(BindingAnnotations, Signed) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));

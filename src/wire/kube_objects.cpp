@@ -200,6 +200,7 @@ NodeInventory read_node(JsonValue json) {
         return node;
     }
     node.unit = gpus->unit;
+    node.shares = gpus->shares;
     node.gpus = std::move(gpus->gpus);
     return node;
 }

@@ -11,6 +11,9 @@
 namespace tessera {
 namespace {
 
+constexpr std::string_view kByGuard = "guard";
+constexpr std::string_view kByNothing = "none";
+
 tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
     return fail(Code::invalid_argument, fmt::format("tessera.dev/gpus: {}: {}", field, why));
 }
@@ -46,6 +49,7 @@ std::string write_node_gpus(const NodeGpus& gpus) {
         w.member("version", kNodeGpusVersion);
         w.member("unit", unit_name(gpus.unit));
         w.member("identity", gpus.identity);
+        w.member("shares", gpus.shares == Holding::guard ? kByGuard : kByNothing);
         w.array("gpus", [&] {
             for (const Gpu& gpu : gpus.gpus) {
                 w.object([&] {
@@ -80,6 +84,8 @@ Result<NodeGpus> read_node_gpus(std::string_view text) {
     if (unit != "GiB" && unit != "MiB") return bad("unit", "is not GiB or MiB");
     out.unit = unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib;
     out.identity = root["identity"].text_or("");
+    // Of an agent that says nothing, or what we do not know, nobody is to think that it holds.
+    out.shares = root["shares"].text_or("") == kByGuard ? Holding::guard : Holding::none;
     std::set<GpuUuid> seen;
     for (const JsonValue json : root["gpus"].elements()) {
         TRY(auto gpu, read_gpu(json));

@@ -15,6 +15,7 @@ inline constexpr int kNodeGpusVersion = 1;
 struct NodeGpus {
     MemoryUnit unit = MemoryUnit::gib;
     std::string identity;  // how the agent knows which container it completes: "nri" or "kubelet"
+    Holding shares = Holding::none;
     std::vector<Gpu> gpus;
 
     friend bool operator==(const NodeGpus&, const NodeGpus&) = default;

@@ -12,14 +12,14 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kText =
-    R"({"version":1,"unit":"GiB","identity":"nri","gpus":[)"
+    R"({"version":1,"unit":"GiB","identity":"nri","shares":"none","gpus":[)"
     R"({"uuid":"GPU-n1-0","index":0,"minor":0,"model":"Simulated T4","memory":17179869184,)"
     R"("reserved":536870912,"health":"healthy"},)"
     R"({"uuid":"GPU-n1-1","index":1,"minor":4,"model":"Simulated T4","memory":17179869184,)"
     R"("reserved":0,"health":"unhealthy","reason":"Xid 79"}]})";
 
 NodeGpus example() {
-    NodeGpus gpus{MemoryUnit::gib, "nri", build::node("n1", 2, gibibytes(16)).gpus};
+    NodeGpus gpus{MemoryUnit::gib, "nri", Holding::none, build::node("n1", 2, gibibytes(16)).gpus};
     gpus.gpus[0].reserved = mebibytes(512);
     gpus.gpus[1].minor = 4;
     gpus.gpus[1].healthy = false;

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.killer import kill_process
@@ -54,6 +57,55 @@ class Guarded(StackCase):
         self.assertEqual(truth.uuids(greedy), truth.uuids(kept), "both on one card")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("greedy", "gpuhog --once 2MiB"))
         self.assertIn("allocated", self.in_pod("kept", "gpuhog --once 6GiB"))
+
+    def percents_of_card(self, uuid: str, seconds: float = 3.0) -> list[float]:
+        """What each process on a card of node-a gets of its time now, the least first."""
+        index = next(card.index for card in self.cards() if card.uuid == uuid)
+
+        def worked() -> dict[str, int]:
+            shown = self.gpusim("node-a", "show")
+            return {pid: int(ns) for pid, ns in re.findall(
+                rf"^process (\d+): card {index}, .* worked (\d+) ns$", shown, re.M)}
+
+        before, start = worked(), time.monotonic()
+        time.sleep(seconds)
+        after, spent = worked(), time.monotonic() - start
+        return sorted(100e-9 * (after[pid] - before[pid]) / spent for pid in after if pid in before)
+
+    def assert_shares(self, uuid: str, *expected: float) -> None:
+        """The bounds are wide, for machines are shared."""
+        percents = self.percents_of_card(uuid)
+        self.assertEqual(len(percents), len(expected), percents)
+        for got, wanted in zip(percents, expected, strict=True):
+            self.assertAlmostEqual(got, wanted, delta=10, msg=f"{percents}, wanted {expected}")
+
+    def test_a_cards_time_is_shared_as_was_asked_for(self) -> None:
+        slow, fast = self.running(
+            pods.pod("slow", pods.container("main", pods.native("4Gi", cores=30),
+                                            script="exec gpuspin 1000"), node="node-a"),
+            pods.pod("fast", pods.container("main", pods.native("4Gi", cores=70),
+                                            script="exec gpuspin 300"), node="node-a"))
+        card, = truth.uuids(slow)
+        self.assertEqual([card], truth.uuids(fast), "both on one card")
+        self.assert_shares(card, 30, 70)
+        self.assertTrue(kill_process(self.cluster, "node-a", "tessera-agent"))
+        self.assert_shares(card, 30, 70)
+        self.delete("fast", grace=0)
+        self.wait_gone("fast")
+        self.cluster.wait_for("the other has all of it",
+                              lambda: (self.percents_of_card(card, 1) or [0])[0] > 90, 60)
+
+    def test_who_is_greedy_gets_what_is_left_of_a_cards_time(self) -> None:
+        greedy, kept = self.running(
+            pods.pod("greedy", pods.container("main", pods.native("4Gi"),
+                                              script="exec gpuspin 2000"), node="node-a"),
+            pods.pod("kept", pods.container("main", pods.native("4Gi", cores=40),
+                                            script="exec gpuspin 500"), node="node-a"))
+        card, = truth.uuids(greedy)
+        self.assertEqual([card], truth.uuids(kept), "both on one card")
+        percents = self.percents_of_card(card)
+        self.assertGreater(percents[0], 30, percents)
+        self.assertGreater(sum(percents), 90, "and nothing is left lying about")
 
     def test_what_the_dead_held_comes_back(self) -> None:
         self.running(pods.simple("mortal", pods.aliyun(4), node="node-a", size="0"))

@@ -111,6 +111,7 @@ class FakeShareHolder final : public ShareHolder {
         held[pod.str() + "/" + container] = shares;
         return std::vector<FileMount>{{.source = "/" + container, .destination = "/guard"}};
     }
+    [[nodiscard]] std::vector<ShareUse> uses() const override { return {}; }
     [[nodiscard]] std::set<PodUid> pods() const override { return kept; }
     void forget(const PodUid& pod) override {
         kept.erase(pod);

@@ -38,7 +38,7 @@ def images(directory: Path) -> list[Path]:
                f"{build_directory() / GUARD}=/usr/lib/tessera/libtessera-guard.so"),
         # The driver comes from the node, as on a real one.
         _image(directory, GPUHOG, "gpuhog", "--program", f"{program('gpusmi')}=/usr/bin/gpusmi",
-               "--busybox", "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1"),
+               "--program", f"{program('gpuspin')}=/usr/bin/gpuspin", "--busybox", "--without", "libcuda.so.1", "--without", "libnvidia-ml.so.1"),
     ]
     return made
 

@@ -9,9 +9,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "adapters/guard/open_region.hpp"
 #include "adapters/os/text_file.hpp"
+#include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
+#include "guard/region/uuid.hpp"
 
 namespace fs = std::filesystem;
 
@@ -21,6 +24,8 @@ namespace {
 constexpr const char* kLibrary = "libtessera-guard.so";
 constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
+
+constexpr guard::Millionths kPercent = guard::kWhole / 100;
 
 // Where the guard is in a container: the region stands beside the library.
 constexpr const char* kInContainer = "/usr/local/tessera";
@@ -35,7 +40,47 @@ Result<> make_folder(const fs::path& path) {
                 fmt::format("{} cannot be made: {}", path.string(), error.message()));
 }
 
+Bytes bytes_of(guard::Granules granules) {
+    return {static_cast<std::int64_t>(granules * guard::kGranuleBytes)};
+}
+
+std::chrono::nanoseconds in_flight(const guard::ContainerReading& reading, guard::WorkKind kind) {
+    std::chrono::nanoseconds sum{};
+    for (const auto& [slot, process] : reading.processes)
+        sum += std::chrono::nanoseconds(process.in_flight_ns[static_cast<std::size_t>(kind)]);
+    return sum;
+}
+
+// `of` names the container. What cannot be read is left out: the container's own processes are
+// stopped by it.
+void add_uses(const fs::path& region, const ShareUse& of, std::vector<ShareUse>& all) {
+    const auto opened = OpenRegion::open(region);
+    if (opened == nullptr) return;
+    const guard::Limits& limits = opened->limits();
+    for (unsigned i = 0; i < limits.card_count; i++) {
+        const auto card = static_cast<int>(i);
+        guard::HeldReading held;
+        guard::ContainerReading time;
+        if (!read_held(opened->accounts(), card, held) ||
+            !read_times(opened->accounts(), card, guard::monotonic_ns(), time))
+            continue;
+        char uuid[guard::kUuidText + 1];
+        guard::write_uuid(limits.cards[i].uuid, uuid);
+        ShareUse& use = all.emplace_back(of);
+        use.card = GpuUuid(uuid);
+        use.held = bytes_of(held.held);
+        use.limit = bytes_of(limits.cards[i].memory.load());
+        use.refusals = static_cast<std::int64_t>(held.refusals);
+        use.kernels = in_flight(time, guard::WorkKind::kernels);
+        use.copies = in_flight(time, guard::WorkKind::copies);
+        use.waited = std::chrono::nanoseconds(time.waited_ns);
+    }
+}
+
 }  // namespace
+
+GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
+    : options_(std::move(options)), sharer_(fs::path(options_.folder) / kPods, clock) {}
 
 Result<> GuardFolder::install() const {
     const fs::path folder = options_.folder;
@@ -67,7 +112,8 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
     for (const HeldShare& share : shares) {
         cards.push_back({.uuid = share.card.str().c_str(),
                          .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
-                         .context_bytes = 0});
+                         .context_bytes = 0,
+                         .cores = static_cast<guard::Millionths>(share.cores.value) * kPercent});
     }
     const int error =
         guard::create_region(region.c_str(), cards.data(), static_cast<int>(cards.size()));
@@ -77,6 +123,7 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
                                 "held to its share: {}",
                                 region.string(), std::strerror(error)));
     }
+    sharer_.look_again();
     const auto in_container = [](const std::string& name) {
         return fmt::format("{}/{}", kInContainer, name);
     };
@@ -87,6 +134,19 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
         {.source = accounts, .destination = in_container(guard::kAccountsName), .read_only = false},
         {.source = folder / kPreload, .destination = fmt::format("/etc/{}", kPreload)},
     };
+}
+
+std::vector<ShareUse> GuardFolder::uses() const {
+    std::vector<ShareUse> all;
+    std::error_code error;
+    for (const auto& pod : fs::directory_iterator(fs::path(options_.folder) / kPods, error)) {
+        for (const auto& region : fs::directory_iterator(pod.path(), error)) {
+            const ShareUse of{.pod = PodUid(pod.path().filename().string()),
+                              .container = region.path().filename().string()};
+            add_uses(region.path(), of, all);
+        }
+    }
+    return all;
 }
 
 std::set<PodUid> GuardFolder::pods() const {
@@ -100,6 +160,7 @@ std::set<PodUid> GuardFolder::pods() const {
 void GuardFolder::forget(const PodUid& pod) {
     std::error_code error;
     fs::remove_all(fs::path(options_.folder) / kPods / pod.str(), error);
+    sharer_.look_again();
 }
 
 }  // namespace tessera

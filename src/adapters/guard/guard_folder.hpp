@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "adapters/guard/time_sharer.hpp"
 #include "ports/share_holder.hpp"
 
 namespace tessera {
@@ -22,18 +23,23 @@ struct GuardFolderOptions {
 
 class GuardFolder final : public ShareHolder {
   public:
-    explicit GuardFolder(GuardFolderOptions options) : options_(std::move(options)) {}
+    GuardFolder(GuardFolderOptions options, Clock& clock);
 
     // Puts the library and its list in place. Containers that run keep the ones they have.
     Result<> install() const;
 
     Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
                                         const std::vector<HeldShare>& shares) override;
+    [[nodiscard]] std::vector<ShareUse> uses() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
     void forget(const PodUid& pod) override;
 
+    // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.
+    void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
+
   private:
     const GuardFolderOptions options_;
+    TimeSharer sharer_;
 };
 
 }  // namespace tessera

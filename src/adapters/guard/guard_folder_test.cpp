@@ -10,6 +10,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "adapters/os/system_clock.hpp"
+#include "guard/region/account.hpp"
+#include "guard/region/life.hpp"
 #include "guard/region/limits.hpp"
 
 namespace tessera {
@@ -17,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const GpuUuid kCard("GPU-01234567-89ab-cdef-0123-456789abcdef");
+const GpuUuid card("GPU-01234567-89ab-cdef-0123-456789abcdef");
 
 class GuardFolderTest : public testing::Test {
   protected:
     fs::path scratch_ = fs::temp_directory_path() / ("guard-folder-" + std::to_string(getpid()));
     fs::path folder_ = scratch_ / "a" / "guard";
     fs::path region_ = folder_ / "pods/uid-p/main";
-    GuardFolder guard_{{.folder = folder_, .library = scratch_ / "new.so"}};
+    SystemClock clock_;
+    GuardFolder guard_{{.folder = folder_, .library = scratch_ / "new.so"}, clock_};
 
     void SetUp() override {
         fs::create_directories(scratch_);
@@ -41,7 +45,7 @@ class GuardFolderTest : public testing::Test {
         return text.str();
     }
     Result<std::vector<FileMount>> hold(std::int64_t gib) {
-        return guard_.hold(PodUid("uid-p"), "main", {{kCard, Bytes{gib << 30}}});
+        return guard_.hold(PodUid("uid-p"), "main", {{card, Bytes{gib << 30}, Percent{25}}});
     }
 };
 
@@ -93,17 +97,51 @@ TEST_F(GuardFolderTest, ForgetsTheGone) {
     EXPECT_FALSE(fs::exists(region_.parent_path()));
 }
 
+// A process of the container, as the accounts know it.
+TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    guard::Seat seat;
+    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
+    ASSERT_TRUE(guard::reserve(*seat.accounts, 0, seat.slot, 512, 1536));
+    seat.accounts->cards[0].refusals = 2;
+    seat.accounts->times[seat.slot][0].in_flight[0].total_ns = 1'500'000'000;
+    seat.accounts->times[seat.slot][0].waited_ns = 7;
+    const auto uses = guard_.uses();
+    ASSERT_EQ(uses.size(), 1U);
+    EXPECT_EQ(uses[0].pod, PodUid("uid-p"));
+    EXPECT_EQ(uses[0].container, "main");
+    EXPECT_EQ(uses[0].card, card);
+    EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
+    EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
+    EXPECT_EQ(uses[0].refusals, 2);
+    EXPECT_EQ(uses[0].kernels, std::chrono::milliseconds(1500));
+    EXPECT_EQ(uses[0].waited, std::chrono::nanoseconds(7));
+    fs::resize_file(region_ / "accounts", 3);
+    EXPECT_TRUE(guard_.uses().empty()) << "what is broken says nothing";
+}
+
+TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    const guard::Limits* limits = guard::open_limits((region_ / "limits").c_str());
+    ASSERT_NE(limits, nullptr);
+    EXPECT_EQ(limits->cards[0].cores.load(), guard::kWhole / 4);
+    EXPECT_EQ(limits->cards[0].ceiling.load(), guard::kWhole);
+}
+
 TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     fs::remove(scratch_ / "new.so");
     const auto none = guard_.install();
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().text,
               "guard_library: there is no file " + (scratch_ / "new.so").string());
-    const auto odd = guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}}});
+    const auto odd =
+        guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");
-    GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"});
+    const GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"}, clock_);
     EXPECT_FALSE(nowhere.install());
 }
 

@@ -117,7 +117,7 @@ Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share, cons
     std::vector<HeldShare> shares;
     shares.reserve(gpus.size());
     for (std::size_t i = 0; i < gpus.size(); i++)
-        shares.push_back({gpus[i].uuid, share.gpus[i].memory});
+        shares.push_back({gpus[i].uuid, share.gpus[i].memory, share.gpus[i].cores});
     auto mounts = ports_.holder->hold(pod, share.container, shares);
     if (!mounts) return refuse(mounts.error());
     return mounts;

@@ -19,7 +19,7 @@ constexpr auto kResults = std::to_array<ResultRow>({
 }  // namespace
 
 std::string agent_exposition(const NodeInventory& node, const CardReadings& readings,
-                             const ProcessFacts& process) {
+                             const std::vector<ShareUse>& uses, const ProcessFacts& process) {
     prom::Registry now;
 #define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
 #include "app/agent/metrics.def"
@@ -39,6 +39,21 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         card_used.Add(labels_of(card)).Set(static_cast<double>(card.used.count));
     }
     driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
+    for (const ShareUse& use : uses) {
+        const prom::Labels labels = {
+            {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.card.str()}};
+        const auto busy = [&](std::string_view kind, std::chrono::duration<double> time) {
+            prom::Labels of_kind = labels;
+            of_kind["kind"] = kind;
+            share_busy.Add(of_kind).Increment(time.count());
+        };
+        share_held.Add(labels).Set(static_cast<double>(use.held.count));
+        share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
+        share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
+        share_waited.Add(labels).Increment(std::chrono::duration<double>(use.waited).count());
+        busy("kernels", use.kernels);
+        busy("copies", use.copies);
+    }
     for (const ResultRow& row : kResults) {
         containers.Add({{"result", row.result}})
             .Increment(static_cast<double>(event_count(row.event)));

@@ -22,7 +22,15 @@ TEST(AgentMetrics, Exposition) {
             {.uuid = gpu.uuid, .index = gpu.index, .memory = gpu.memory, .used = gibibytes(2)});
     }
     readings.cards[1].lost = "GPU is lost";
-    const std::string text = agent_exposition(node, readings, {.program = "tessera-agent"});
+    const std::string text = agent_exposition(node, readings,
+                                              {{.pod = PodUid("uid-p"),
+                                                .container = "main",
+                                                .card = node.gpus[0].uuid,
+                                                .held = gibibytes(1),
+                                                .limit = gibibytes(4),
+                                                .refusals = 3,
+                                                .kernels = std::chrono::milliseconds(1500)}},
+                                              {.program = "tessera-agent"});
     const std::string card0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string card1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
     EXPECT_TRUE(has_line(text, "tessera_agent_gpu_used_bytes" + card0 + " 2147483648")) << text;
@@ -30,6 +38,12 @@ TEST(AgentMetrics, Exposition) {
     EXPECT_TRUE(has_line(text, "tessera_agent_gpu_memory_bytes" + card1 + " 17179869184"));
     EXPECT_TRUE(has_line(text, "tessera_agent_gpu_healthy" + card0 + " 1"));
     EXPECT_TRUE(has_line(text, "tessera_agent_gpu_healthy" + card1 + " 0"));
+    const std::string share = R"({container="main",pod_uid="uid-p",uuid="GPU-n1-0"})";
+    EXPECT_TRUE(has_line(text, "tessera_agent_share_used_bytes" + share + " 1073741824"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_share_limit_bytes" + share + " 4294967296"));
+    EXPECT_TRUE(has_line(text, "tessera_agent_share_refusals_total" + share + " 3"));
+    EXPECT_NE(text.find(R"(kind="kernels",pod_uid="uid-p",uuid="GPU-n1-0"} 1.5)"),
+              std::string::npos);
     EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));
     EXPECT_NE(text.find(R"(tessera_agent_containers_total{result="refused"} )"), std::string::npos);
     EXPECT_NE(text.find(R"(tessera_build_info{program="tessera-agent",)"), std::string::npos);

@@ -29,7 +29,8 @@ void NodePublisher::check_soon() {
 
 bool NodePublisher::publish(const NodeInventory& node) {
     const StringMap annotations = {
-        {std::string(key::kGpus), write_node_gpus({node.unit, options_.identity, node.gpus})}};
+        {std::string(key::kGpus),
+         write_node_gpus({node.unit, options_.identity, options_.shares, node.gpus})}};
     const StringMap amounts = node_amounts(node);
     const auto shown = kube_.node_shows(node.name, annotations, amounts);
     if (shown && *shown) return true;

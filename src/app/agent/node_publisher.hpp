@@ -16,7 +16,9 @@
 namespace tessera {
 
 struct NodePublisherOptions {
-    std::string identity;  // published: how containers are recognised
+    // Published: how containers are recognised, and how they are held to their shares.
+    std::string identity;
+    Holding shares = Holding::none;
     // How often the node object is compared with what we published: kubelet may reset amounts that
     // it does not count itself when it registers the node anew.
     std::chrono::milliseconds check_period{30'000};

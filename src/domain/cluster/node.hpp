@@ -31,6 +31,9 @@ struct Gpu {
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
+// How a node holds containers to their shares of a card: docs/guard.md.
+enum class Holding { none, guard };
+
 // Who told us about the cards. A legacy node runs gpushare's device plugin: equal cards computed
 // from its sums, known by index only (docs/research/gpushare.md §1.1).
 enum class InventorySource { agent, legacy };
@@ -41,6 +44,7 @@ struct NodeInventory {
     std::string address;  // InternalIP; empty when the node has none
     InventorySource source = InventorySource::agent;
     MemoryUnit unit = MemoryUnit::gib;
+    Holding shares = Holding::none;
     std::vector<Gpu> gpus;     // ascending index
     std::string fault;         // why the node's report could not be read; empty when it could
     std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools

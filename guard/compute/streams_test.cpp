@@ -1,0 +1,212 @@
+// Goal: the guard knows when a process has work in flight, whichever way the program works and
+// waits; it does not disturb captures; and limits of time are changed live, hold without an
+// arbiter, and cost nobody anything where there are none. Method: one process under the facade, and
+// what it says in the accounts.
+#include "guard/compute/streams.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::in_child;
+using gpusim::kGiB;
+using gpusim::kMicrosecond;
+using gpusim::kMillisecond;
+using gpusim::SimulatedNode;
+using gpusim::Worker;
+using namespace std::chrono_literals;
+
+constexpr Millionths kPercent = kWhole / 100;
+
+class GuardStreams : public testing::Test {
+  protected:
+    SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, kGiB, 0, 50 * kPercent, kWhole}}};
+
+    void SetUp() override { grant(kWhole); }
+
+    [[nodiscard]] CardLimit& limit() const { return container_.limits().cards[0]; }
+    [[nodiscard]] const CardTime& time() const {
+        return container_.region().accounts().times[0][0];
+    }
+    [[nodiscard]] bool is_in_flight(WorkKind kind = WorkKind::kernels) const {
+        return time().in_flight[static_cast<int>(kind)].since_ns.load() != 0;
+    }
+    [[nodiscard]] std::int64_t in_flight_total() const {
+        return time().in_flight[0].total_ns.load();
+    }
+    // As the arbiter would, once.
+    void grant(Millionths rate, std::int64_t balance_ns = 1'000'000'000'000) const {
+        write_grant(limit().grant,
+                    {monotonic_ns(), rate, {{balance_ns, kWhole}, {balance_ns, kWhole}}});
+    }
+    template <typename Body>
+    void in_worker(Body body) const {
+        in_child([&] {
+            const Worker worker(container_.facade());
+            body(worker);
+        });
+    }
+    static bool soon(const std::function<bool()>& holds) {
+        for (int tried = 0; tried < 2000; tried++) {
+            if (holds()) return true;
+            std::this_thread::sleep_for(5ms);
+        }
+        return false;
+    }
+};
+
+TEST_F(GuardStreams, WorkIsInFlightUntilItIsWaitedFor) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        CUstream stream = worker.make_stream();
+        EXPECT_FALSE(is_in_flight());
+        const std::function<void()> waits[] = {
+            [&] { CALL(cuda, cuStreamSynchronize)(stream); },
+            [&] { worker.wait(); },
+            [&] { CALL(cuda, cuEventSynchronize)(worker.mark(stream)); },
+            [&] {
+                while (CALL(cuda, cuStreamQuery)(stream) != CUDA_SUCCESS)
+                    std::this_thread::sleep_for(1ms);
+            },
+        };
+        for (const auto& wait : waits) {
+            const std::int64_t before = in_flight_total();
+            EXPECT_EQ(worker.launch(300 * kMillisecond, stream), CUDA_SUCCESS);
+            EXPECT_TRUE(is_in_flight());
+            wait();
+            EXPECT_FALSE(is_in_flight());
+            EXPECT_GE(in_flight_total() - before, 290'000'000);
+        }
+    });
+}
+
+TEST_F(GuardStreams, WhatNobodyWaitsForIsFoundToHaveEnded) {
+    in_worker([this](const Worker& worker) {
+        EXPECT_EQ(worker.launch(kMillisecond, worker.make_stream()), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
+        EXPECT_TRUE(soon([this] { return !is_in_flight(); }));
+    });
+}
+
+TEST_F(GuardStreams, CopiesAreOfAnotherKind) {
+    in_worker([this](const Worker& worker) {
+        CUdeviceptr memory = 0;
+        std::vector<char> host(std::size_t{1} << 20);
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), stream),
+                  CUDA_SUCCESS);
+        EXPECT_TRUE(is_in_flight(WorkKind::copies));
+        EXPECT_FALSE(is_in_flight(WorkKind::kernels));
+        EXPECT_EQ(worker.launch(300 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_TRUE(is_in_flight(WorkKind::kernels)) << "from the first kernel on";
+        EXPECT_FALSE(is_in_flight(WorkKind::copies));
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+    });
+}
+
+TEST_F(GuardStreams, EachContextHasADefaultStreamOfItsOwn) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        const Worker other(container_.facade());
+        EXPECT_EQ(other.launch(300 * kMillisecond), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_TRUE(is_in_flight()) << "the other's";
+        EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(other.context), CUDA_SUCCESS);
+        EXPECT_FALSE(is_in_flight()) << "it ended with its context";
+    });
+}
+
+// The watch asks after streams while they are drawn into captures by another thread.
+TEST_F(GuardStreams, CapturesAreNotDisturbed) {
+    in_worker([](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        CUstream one = worker.make_stream();
+        CUstream other = worker.make_stream();
+        CUevent fork = worker.make_event();
+        CUevent join = worker.make_event();
+        for (int round = 0; round < 300; round++) {
+            worker.launch(100 * kMicrosecond, one);
+            worker.launch(100 * kMicrosecond, other);
+            CUgraph graph = nullptr;
+            ASSERT_EQ(CALL(cuda, cuStreamBeginCapture_v2)(one, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                      CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuEventRecord)(fork, one), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(other, fork, 0), CUDA_SUCCESS);
+            for (int i = 0; i < 20; i++)
+                EXPECT_EQ(worker.launch(kMicrosecond, i % 2 == 0 ? one : other), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuEventRecord)(join, other), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(one, join, 0), CUDA_SUCCESS);
+            ASSERT_EQ(CALL(cuda, cuStreamEndCapture)(one, &graph), CUDA_SUCCESS) << round;
+            std::size_t nodes = 0;
+            EXPECT_EQ(CALL(cuda, cuGraphGetNodes)(graph, nullptr, &nodes), CUDA_SUCCESS);
+            EXPECT_EQ(nodes, 20U) << "nothing of ours is in it";
+            EXPECT_EQ(CALL(cuda, cuGraphDestroy)(graph), CUDA_SUCCESS);
+        }
+    });
+}
+
+TEST_F(GuardStreams, WhoHasUsedUpHisTimeWaitsAndIsSeenToWait) {
+    grant(kWhole / 1000, -1'000'000'000);
+    gpusim::Peer peer([this](gpusim::Wire& wire) {
+        const Worker worker(container_.facade());
+        EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
+        wire.send(in_flight_total() == 0 ? 1 : 2);
+    });
+    EXPECT_TRUE(soon([this] { return time().waiting.load() == 1; }));
+    grant(kWhole);
+    EXPECT_EQ(peer.wire().receive(), 1U);
+    EXPECT_EQ(peer.join(), 0);
+    EXPECT_GT(time().waited_ns.load(), 0);
+    EXPECT_EQ(time().waiting.load(), 0U);
+}
+
+// Half of the card, by the grant of an arbiter that has not been heard of for long.
+TEST_F(GuardStreams, WithoutAnArbiterEachHasWhatHeIsSureOf) {
+    write_grant(limit().grant,
+                {monotonic_ns() - 3600'000'000'000, kWhole, {{0, kWhole}, {0, kWhole}}});
+    in_worker([](const Worker& worker) {
+        CUevent start = worker.mark();
+        for (int i = 0; i < 40; i++) {
+            EXPECT_EQ(worker.launch(10 * kMillisecond), CUDA_SUCCESS);
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        }
+        EXPECT_GT(worker.ns_between(start, worker.mark()), 700 * kMillisecond)
+            << "400 ms of work at half the card, but for what it had to begin with";
+    });
+}
+
+TEST_F(GuardStreams, WhereTimeIsNotSharedNothingIsCounted) {
+    limit().is_timed.store(0);
+    in_worker([this](const Worker& worker) {
+        for (int i = 0; i < 100; i++)
+            EXPECT_EQ(worker.launch(10 * kMicrosecond), CUDA_SUCCESS);
+        EXPECT_FALSE(is_in_flight());
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_EQ(in_flight_total(), 0);
+    });
+}
+
+TEST_F(GuardStreams, AForkedChildHasNoWork) {
+    in_worker([this](const Worker& worker) {
+        EXPECT_EQ(worker.launch(300 * kMillisecond), CUDA_SUCCESS);
+        in_child([&] { EXPECT_EQ(worker.launch(1), CUDA_ERROR_NOT_INITIALIZED); });
+        EXPECT_TRUE(is_in_flight()) << "it is its parent's";
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

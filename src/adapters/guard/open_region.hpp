@@ -1,0 +1,38 @@
+// The two files of a container's region (guard/region/layout.hpp), as the agent has them open: the
+// limits mapped, which are its own; the accounts by a descriptor, for tenants write them, and may
+// truncate them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "guard/region/layout.hpp"
+
+namespace tessera {
+
+class OpenRegion {
+  public:
+    // Null where it is not whole (yet).
+    static std::unique_ptr<OpenRegion> open(const std::filesystem::path& region);
+    ~OpenRegion();
+    OpenRegion(const OpenRegion&) = delete;
+    OpenRegion& operator=(const OpenRegion&) = delete;
+
+    // The limits are made anew when a container starts again.
+    [[nodiscard]] bool is_still(const std::filesystem::path& region) const;
+    // Accounts that a tenant has made longer are as long as they should be again.
+    void cut_back() const;
+    [[nodiscard]] guard::Limits& limits() const { return *limits_; }
+    [[nodiscard]] int accounts() const { return accounts_; }
+
+  private:
+    OpenRegion() = default;
+
+    guard::Limits* limits_ = nullptr;
+    int accounts_ = -1;
+    ino_t inode_ = 0;
+};
+
+}  // namespace tessera

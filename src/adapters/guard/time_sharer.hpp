@@ -1,0 +1,51 @@
+// Shares out the time of this node's cards among the containers that the guard holds: an arbiter
+// for each card (guard/arbiter/arbiter.hpp), fed from the accounts of its containers, whose grants
+// stand in their limits. A card's time is shared out as soon as a container on it is sure of a part
+// of it, or has a ceiling; other cards cost nothing.
+//
+// What tenants write is read, never mapped, and cut back where it was made longer. Containers that
+// run do not notice when this ends: they go on by what was granted last, and after a second by what
+// they are sure of.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "adapters/guard/open_region.hpp"
+#include "ports/clock.hpp"
+
+namespace tessera {
+
+class TimeSharer {
+  public:
+    // `pods` is the folder of the regions (guard_folder.hpp).
+    TimeSharer(std::filesystem::path pods, Clock& clock);
+    ~TimeSharer();
+    TimeSharer(const TimeSharer&) = delete;
+    TimeSharer& operator=(const TimeSharer&) = delete;
+
+    // A region was made or removed. Any thread.
+    void look_again() { has_changed_ = true; }
+    // Until `stop`. One thread.
+    void run(const std::stop_token& stop);
+
+  private:
+    struct Card;
+
+    void look();
+    // How long until the next tick.
+    std::chrono::milliseconds tick();
+
+    const std::filesystem::path pods_;
+    Clock& clock_;
+    std::atomic<bool> has_changed_ = true;
+    std::map<std::string, std::unique_ptr<OpenRegion>> held_;  // by POD/CONTAINER
+    std::map<std::string, std::unique_ptr<Card>> cards_;       // by uuid
+    std::chrono::nanoseconds looked_at_{};
+};
+
+}  // namespace tessera

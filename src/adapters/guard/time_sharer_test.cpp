@@ -1,0 +1,136 @@
+// Goal: each card's time is shared out among the containers that are there, and nobody else's
+// business; containers come, start again and go. Method: regions in a folder, a process's work
+// written by hand into its accounts, and what is granted.
+#include "adapters/guard/time_sharer.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+#include "adapters/os/system_clock.hpp"
+#include "guard/region/create.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/region/limits.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr char kFirst[] = "GPU-01234567-89ab-cdef-0123-456789abcdef";
+constexpr char kSecond[] = "GPU-11234567-89ab-cdef-0123-456789abcdef";
+constexpr guard::Millionths kPercent = guard::kWhole / 100;
+
+class TimeSharerTest : public testing::Test {
+  protected:
+    fs::path pods_ = fs::temp_directory_path() / ("time-sharer-" + std::to_string(getpid()));
+    SystemClock clock_;
+    TimeSharer sharer_{pods_, clock_};
+    std::jthread thread_;
+
+    void SetUp() override { fs::create_directories(pods_); }
+    void TearDown() override {
+        thread_ = {};
+        fs::remove_all(pods_);
+    }
+    void start() {
+        thread_ = std::jthread([this](const std::stop_token& stop) { sharer_.run(stop); });
+    }
+    [[nodiscard]] fs::path region(const std::string& name) const { return pods_ / name; }
+    void add(const std::string& name, guard::Millionths cores, const char* card = kFirst) {
+        fs::create_directories(region(name));
+        const guard::CardShare share = {card, std::uint64_t{1} << 30, 0, cores, guard::kWhole};
+        ASSERT_EQ(guard::create_region(region(name).c_str(), &share, 1), 0);
+        sharer_.look_again();
+    }
+    [[nodiscard]] const guard::CardLimit& limit(const std::string& name) const {
+        const auto* limits = guard::open_limits((region(name) / guard::kLimitsName).c_str());
+        EXPECT_NE(limits, nullptr);
+        return limits->cards[0];
+    }
+    static bool soon(const std::function<bool()>& holds) {
+        for (int tried = 0; tried < 1000; tried++) {
+            if (holds()) return true;
+            std::this_thread::sleep_for(10ms);
+        }
+        return false;
+    }
+    bool is_granted(const std::string& name, guard::Millionths rate) {
+        return soon([&] {
+            const guard::Granted granted = guard::read_grant(limit(name).grant);
+            return granted.rate == rate && guard::monotonic_ns() - granted.as_of_ns < 500'000'000;
+        });
+    }
+};
+
+TEST_F(TimeSharerTest, WhoHasPartOfACardMakesItsTimeShared) {
+    add("pod-a/main", 0);
+    start();
+    add("pod-b/main", 0, kSecond);
+    EXPECT_EQ(limit("pod-a/main").is_timed, 0U);
+    add("pod-c/main", 30 * kPercent);
+    EXPECT_TRUE(soon([&] { return limit("pod-a/main").is_timed == 1; }));
+    EXPECT_TRUE(soon([&] {
+        return guard::read_grant(limit("pod-c/main").grant).rate > 30 * kPercent;
+    })) << "nobody else wants it";
+    EXPECT_EQ(limit("pod-b/main").is_timed, 0U) << "another card";
+    fs::remove_all(region("pod-c"));
+    sharer_.look_again();
+    EXPECT_TRUE(soon([&] { return limit("pod-a/main").is_timed == 0; }));
+}
+
+TEST_F(TimeSharerTest, BeforeItComesAContainerHasWhatItIsSureOf) {
+    add("pod-a/main", 30 * kPercent);
+    EXPECT_EQ(limit("pod-a/main").is_timed, 1U);
+    EXPECT_EQ(guard::read_grant(limit("pod-a/main").grant).rate, 30 * kPercent);
+}
+
+TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
+    add("pod-a/main", 40 * kPercent);
+    const int fd = open((region("pod-a/main") / guard::kAccountsName).c_str(), O_RDWR | O_CLOEXEC);
+    auto* accounts = static_cast<guard::Accounts*>(
+        mmap(nullptr, sizeof(guard::Accounts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    close(fd);
+    accounts->slots_end.store(1);
+    start();
+    ASSERT_TRUE(is_granted("pod-a/main", limit("pod-a/main").grant.rate.load()));
+    std::this_thread::sleep_for(50ms);
+    accounts->times[0][0].in_flight[0].total_ns.store(700'000'000);
+    EXPECT_TRUE(soon([&] {
+        return guard::read_grant(limit("pod-a/main").grant).of[0].balance_ns < -300'000'000;
+    }));
+    munmap(accounts, sizeof(guard::Accounts));
+}
+
+TEST_F(TimeSharerTest, AContainerThatStartsAgainIsFoundAgain) {
+    add("pod-a/main", 40 * kPercent);
+    start();
+    ASSERT_TRUE(is_granted("pod-a/main", limit("pod-a/main").grant.rate.load()));
+    add("pod-a/main", 20 * kPercent);
+    const guard::CardLimit& anew = limit("pod-a/main");
+    EXPECT_TRUE(soon([&] { return guard::read_grant(anew.grant).rate > 20 * kPercent; }))
+        << "it is the new file that is written";
+}
+
+TEST_F(TimeSharerTest, WhatATenantBreaksIsHisOwnLoss) {
+    add("pod-a/main", 40 * kPercent);
+    add("pod-b/main", 40 * kPercent);
+    fs::resize_file(region("pod-a/main") / guard::kAccountsName, 7);
+    fs::resize_file(region("pod-b/main") / guard::kAccountsName, 50'000'000);
+    fs::create_directories(region("pod-c/half"));
+    start();
+    EXPECT_TRUE(soon([&] {
+        return fs::file_size(region("pod-b/main") / guard::kAccountsName) ==
+               sizeof(guard::Accounts);
+    })) << "cut back";
+    EXPECT_TRUE(
+        soon([&] { return guard::read_grant(limit("pod-b/main").grant).rate > 40 * kPercent; }));
+}
+
+}  // namespace
+}  // namespace tessera
