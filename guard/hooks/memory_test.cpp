@@ -1,16 +1,7 @@
 // Goal: a container holds what it was given and no more, whoever of its processes asks and however
 // they end; what it is told is what it has; and the accounts say what the driver says. Method: the
 // facade before the simulated driver, each process in a fork of its own.
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <vector>
-
-#include "api/nvidia/cuda.h"
-#include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/tenant.hpp"
-#include "guard/region/account.hpp"
-#include "guard/test_support/guarded_container.hpp"
+#include "guard/test_support/held_memory.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -19,36 +10,9 @@ using gpusim::in_child;
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Library;
-using gpusim::Peer;
-using gpusim::SimulatedNode;
 using gpusim::Tenant;
 
-constexpr char kCards[] =
-    "cards:\n"
-    "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
-    "  - {model: B, memory: 8GiB}\n";
-
-class GuardMemory : public testing::Test {
-  protected:
-    SimulatedNode node_{kCards};
-    GuardedContainer container_{node_, {{0, kGiB, 100 * kMiB}}};
-
-    [[nodiscard]] std::uint64_t held_bytes() const {
-        return held(container_.region().accounts(), 0) * kGranuleBytes;
-    }
-    // In a process of the container.
-    template <typename Body>
-    void in_tenant(Body body) const {
-        in_child([&] {
-            Tenant tenant(container_.facade());
-            body(tenant);
-        });
-    }
-    // A process of the container that holds so much.
-    std::unique_ptr<Peer> holder(std::uint64_t bytes) const {
-        return gpusim::start_holder(container_.facade(), bytes);
-    }
-};
+using GuardMemory = HeldMemory;
 
 TEST_F(GuardMemory, ExactToAGranule) {
     in_tenant([&](Tenant& tenant) {

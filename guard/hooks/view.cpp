@@ -1,12 +1,40 @@
 // What a program is told of its card: its share, as if that were the card.
 #include "guard/hooks/enter.hpp"
+#include "guard/process/pools.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
 
-std::size_t smaller(std::size_t one, std::size_t other) {
-    return one < other ? one : other;
+template <typename Number>
+Number smaller(Number one, std::uint64_t other) {
+    return one < other ? one : static_cast<Number>(other);
+}
+
+// Numbers of 32 bits are the driver's where they are too small for the share: it gives the
+// greatest.
+template <typename Number, typename Real>
+CUresult tell_total(const Real& real, Number* bytes, CUdevice device) {
+    const CUresult result = real(bytes, device);
+    if (!real.is_held() || result != CUDA_SUCCESS) return result;
+    const int card = card_of(device);
+    if (card < 0) return kNotGuarded;
+    *bytes = smaller(*bytes, limit_bytes(card));
+    return CUDA_SUCCESS;
+}
+
+template <typename Number, typename Real>
+CUresult tell_free(const Real& real, Number* free_bytes, Number* total_bytes) {
+    const CUresult result = real(free_bytes, total_bytes);
+    if (!real.is_held() || result != CUDA_SUCCESS) return result;
+    Current current;
+    if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
+    look_at_pools();
+    const std::uint64_t limit = limit_bytes(current.card);
+    const std::uint64_t held = held_bytes(current.card);
+    *free_bytes = smaller(*free_bytes, held < limit ? limit - held : 0);
+    *total_bytes = smaller(*total_bytes, limit);
+    return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -18,26 +46,17 @@ CUresult cuInit(unsigned int flags) {
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
-    const Entered real(&Driver::cuDeviceTotalMem_v2);
-    if (!real.is_held()) return real(bytes, device);
-    const CUresult result = real(bytes, device);
-    if (result != CUDA_SUCCESS) return result;
-    const int card = card_of(device);
-    if (card < 0) return kNotGuarded;
-    *bytes = smaller(*bytes, limit_bytes(card));
-    return CUDA_SUCCESS;
+    return tell_total(Entered(&Driver::cuDeviceTotalMem_v2), bytes, device);
+}
+
+CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice device) {
+    return tell_total(Entered(&Driver::cuDeviceTotalMem), bytes, device);
 }
 
 CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
-    const Entered real(&Driver::cuMemGetInfo_v2);
-    if (!real.is_held()) return real(free_bytes, total_bytes);
-    const CUresult result = real(free_bytes, total_bytes);
-    if (result != CUDA_SUCCESS) return result;
-    Current current;
-    if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    const std::uint64_t limit = limit_bytes(current.card);
-    const std::uint64_t held = held_bytes(current.card);
-    *free_bytes = smaller(*free_bytes, held < limit ? limit - held : 0);
-    *total_bytes = smaller(*total_bytes, limit);
-    return CUDA_SUCCESS;
+    return tell_free(Entered(&Driver::cuMemGetInfo_v2), free_bytes, total_bytes);
+}
+
+CUresult cuMemGetInfo(unsigned int* free_bytes, unsigned int* total_bytes) {
+    return tell_free(Entered(&Driver::cuMemGetInfo), free_bytes, total_bytes);
 }

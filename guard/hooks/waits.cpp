@@ -1,7 +1,9 @@
-// Waits for work, from which the guard learns that it has ended; and what ends streams.
+// Waits for work, from which the guard learns that it has ended, and that pools have given memory
+// back; and what ends streams.
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/work.hpp"
+#include "guard/process/pools.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -14,7 +16,10 @@ CUresult wait_for_stream(Function Driver::* slot, CUstream stream, CUstream argu
     if (!real.is_held()) return real(argument);
     before_wait(stream);
     const CUresult result = real(argument);
-    if (result == CUDA_SUCCESS) after_wait(stream);
+    if (result == CUDA_SUCCESS) {
+        after_wait(stream);
+        look_after_wait(stream);
+    }
     return result;
 }
 
@@ -49,7 +54,10 @@ CUresult cuEventSynchronize(CUevent event) {
     const Entered real(&Driver::cuEventSynchronize);
     if (!real.is_held()) return real(event);
     const CUresult result = real(event);
-    if (result == CUDA_SUCCESS) look_for_ended();
+    if (result == CUDA_SUCCESS) {
+        look_for_ended();
+        look_at_pools();
+    }
     return result;
 }
 
@@ -58,7 +66,10 @@ CUresult cuCtxSynchronize() {
     if (!real.is_held()) return real();
     before_wait(nullptr);
     const CUresult result = real();
-    if (result == CUDA_SUCCESS) after_wait_for_context();
+    if (result == CUDA_SUCCESS) {
+        after_wait_for_context();
+        look_after_wait_for_all();
+    }
     return result;
 }
 
@@ -93,13 +104,19 @@ CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int fla
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
     const Entered real(&Driver::cuStreamDestroy_v2);
-    if (real.is_held()) forget_stream(stream);
+    if (real.is_held()) {
+        forget_stream(stream);
+        forget_freed_in(stream);
+    }
     return real(stream);
 }
 
 CUresult cuStreamDestroy(CUstream stream) {
     const Entered real(&Driver::cuStreamDestroy);
-    if (real.is_held()) forget_stream(stream);
+    if (real.is_held()) {
+        forget_stream(stream);
+        forget_freed_in(stream);
+    }
     return real(stream);
 }
 

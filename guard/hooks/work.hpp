@@ -3,20 +3,15 @@
 
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
+#include "guard/hooks/stream_of.hpp"
 
 namespace tessera::guard {
-
-// What a null stream means in the calls of the second kind (api/nvidia/cuda_work.h).
-inline CUstream of_thread(CUstream stream) {
-    return stream == nullptr ? CU_STREAM_PER_THREAD : stream;
-}
 
 // Calls the driver's own when it is the container's turn. `stream` is that which the call works in.
 template <typename... Parameters, typename... Arguments>
 CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, WorkKind kind,
                    CUstream stream, Arguments... arguments) {
-    if (has_credit(stream, kind) && !InDriver::is_now())
-        return (driver()->*slot)(arguments...);
+    if (has_credit(stream, kind) && !InDriver::is_now()) return (driver()->*slot)(arguments...);
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
     if (const CUresult refused = ask(stream, kind); refused != CUDA_SUCCESS) return refused;

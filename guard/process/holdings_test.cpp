@@ -18,22 +18,29 @@ CUcontext context(int number) {
 }
 
 TEST(Holdings, SmallOnesShareGranules) {
+    constexpr std::uint64_t kHalf = kGranuleBytes / 2;
     Holdings holdings{};
     EXPECT_EQ(holdings.cost_of(kCard, 1), 1U);
     holdings.count(kCard, 1);
     EXPECT_EQ(holdings.cost_of(kCard, 1), 0U);
-    EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes - 512), 0U);
-    EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes - 511), 1U);
     EXPECT_EQ(holdings.cost_of(kCard + 1, 1), 1U) << "of each card its own";
-    holdings.count(kCard, kGranuleBytes - 511);
+    holdings.count(kCard, kHalf - 512);
+    EXPECT_EQ(holdings.cost_of(kCard, kHalf - 1), 0U);
+    holdings.count(kCard, 1);
+    EXPECT_EQ(holdings.cost_of(kCard, kHalf - 1), 1U);
+    holdings.count(kCard, kHalf - 1);
     EXPECT_EQ(holdings.worth_of(kCard, 1), 1U);
-    EXPECT_EQ(holdings.worth_of(kCard, kGranuleBytes - 511), 1U);
+    EXPECT_EQ(holdings.worth_of(kCard, kHalf - 1), 1U);
     holdings.discount(kCard, 1);
-    EXPECT_EQ(holdings.worth_of(kCard, kGranuleBytes - 511), 1U);
+    EXPECT_EQ(holdings.worth_of(kCard, 1), 0U);
+    EXPECT_EQ(holdings.worth_of(kCard, kHalf - 1), 0U) << "the other half is full but for a grain";
+    holdings.discount(kCard, 1);
+    EXPECT_EQ(holdings.worth_of(kCard, kHalf - 1), 0U);
 }
 
 TEST(Holdings, LargeOnesTakeWholeGranules) {
     const Holdings holdings{};
+    EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes / 2), 1U);
     EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes), 1U);
     EXPECT_EQ(holdings.cost_of(kCard, kGranuleBytes + 1), 2U);
     EXPECT_EQ(holdings.worth_of(kCard, 5 * kGranuleBytes), 5U);

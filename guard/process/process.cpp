@@ -11,7 +11,11 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
+#include "guard/process/leavers.hpp"
+#include "guard/process/locked.hpp"
+#include "guard/process/physical.hpp"
 #include "guard/process/place.hpp"
+#include "guard/process/pools.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/limits.hpp"
 
@@ -31,20 +35,12 @@ struct Process {
     Holdings holdings;
     Contexts contexts;
     Timing timing;
+    Pools pools;
+    Leavers leavers;
+    PhysicalMemory physical_memory;
 };
 
 constinit std::atomic<Process*> kept = nullptr;
-
-class Locked {
-  public:
-    explicit Locked(Process& process) : mutex_(process.mutex) { pthread_mutex_lock(&mutex_); }
-    ~Locked() { pthread_mutex_unlock(&mutex_); }
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-
-  private:
-    pthread_mutex_t& mutex_;
-};
 
 Process* make_process() {
     void* pages =
@@ -80,7 +76,7 @@ const char* text_of(SeatError error) {
     return "";
 }
 
-CUresult refuse(Process& process, const char* path, const char* what) {
+CUresult cannot_begin(Process& process, const char* path, const char* what) {
     complain(process.has_complained, path, what);
     return kNotGuarded;
 }
@@ -92,14 +88,15 @@ CUresult begin_now(Process& process) {
     char accounts_path[kMaxPath];
     const bool has_place =
         path_of(kLimitsName, limits_path) && path_of(kAccountsName, accounts_path);
-    const Locked lock(process);
+    const Locked lock(process.mutex);
     if (process.has_begun.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
-    if (!has_place) return refuse(process, "the guard's library", kNoPlace);
+    if (!has_place) return cannot_begin(process, "the guard's library", kNoPlace);
     std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);
-    if (process.limits == nullptr) return refuse(process, limits_path, kNoLimits);
+    if (process.limits == nullptr) return cannot_begin(process, limits_path, kNoLimits);
     const SeatError error = take_seat(process.accounts_path, process.seat);
-    if (error != SeatError::none) return refuse(process, process.accounts_path, text_of(error));
+    if (error != SeatError::none)
+        return cannot_begin(process, process.accounts_path, text_of(error));
     process.has_begun.store(true, std::memory_order_release);
     return CUDA_SUCCESS;
 }
@@ -124,10 +121,21 @@ void reap(const Process& process) {
 }
 
 // Whoever died may have left what is asked for.
-bool reserve_after_reaping(const Process& process, int card, Granules granules) {
+bool reserve_or_reap(const Process& process, int card, Granules granules) {
+    const auto try_now = [&] {
+        return reserve(*process.seat.accounts, card, process.seat.slot, granules,
+                       limit_of(process, card));
+    };
+    if (granules == 0 || try_now()) return true;
     reap(process);
-    return reserve(*process.seat.accounts, card, process.seat.slot, granules,
-                   limit_of(process, card));
+    return try_now();
+}
+
+bool count_within_limit(Process& process, int card, std::uint64_t bytes) {
+    const Locked lock(process.mutex);
+    if (!reserve_or_reap(process, card, process.holdings.cost_of(card, bytes))) return false;
+    process.holdings.count(card, bytes);
+    return true;
 }
 
 void uncount(Process& process, int card, std::uint64_t bytes) {
@@ -159,6 +167,18 @@ int card_of(CUdevice device) {
     return card;
 }
 
+bool is_of_others(CUdevice device) {
+    CUuuid uuid;
+    return card_of(device) < 0 && driver()->cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
+}
+
+CUdevice device_of(int card) {
+    const Process& here = *process();
+    for (CUdevice device = 0; device < kMaxDevices; device++)
+        if (here.cards[device].load(std::memory_order_relaxed) == card + 1) return device;
+    return -1;
+}
+
 CUresult find_current(Current& current) {
     const Driver& real = *driver();
     CUdevice device = 0;
@@ -171,50 +191,100 @@ CUresult find_current(Current& current) {
 
 CUresult set_aside(int card, std::uint64_t bytes) {
     Process& here = *process();
-    Accounts& accounts = *here.seat.accounts;
-    const Locked lock(here);
-    const Granules cost = here.holdings.cost_of(card, bytes);
-    const bool is_within = cost == 0 ||
-                           reserve(accounts, card, here.seat.slot, cost, limit_of(here, card)) ||
-                           reserve_after_reaping(here, card, cost);
-    if (!is_within) {
-        accounts.cards[card].refusals.fetch_add(1, std::memory_order_relaxed);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (count_within_limit(here, card, bytes)) return CUDA_SUCCESS;
+    if (give_unused_back(card) && count_within_limit(here, card, bytes)) return CUDA_SUCCESS;
+    return refuse(card);
+}
+
+CUresult correct(int card, std::uint64_t set_aside_bytes, std::uint64_t taken_bytes) {
+    if (set_aside_bytes == taken_bytes) return CUDA_SUCCESS;
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    const Granules before = here.holdings.worth_of(card, set_aside_bytes);
+    here.holdings.discount(card, set_aside_bytes);
+    const Granules after = here.holdings.cost_of(card, taken_bytes);
+    if (after > before && !reserve_or_reap(here, card, after - before)) {
+        here.holdings.count(card, set_aside_bytes);
+        return refuse(card);
     }
-    here.holdings.count(card, bytes);
+    here.holdings.count(card, taken_bytes);
+    if (after < before) give_granules(card, before - after);
     return CUDA_SUCCESS;
+}
+
+bool take_granules(int card, Granules granules) {
+    return reserve_or_reap(*process(), card, granules);
+}
+
+void give_granules(int card, Granules granules) {
+    const Seat& seat = process()->seat;
+    if (granules != 0) release(*seat.accounts, card, seat.slot, granules);
+}
+
+void own_up_to(int card, Granules granules) {
+    const Seat& seat = process()->seat;
+    reserve(*seat.accounts, card, seat.slot, granules, kMaxGranules);
+}
+
+CUresult refuse(int card) {
+    process()->seat.accounts->cards[card].refusals.fetch_add(1, std::memory_order_relaxed);
+    return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // What stands at the address already was freed where we did not hear of it.
 bool note(const Holding& holding) {
     Process& here = *process();
-    const Locked lock(here);
+    const Locked lock(here.mutex);
     const Holding stale = here.holdings.take(holding.address);
-    if (stale.address != 0) uncount(here, stale.card, stale.bytes);
+    if (stale.address != 0 && stale.pool == nullptr) uncount(here, stale.card, stale.bytes);
     return here.holdings.add(holding);
 }
 
 void put_back(int card, std::uint64_t bytes) {
     Process& here = *process();
-    const Locked lock(here);
+    const Locked lock(here.mutex);
     uncount(here, card, bytes);
 }
 
 Holding take_note(std::uint64_t address) {
     Process& here = *process();
-    const Locked lock(here);
+    const Locked lock(here.mutex);
     return here.holdings.take(address);
+}
+
+int card_noted(std::uint64_t address) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    const Holding* found = here.holdings.find(address);
+    return found != nullptr ? found->card : -1;
 }
 
 void put_back_all_of(CUcontext context) {
     Process& here = *process();
-    const Locked lock(here);
-    std::uint64_t place = 0;
-    for (;;) {
-        const Holding gone = here.holdings.take_next_of(context, place);
-        if (gone.address == 0) return;
-        uncount(here, gone.card, gone.bytes);
+    {
+        const Locked lock(here.mutex);
+        std::uint64_t place = 0;
+        for (;;) {
+            const Holding gone = here.holdings.take_next_of(context, place);
+            if (gone.address == 0) break;
+            if (gone.pool == nullptr) uncount(here, gone.card, gone.bytes);
+            if (gone.pool != nullptr) here.pools.may_shrink.store(true, std::memory_order_relaxed);
+        }
     }
+    forget_leavers_of(context);
+    look_at_pools();
+}
+
+Pools& pools() {
+    return process()->pools;
+}
+
+Leavers& leavers() {
+    return process()->leavers;
+}
+
+PhysicalMemory& physical_memory() {
+    return process()->physical_memory;
 }
 
 Timing& timing() {
@@ -247,7 +317,11 @@ std::uint64_t held_bytes(int card) {
     Process& here = *process();
     const std::int64_t now = seconds_now();
     if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) reap(here);
-    return held(*here.seat.accounts, card) * kGranuleBytes;
+    return held_now(card);
+}
+
+std::uint64_t held_now(int card) {
+    return held(*process()->seat.accounts, card) * kGranuleBytes;
 }
 
 std::uint64_t context_bytes(int card) {

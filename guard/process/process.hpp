@@ -35,9 +35,17 @@ struct Current {
 // The driver's error where there is none; kNotGuarded where it is of a card without a share.
 CUresult find_current(Current& current);
 
+// Whether the device exists and is of a card that the container has no share of.
+bool is_of_others(CUdevice device);
+// The device of a card; -1 where none was asked for.
+CUdevice device_of(int card);
+
 // Sets aside what the driver will take for so many bytes. CUDA_ERROR_OUT_OF_MEMORY where the
-// container would hold more than its limit.
+// container would hold more than its limit, whatever its dead and the pools of this process give
+// back.
 CUresult set_aside(int card, std::uint64_t bytes);
+// The driver took another number of bytes. As set_aside(); what was set aside then stays.
+CUresult correct(int card, std::uint64_t set_aside_bytes, std::uint64_t taken_bytes);
 // What was set aside is at this address now. False, and set aside still, where it cannot be noted.
 bool note(const Holding& holding);
 // It was not taken after all, or is gone.
@@ -45,8 +53,26 @@ void put_back(int card, std::uint64_t bytes);
 // Takes a note out, before the driver frees what is there: the address may be another's at once.
 // Counted still; address 0 where nothing was noted.
 Holding take_note(std::uint64_t address);
+// The card of what is noted at an address; -1 where nothing is.
+int card_noted(std::uint64_t address);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
+
+// The same by granules, for what is not counted by bytes. Once, and without a look at what else
+// could be given back: take_granules() says false where that is too much.
+bool take_granules(int card, Granules granules);
+void give_granules(int card, Granules granules);
+// What the driver has taken already, limit or not.
+void own_up_to(int card, Granules granules);
+// Counts a refusal.
+CUresult refuse(int card);
+
+struct Pools;
+Pools& pools();
+struct Leavers;
+Leavers& leavers();
+class PhysicalMemory;
+PhysicalMemory& physical_memory();
 
 // Contexts begin and end one at a time, by this mutex.
 struct Contexts {
@@ -59,6 +85,7 @@ Contexts& contexts();
 // in the last second may count still.
 std::uint64_t limit_bytes(int card);
 std::uint64_t held_bytes(int card);
+std::uint64_t held_now(int card);  // with whoever died and was not seen to have
 std::uint64_t context_bytes(int card);
 
 }  // namespace tessera::guard

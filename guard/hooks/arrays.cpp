@@ -1,0 +1,64 @@
+// Arrays and mipmaps: memory that a handle names.
+#include "guard/hooks/array_size.hpp"
+#include "guard/hooks/take.hpp"
+
+using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+
+namespace {
+
+// `bytes` 0: it takes nothing, and is not noted.
+template <typename Handle, typename Take, typename Undo>
+CUresult create(Handle* handle, std::uint64_t bytes, const Take& take, const Undo& undo) {
+    if (handle == nullptr || bytes == 0) return take();
+    Current current;
+    if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
+    return take_held(
+        current, bytes, take,
+        [&] { return Taken{reinterpret_cast<std::uint64_t>(*handle), bytes}; }, undo);
+}
+
+std::uint64_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR* array) {
+    return array == nullptr || takes_nothing(*array) ? 0 : array_bytes(*array);
+}
+
+}  // namespace
+
+CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
+    const Entered real(&Driver::cuArrayCreate_v2);
+    if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
+    const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,  descriptor->Height,      0,
+                                           descriptor->Format, descriptor->NumChannels, 0};
+    return create(
+        array, bytes_of(&whole), [&] { return real(array, descriptor); },
+        [&] { driver()->cuArrayDestroy(*array); });
+}
+
+CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+    const Entered real(&Driver::cuArray3DCreate_v2);
+    if (!real.is_held()) return real(array, descriptor);
+    return create(
+        array, bytes_of(descriptor), [&] { return real(array, descriptor); },
+        [&] { driver()->cuArrayDestroy(*array); });
+}
+
+CUresult cuArrayDestroy(CUarray array) {
+    const Entered real(&Driver::cuArrayDestroy);
+    if (!real.is_held()) return real(array);
+    return give_held(reinterpret_cast<std::uint64_t>(array), [&] { return real(array); });
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* mipmap, const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
+                                unsigned int levels) {
+    const Entered real(&Driver::cuMipmappedArrayCreate);
+    if (!real.is_held()) return real(mipmap, descriptor, levels);
+    const std::uint64_t bytes = bytes_of(descriptor) == 0 ? 0 : mipmap_bytes(*descriptor, levels);
+    return create(
+        mipmap, bytes, [&] { return real(mipmap, descriptor, levels); },
+        [&] { driver()->cuMipmappedArrayDestroy(*mipmap); });
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap) {
+    const Entered real(&Driver::cuMipmappedArrayDestroy);
+    if (!real.is_held()) return real(mipmap);
+    return give_held(reinterpret_cast<std::uint64_t>(mipmap), [&] { return real(mipmap); });
+}

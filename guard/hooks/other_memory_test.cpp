@@ -1,0 +1,127 @@
+// Goal: memory by address counts as the driver takes it, by whichever call it is had: in rows,
+// managed, or by the entry points of CUDA 2. Method: the facade before the simulated driver, whose
+// own count is compared after each step.
+#include <climits>
+
+#include "guard/test_support/held_memory.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMiB;
+using gpusim::Tenant;
+
+constexpr std::uint64_t kContext = 100 * kMiB;
+
+using GuardOtherMemory = HeldMemory;
+
+TEST_F(GuardOtherMemory, RowsCountWithTheirPadding) {
+    in_tenant([&](Tenant& tenant) {
+        const auto alloc = CALL(tenant.cuda, cuMemAllocPitch_v2);
+        CUdeviceptr pointer = 0;
+        CUdeviceptr other = 0;
+        size_t pitch = 0;
+        EXPECT_EQ(alloc(&pointer, &pitch, 513, 900 * 1024, 4), CUDA_SUCCESS);
+        EXPECT_EQ(pitch, 1024U);
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(alloc(&other, &pitch, 1, 2 * 1024 * 24 + 1, 4), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer), CUDA_SUCCESS);
+        expect_held(kContext);
+        EXPECT_EQ(alloc(&pointer, &pitch, 1, 0, 4), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc(&pointer, &pitch, 1000, 1000, 3), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc(&pointer, nullptr, 1000, 1000, 4), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc(&pointer, &pitch, 1 << 30, ~std::size_t{0}, 4), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext);
+    });
+}
+
+TEST_F(GuardOtherMemory, ManagedMemoryCountsInFull) {
+    in_tenant([&](Tenant& tenant) {
+        const auto alloc = CALL(tenant.cuda, cuMemAllocManaged);
+        CUdeviceptr pointer = 0;
+        CUdeviceptr other = 0;
+        EXPECT_EQ(alloc(&pointer, 900 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kContext + 900 * kMiB);
+        EXPECT_EQ(node_.used(0), kContext) << "it is the host's until it is touched";
+        EXPECT_EQ(CALL(tenant.cuda, cuMemsetD8_v2)(pointer, 1, 900 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(alloc(&other, 26 * kMiB, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(alloc(&other, 1, CU_MEM_ATTACH_HOST), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemsetD8_v2)(other, 1, 1), CUDA_SUCCESS);
+        expect_held(kContext + 902 * kMiB);
+        EXPECT_EQ(alloc(&other, 1, 0), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer), CUDA_SUCCESS);
+        expect_held(kContext + 2 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(tenant.context), CUDA_SUCCESS);
+        expect_held(0);
+    });
+}
+
+TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2AreHeld) {
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr_v1 pointer = 0;
+        CUdeviceptr_v1 other = 0;
+        unsigned pitch = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc)(&pointer, 500U << 20), CUDA_SUCCESS);
+        expect_held(kContext + 500 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc)(&other, 426U << 20), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAllocPitch)(&other, &pitch, 513, 424 << 10, 4),
+                  CUDA_SUCCESS);
+        expect_held(kGiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree)(pointer), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(other), CUDA_SUCCESS) << "it is one memory";
+        expect_held(kContext);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc)(&pointer, 0), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFree)(pointer), CUDA_ERROR_INVALID_VALUE);
+        expect_held(kContext);
+    });
+}
+
+TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2TellOfTheShare) {
+    in_tenant([&](Tenant& tenant) {
+        unsigned free = 0;
+        unsigned total = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemGetInfo)(&free, &total), CUDA_SUCCESS);
+        EXPECT_EQ(free, 924U << 20);
+        EXPECT_EQ(total, 1U << 30);
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem)(&total, 0), CUDA_SUCCESS);
+        EXPECT_EQ(total, 1U << 30);
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceTotalMem)(&total, 1), CUDA_ERROR_OPERATING_SYSTEM);
+        container_.limits().cards[0].memory = granules_of(6 * kGiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemGetInfo)(&free, &total), CUDA_SUCCESS);
+        EXPECT_EQ(free, UINT_MAX) << "the most that 32 bits can say";
+        EXPECT_EQ(total, UINT_MAX);
+    });
+}
+
+TEST_F(GuardOtherMemory, WhatTheDriverRefusesIsPutBack) {
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        CUdeviceptr_v1 low = 0;
+        size_t pitch = 0;
+        for (int call = 0; call < 3; call++) {
+            EXPECT_EQ(node_.control("fault 0 allocation 1"), 0);
+            const CUresult result =
+                call == 0   ? CALL(tenant.cuda, cuMemAlloc_v2)(&pointer, 10 * kMiB)
+                : call == 1 ? CALL(tenant.cuda, cuMemAllocPitch_v2)(&pointer, &pitch, 1000, 9999, 4)
+                            : CALL(tenant.cuda, cuMemAlloc)(&low, 10 << 20);
+            EXPECT_EQ(result, CUDA_ERROR_OUT_OF_MEMORY) << call;
+            expect_held(kContext);
+        }
+    });
+    EXPECT_EQ(container_.region().accounts().cards[0].refusals.load(), 0U);
+}
+
+// It is the host's, whatever of it a card may see.
+TEST_F(GuardOtherMemory, TheHostsMemoryTakesNothing) {
+    in_tenant([&](Tenant& tenant) {
+        void* pointer = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemHostAlloc)(&pointer, 2 * kGiB, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAllocHost_v2)(&pointer, 2 * kGiB), CUDA_SUCCESS);
+        expect_held(kContext);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

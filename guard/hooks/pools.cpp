@@ -1,0 +1,159 @@
+// Memory that is taken and given in the order of a stream, and the pools that it is from: a pool
+// counts for what it has reserved (process/pools.hpp).
+#include "guard/process/pools.hpp"
+
+#include "guard/hooks/enter.hpp"
+#include "guard/hooks/stream_of.hpp"
+#include "guard/process/leavers.hpp"
+
+using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+
+namespace {
+
+bool is_capturing(CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const auto& ask = driver()->cuStreamIsCapturing;
+    return ask && (ask(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+// Whose stream it is: a null stream, and those that the driver names itself, are of the current
+// context.
+CUresult find_owner(CUstream stream, Current& owner) {
+    if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
+    if (reinterpret_cast<std::uintptr_t>(stream) <=
+        reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD))
+        return CUDA_SUCCESS;
+    CUcontext context = nullptr;
+    const auto& ask = driver()->cuStreamGetCtx;
+    if (!ask || ask(stream, &context) != CUDA_SUCCESS || context == owner.context)
+        return CUDA_SUCCESS;
+    const int card = card_noted(reinterpret_cast<std::uint64_t>(context));
+    if (card >= 0) owner = {context, card};
+    return CUDA_SUCCESS;
+}
+
+// `stream` is that which the call works in; a null pool is that of its device.
+template <typename Call>
+CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CUstream stream,
+                  const Call& call) {
+    // A graph that is being recorded takes nothing yet. What it takes when it is launched is not
+    // held yet (docs/guard.md).
+    if (pointer == nullptr || bytes == 0 || is_capturing(stream)) return call();
+    Current owner;
+    if (const CUresult none = find_owner(stream, owner); none != CUDA_SUCCESS) return none;
+    if (pool == nullptr &&
+        driver()->cuDeviceGetMemPool(&pool, device_of(owner.card)) != CUDA_SUCCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    const PoolRequest request{pool, owner.card, owner.context, stream, bytes};
+    Granules promised = 0;
+    if (const CUresult over = promise(request, promised); over != CUDA_SUCCESS) return over;
+    const CUresult result = call();
+    const bool is_given = result == CUDA_SUCCESS;
+    const bool is_within = keep(request, promised, is_given ? *pointer : 0);
+    if (!is_given) return result;
+    if (is_within && note({*pointer, owner.context, bytes, owner.card, pool})) return result;
+    driver()->cuMemFree_v2(*pointer);
+    give_unused_back(owner.card);
+    return refuse(owner.card);
+}
+
+// `stream` is that which the call works in.
+template <typename Call>
+CUresult free_in_order(CUdeviceptr pointer, CUstream stream, const Call& call) {
+    const Holding held = take_note(pointer);
+    const CUresult result = call();
+    if (held.address == 0) return result;
+    if (result != CUDA_SUCCESS) {
+        note(held);  // there is room: it has just been taken out
+    } else if (held.pool != nullptr) {
+        note_freed(held, stream, false);
+    } else {
+        note_leaver(held, stream);
+    }
+    return result;
+}
+
+}  // namespace
+
+CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
+    const Entered real(&Driver::cuMemAllocAsync);
+    if (!real.is_held()) return real(pointer, bytes, stream);
+    return allocate(pointer, bytes, nullptr, stream, [&] { return real(pointer, bytes, stream); });
+}
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
+    const Entered real(&Driver::cuMemAllocAsync_ptsz);
+    if (!real.is_held()) return real(pointer, bytes, stream);
+    return allocate(pointer, bytes, nullptr, of_thread(stream),
+                    [&] { return real(pointer, bytes, stream); });
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream) {
+    const Entered real(&Driver::cuMemAllocFromPoolAsync);
+    if (!real.is_held()) return real(pointer, bytes, pool, stream);
+    if (pool == nullptr || is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    return allocate(pointer, bytes, pool, stream,
+                    [&] { return real(pointer, bytes, pool, stream); });
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool,
+                                      CUstream stream) {
+    const Entered real(&Driver::cuMemAllocFromPoolAsync_ptsz);
+    if (!real.is_held()) return real(pointer, bytes, pool, stream);
+    if (pool == nullptr || is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    return allocate(pointer, bytes, pool, of_thread(stream),
+                    [&] { return real(pointer, bytes, pool, stream); });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+    const Entered real(&Driver::cuMemFreeAsync);
+    if (!real.is_held()) return real(pointer, stream);
+    return free_in_order(pointer, stream, [&] { return real(pointer, stream); });
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
+    const Entered real(&Driver::cuMemFreeAsync_ptsz);
+    if (!real.is_held()) return real(pointer, stream);
+    return free_in_order(pointer, of_thread(stream), [&] { return real(pointer, stream); });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+    const Entered real(&Driver::cuMemPoolCreate);
+    if (!real.is_held()) return real(pool, properties);
+    const bool is_on_device =
+        properties != nullptr && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    if (is_on_device && is_of_others(properties->location.id)) return kNotGuarded;
+    const CUresult result = real(pool, properties);
+    if (result == CUDA_SUCCESS && is_on_device) note_pool(*pool, card_of(properties->location.id));
+    return result;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+    const Entered real(&Driver::cuMemPoolDestroy);
+    if (!real.is_held()) return real(pool);
+    if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    return end_pool(pool) ? CUDA_SUCCESS : real(pool);
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
+    const Entered real(&Driver::cuMemPoolSetAttribute);
+    if (!real.is_held()) return real(pool, attribute, value);
+    return is_ending(pool) ? CUDA_ERROR_INVALID_VALUE : real(pool, attribute, value);
+}
+
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+    const Entered real(&Driver::cuDeviceSetMemPool);
+    if (!real.is_held()) return real(device, pool);
+    return is_ending(pool) ? CUDA_ERROR_INVALID_VALUE : real(device, pool);
+}
+
+// Others of the container may have what it gives back at once.
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes_to_keep) {
+    const Entered real(&Driver::cuMemPoolTrimTo);
+    if (!real.is_held()) return real(pool, bytes_to_keep);
+    if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = real(pool, bytes_to_keep);
+    look_at_pools();
+    return result;
+}

@@ -1,0 +1,265 @@
+// Goal: what pools have reserved of the card counts, no more and no less, whoever frees what how
+// and when; and a program within its share is not refused for what a pool could give back. Method:
+// the facade before the simulated driver, whose own count is compared after each step.
+#include "gpusim/test_support/worker.hpp"
+#include "guard/test_support/held_memory.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::in_child;
+using gpusim::kMiB;
+using gpusim::kMillisecond;
+using gpusim::Tenant;
+using gpusim::Worker;
+
+constexpr std::uint64_t kContext = 100 * kMiB;
+constexpr auto kThreshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+
+CUmemoryPool default_pool(const Tenant& tenant) {
+    CUmemoryPool pool = nullptr;
+    EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_SUCCESS);
+    return pool;
+}
+
+CUmemoryPool make_pool(const Tenant& tenant, int device = 0) {
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+    CUmemoryPool pool = nullptr;
+    EXPECT_EQ(CALL(tenant.cuda, cuMemPoolCreate)(&pool, &properties), CUDA_SUCCESS);
+    return pool;
+}
+
+CUresult keep_all(const Tenant& tenant, CUmemoryPool pool) {
+    cuuint64_t most = ~cuuint64_t{0};
+    return CALL(tenant.cuda, cuMemPoolSetAttribute)(pool, kThreshold, &most);
+}
+
+CUresult alloc(const Tenant& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
+               CUstream stream = nullptr) {
+    return CALL(tenant.cuda, cuMemAllocAsync)(&pointer, bytes, stream);
+}
+
+CUresult alloc_from(const Tenant& tenant, CUdeviceptr& pointer, std::uint64_t bytes,
+                    CUmemoryPool pool) {
+    return CALL(tenant.cuda, cuMemAllocFromPoolAsync)(&pointer, bytes, pool, nullptr);
+}
+
+CUresult free_async(const Tenant& tenant, CUdeviceptr pointer, CUstream stream = nullptr) {
+    return CALL(tenant.cuda, cuMemFreeAsync)(pointer, stream);
+}
+
+CUresult wait(const Tenant& tenant, CUstream stream = nullptr) {
+    return CALL(tenant.cuda, cuStreamSynchronize)(stream);
+}
+
+class GuardPools : public HeldMemory {
+  protected:
+    // With kernels.
+    template <typename Body>
+    void in_worker(Body body) {
+        in_child([&] {
+            const Worker worker(container_.facade());
+            held_before_ = held_bytes();
+            used_before_ = node_.used(0);
+            body(worker);
+        });
+    }
+    void expect_held_more(std::uint64_t bytes) const {
+        EXPECT_EQ(held_bytes() - held_before_, bytes);
+        EXPECT_EQ(node_.used(0) - used_before_, bytes) << "as the driver says";
+    }
+
+  private:
+    std::uint64_t held_before_ = 0;
+    std::uint64_t used_before_ = 0;
+};
+
+TEST_F(GuardPools, ExactToAGranule) {
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr first = 0;
+        CUdeviceptr second = 0;
+        EXPECT_EQ(alloc(tenant, first, 900 * kMiB + 1), CUDA_SUCCESS);
+        expect_held(kContext + 902 * kMiB);
+        EXPECT_EQ(alloc(tenant, second, 24 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(alloc(tenant, second, 22 * kMiB), CUDA_SUCCESS);
+        expect_held(gpusim::kGiB);
+        EXPECT_EQ(tenant.take(1), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(free_async(tenant, second), CUDA_SUCCESS);
+        EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
+        expect_held(kContext + 902 * kMiB);
+        EXPECT_EQ(alloc(tenant, second, 22 * kMiB), CUDA_SUCCESS);
+    });
+    EXPECT_EQ(container_.region().accounts().cards[0].refusals.load(), 2U);
+    container_.region().reap();
+    expect_held(0);
+}
+
+TEST_F(GuardPools, SmallOnesShareWhatThePoolHas) {
+    in_tenant([&](Tenant& tenant) {
+        for (int i = 0; i < 100; i++) {
+            CUdeviceptr pointer = 0;
+            EXPECT_EQ(alloc(tenant, pointer, 100'000), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(held_bytes(), node_.used(0));
+        EXPECT_LE(held_bytes(), kContext + 10 * kMiB);
+    });
+}
+
+TEST_F(GuardPools, WhatAPoolKeepsCountsAndIsHadAgain) {
+    in_tenant([&](Tenant& tenant) {
+        EXPECT_EQ(keep_all(tenant, default_pool(tenant)), CUDA_SUCCESS);
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(alloc(tenant, pointer, 900 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(free_async(tenant, pointer), CUDA_SUCCESS);
+        EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(tenant.free_bytes(), 24 * kMiB);
+        EXPECT_EQ(alloc(tenant, pointer, 800 * kMiB), CUDA_SUCCESS) << "from what it keeps";
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(free_async(tenant, pointer), CUDA_SUCCESS);
+        EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(500 * kMiB), CUDA_SUCCESS) << "it is trimmed for others";
+        expect_held(kContext + 500 * kMiB);
+        EXPECT_EQ(alloc(tenant, pointer, 424 * kMiB), CUDA_SUCCESS);
+        expect_held(gpusim::kGiB);
+    });
+    EXPECT_EQ(container_.region().accounts().cards[0].refusals.load(), 0U);
+}
+
+TEST_F(GuardPools, APoolThatIsPartlyUsedIsNotRefusedItsOwn) {
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr large = 0;
+        CUdeviceptr small = 0;
+        EXPECT_EQ(keep_all(tenant, default_pool(tenant)), CUDA_SUCCESS);
+        EXPECT_EQ(alloc(tenant, large, 900 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(free_async(tenant, large), CUDA_SUCCESS);
+        EXPECT_EQ(alloc(tenant, small, kMiB), CUDA_SUCCESS) << "at its beginning";
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(alloc(tenant, large, 890 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(alloc(tenant, large, 100 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext + 900 * kMiB);
+    });
+}
+
+TEST_F(GuardPools, AStreamMayHaveAgainWhatWasFreedInIt) {
+    in_worker([&](const Worker& worker) {
+        CUstream stream = worker.make_stream();
+        CUstream other = worker.make_stream();
+        CUdeviceptr pointer = 0;
+        for (int i = 0; i < 5; i++) {
+            EXPECT_EQ(alloc(worker, pointer, 600 * kMiB, stream), CUDA_SUCCESS);
+            EXPECT_EQ(worker.launch(200 * kMillisecond, stream), CUDA_SUCCESS);
+            EXPECT_EQ(free_async(worker, pointer, stream), CUDA_SUCCESS);
+            expect_held_more(600 * kMiB);
+        }
+        EXPECT_EQ(alloc(worker, pointer, 600 * kMiB, other), CUDA_ERROR_OUT_OF_MEMORY)
+            << "it has not had its turn";
+        EXPECT_EQ(wait(worker, stream), CUDA_SUCCESS);
+        expect_held_more(0);
+        EXPECT_EQ(alloc(worker, pointer, 600 * kMiB, other), CUDA_SUCCESS);
+    });
+}
+
+TEST_F(GuardPools, EitherMayFreeWhatTheOtherAllocated) {
+    in_worker([&](const Worker& worker) {
+        CUdeviceptr pooled = 0;
+        CUdeviceptr plain = 0;
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(alloc(worker, pooled, 10 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&plain, 20 * kMiB), CUDA_SUCCESS);
+        expect_held_more(30 * kMiB);
+        EXPECT_EQ(CALL(worker.cuda, cuMemFree_v2)(pooled), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(100 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(free_async(worker, plain, stream), CUDA_SUCCESS);
+        expect_held_more(30 * kMiB);
+        EXPECT_EQ(wait(worker, stream), CUDA_SUCCESS);
+        expect_held_more(0);
+    });
+}
+
+TEST_F(GuardPools, ADestroyedPoolCountsUntilItIsEmpty) {
+    in_tenant([&](Tenant& tenant) {
+        const CUmemoryPool pool = make_pool(tenant);
+        CUdeviceptr first = 0;
+        CUdeviceptr second = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceSetMemPool)(0, pool), CUDA_SUCCESS);
+        EXPECT_EQ(alloc(tenant, first, 100 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(alloc_from(tenant, second, 200 * kMiB, pool), CUDA_SUCCESS);
+        EXPECT_EQ(free_async(tenant, first), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemPoolDestroy)(pool), CUDA_SUCCESS);
+        expect_held(kContext + 200 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemPoolDestroy)(pool), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc_from(tenant, first, kMiB, pool), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceSetMemPool)(0, pool), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(keep_all(tenant, pool), CUDA_ERROR_INVALID_VALUE);
+        CUmemoryPool current = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetMemPool)(&current, 0), CUDA_SUCCESS);
+        EXPECT_EQ(current, default_pool(tenant));
+        EXPECT_EQ(free_async(tenant, second), CUDA_SUCCESS);
+        EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
+        expect_held(kContext);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemPoolDestroy)(default_pool(tenant)),
+                  CUDA_ERROR_INVALID_VALUE);
+    });
+}
+
+TEST_F(GuardPools, EndWithTheContext) {
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        CUcontext second = nullptr;
+        EXPECT_EQ(alloc(tenant, pointer, 50 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(alloc(tenant, pointer, 100 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(tenant.take(20 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(free_async(tenant, tenant.pointers.back()), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(second), CUDA_SUCCESS);
+        expect_held(kContext + 50 * kMiB);
+    });
+}
+
+TEST_F(GuardPools, WhatTheDriverRefusesIsPutBack) {
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAllocAsync)(nullptr, kMiB, nullptr),
+                  CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc(tenant, pointer, 0), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc_from(tenant, pointer, kMiB, nullptr), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(alloc(tenant, pointer, 10 * gpusim::kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext);
+        container_.limits().cards[0].memory = granules_of(64 * gpusim::kGiB);
+        EXPECT_EQ(alloc(tenant, pointer, 9 * gpusim::kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext);
+        CUmemPoolProps properties = {};
+        properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+        CUmemoryPool pool = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemPoolCreate)(&pool, &properties),
+                  CUDA_ERROR_OPERATING_SYSTEM)
+            << "the container has no share of that card";
+    });
+}
+
+TEST_F(GuardPools, WhoDiesGivesItBack) {
+    gpusim::Peer peer([&](gpusim::Wire& wire) {
+        const Tenant tenant(container_.facade());
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(alloc(tenant, pointer, 900 * kMiB), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+    });
+    EXPECT_EQ(peer.wire().receive(), 1U);
+    peer.kill_hard();
+    in_tenant([](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(alloc(tenant, pointer, 900 * kMiB), CUDA_SUCCESS);
+    });
+    container_.region().reap();
+    expect_held(0);
+}
+
+}  // namespace
+}  // namespace tessera::guard

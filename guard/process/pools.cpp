@@ -1,0 +1,242 @@
+#include "guard/process/pools.hpp"
+
+#include "guard/inject/driver.hpp"
+#include "guard/process/leavers.hpp"
+#include "guard/process/locked.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr std::uint64_t kGrain = 512;  // that pools divide their memory by
+
+std::uint64_t in_grains(std::uint64_t bytes) {
+    return (bytes + kGrain - 1) / kGrain * kGrain;
+}
+
+bool ask_reserved(CUmemoryPool pool, std::uint64_t& bytes) {
+    const auto& get = driver()->cuMemPoolGetAttribute;
+    return get && get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS;
+}
+
+// The functions below want the mutex.
+
+void forget_freed(Pools& here, CUmemoryPool pool) {
+    for (Freed& each : here.freed)
+        if (each.pool == pool) each = {};
+}
+
+// False where the driver has taken more than was set aside, and than the limit leaves.
+bool count_anew(Pools& here, Pool& pool) {
+    std::uint64_t bytes = 0;
+    if (!ask_reserved(pool.handle, bytes)) return true;
+    const Granules now = granules_of(bytes);
+    if (now < pool.reserved) forget_freed(here, pool.handle);  // some of it is gone
+    pool.reserved = now;
+    const Granules most = now + pool.promised;
+    if (pool.counted > most) {
+        give_granules(pool.card, pool.counted - most);
+        pool.counted = most;
+    }
+    if (pool.counted >= now) return true;
+    const Granules more = now - pool.counted;
+    const bool is_within = take_granules(pool.card, more);
+    if (!is_within) own_up_to(pool.card, more);
+    pool.counted = now;
+    return is_within;
+}
+
+void trim(const Pool& pool) {
+    const auto& trim_to = driver()->cuMemPoolTrimTo;
+    if (trim_to) trim_to(pool.handle, 0);
+}
+
+void destroy_ended(Pools& here) {
+    std::uint64_t place = 0;
+    for (;;) {
+        const Pool ended = here.all.take_next(
+            place, [](const Pool& each) { return each.is_ending && each.counted == 0; });
+        if (ended.handle == nullptr) return;
+        driver()->cuMemPoolDestroy(ended.handle);
+    }
+}
+
+void count_all_anew(Pools& here) {
+    bool may_shrink = false;
+    here.all.for_each([&](Pool& pool) {
+        if (pool.is_ending) trim(pool);
+        count_anew(here, pool);
+        may_shrink = may_shrink || pool.counted != 0;
+    });
+    destroy_ended(here);
+    here.may_shrink.store(may_shrink, std::memory_order_relaxed);
+}
+
+// A piece that is free again and large enough, taken out. The driver may always give a stream what
+// was freed in it, so the pool need not grow for it.
+bool take_freed(Pools& here, const PoolRequest& request) {
+    for (Freed& each : here.freed) {
+        if (each.pool != request.pool || each.bytes < in_grains(request.bytes)) continue;
+        const bool is_its_own = each.stream == request.stream && each.context == request.context;
+        if (!is_its_own && !each.is_for_everyone) continue;
+        each = {};
+        return true;
+    }
+    return false;
+}
+
+// What was freed and is used again; the rest of it stays free.
+void use_freed(Pools& here, std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t end = address + in_grains(bytes);
+    for (Freed& each : here.freed) {
+        const std::uint64_t each_end = each.address + each.bytes;
+        if (each.pool == nullptr || each_end <= address || end <= each.address) continue;
+        if (end >= each_end) {
+            each = {};
+        } else {
+            each.address = end;
+            each.bytes = each_end - end;
+        }
+    }
+}
+
+Pool* find_or_add(Pools& here, CUmemoryPool handle, int card) {
+    Pool* known = here.all.find(key_of(handle));
+    if (known != nullptr) return known;
+    if (!here.all.add({handle, card, 0, 0, 0, false, false})) return nullptr;
+    return here.all.find(key_of(handle));
+}
+
+// As the driver does with a pool that is destroyed.
+void stop_being_current(const Pool& pool) {
+    const Driver& real = *driver();
+    const CUdevice device = device_of(pool.card);
+    CUmemoryPool current = nullptr;
+    if (real.cuDeviceGetMemPool(&current, device) != CUDA_SUCCESS || current != pool.handle) return;
+    if (real.cuDeviceGetDefaultMemPool(&current, device) == CUDA_SUCCESS)
+        real.cuDeviceSetMemPool(device, current);
+}
+
+template <typename Match>
+void let_everyone_have(Pools& here, const Match& match) {
+    if (!here.may_shrink.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    for (Freed& each : here.freed)
+        if (match(each)) each.is_for_everyone = true;
+}
+
+}  // namespace
+
+CUresult promise(const PoolRequest& request, Granules& promised) {
+    Pools& here = pools();
+    promised = granules_of(request.bytes);
+    bool is_set_aside = take_granules(request.card, promised);
+    if (!is_set_aside) {
+        const Locked lock(here.mutex);
+        if (take_freed(here, request)) {
+            promised = 0;
+            is_set_aside = true;
+        }
+    }
+    if (!is_set_aside && give_unused_back(request.card))
+        is_set_aside = take_granules(request.card, promised);
+    if (!is_set_aside) return refuse(request.card);
+    const Locked lock(here.mutex);
+    Pool* pool = find_or_add(here, request.pool, request.card);
+    if (pool != nullptr) {
+        pool->promised += promised;
+        pool->counted += promised;
+        return CUDA_SUCCESS;
+    }
+    give_granules(request.card, promised);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+bool keep(const PoolRequest& request, Granules promised, std::uint64_t address) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    Pool& pool = *here.all.find(key_of(request.pool));
+    pool.promised -= promised;
+    const bool is_within = count_anew(here, pool);
+    if (address != 0) use_freed(here, address, request.bytes);
+    return is_within;
+}
+
+void note_pool(CUmemoryPool handle, int card) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    Pool* pool = find_or_add(here, handle, card);
+    if (pool != nullptr) pool->is_made = true;
+}
+
+bool end_pool(CUmemoryPool handle) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    Pool* pool = here.all.find(key_of(handle));
+    if (pool == nullptr || !pool->is_made || pool->is_ending) return false;
+    pool->is_ending = true;
+    stop_being_current(*pool);
+    count_all_anew(here);
+    return true;
+}
+
+bool is_ending(CUmemoryPool handle) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    const Pool* pool = here.all.find(key_of(handle));
+    return pool != nullptr && pool->is_ending;
+}
+
+void note_freed(const Holding& holding, CUstream stream, bool is_for_everyone) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    here.freed[here.next_freed++ % kMaxFreed] = {
+        holding.pool,    holding.address, in_grains(holding.bytes),
+        holding.context, stream,          is_for_everyone};
+    here.may_shrink.store(true, std::memory_order_relaxed);
+}
+
+void look_at_pools() {
+    look_at_leavers();
+    Pools& here = pools();
+    if (!here.may_shrink.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    count_all_anew(here);
+}
+
+void look_after_wait(CUstream stream) {
+    CUcontext context = nullptr;
+    driver()->cuCtxGetCurrent(&context);
+    let_everyone_have(pools(), [=](const Freed& each) {
+        return each.stream == stream && each.context == context;
+    });
+    look_at_pools();
+}
+
+void look_after_wait_for_all() {
+    CUcontext context = nullptr;
+    driver()->cuCtxGetCurrent(&context);
+    let_everyone_have(pools(), [=](const Freed& each) { return each.context == context; });
+    look_at_pools();
+}
+
+void forget_freed_in(CUstream stream) {
+    Pools& here = pools();
+    if (!here.may_shrink.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    for (Freed& each : here.freed)
+        if (each.stream == stream && !each.is_for_everyone) each = {};
+}
+
+bool give_unused_back(int card) {
+    const bool have_left = look_at_leavers();
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    if (here.all.is_empty()) return have_left;
+    here.all.for_each([&](const Pool& pool) {
+        if (pool.card == card) trim(pool);
+    });
+    count_all_anew(here);
+    return true;
+}
+
+}  // namespace tessera::guard

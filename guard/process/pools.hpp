@@ -1,0 +1,103 @@
+// The memory pools of this process. A pool has reserved more of the card than the program holds of
+// it, and gives it back late: when the program waits, or has it trimmed. So a pool counts for what
+// the driver says that it has reserved, and its allocations for nothing.
+//
+// What a pool may grow by is set aside before the driver is asked (promise()), and given back
+// afterwards as far as the pool has not grown (keep()). In between other calls may come and go,
+// each of which may see what the pool has grown by for another. So a pool counts for no less than
+// it says that it has, and for no more than that and all that is promised.
+//
+// A pool that the program destroys while it holds memory still could not be asked any more. So it
+// is destroyed when it is empty; until then the program's handle is refused (is_ending()).
+//
+// Imported pools take nothing of the card: who made them counts them.
+//
+// Any thread. All want begin() to have succeeded.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "guard/process/process.hpp"
+#include "guard/process/table.hpp"
+
+namespace tessera::guard {
+
+struct Pool {
+    CUmemoryPool handle;
+    int card;
+    Granules counted;
+    Granules promised;  // to allocations that are under way
+    Granules reserved;  // as the driver said last
+    bool is_made;       // by the program, which may destroy it
+    bool is_ending;
+};
+
+inline std::uint64_t key_of(CUmemoryPool pool) {
+    return reinterpret_cast<std::uint64_t>(pool);
+}
+inline std::uint64_t key_of(const Pool& pool) {
+    return key_of(pool.handle);
+}
+
+// Memory of a pool that was freed and that the pool still has.
+struct Freed {
+    CUmemoryPool pool;
+    std::uint64_t address;
+    std::uint64_t bytes;
+    CUcontext context;
+    CUstream stream;       // of it, that may have it again at once
+    bool is_for_everyone;  // it has had its turn
+};
+
+inline constexpr unsigned kMaxFreed = 64;  // of older ones it is not known that they are there
+
+// Zero at first, and again in a forked child.
+struct Pools {
+    pthread_mutex_t mutex;
+    std::atomic<bool> may_shrink;  // something was freed, and some pool has memory
+    Table<Pool> all;
+    Freed freed[kMaxFreed];
+    unsigned next_freed;
+};
+
+// An allocation from a pool, in the order of a stream.
+struct PoolRequest {
+    CUmemoryPool pool;
+    int card;
+    CUcontext context;
+    CUstream stream;
+    std::uint64_t bytes;
+};
+
+// Sets aside what the pool may grow by: nothing where it surely has the room, for what was freed
+// in that stream, or has had its turn, can be had again. CUDA_ERROR_OUT_OF_MEMORY where there is no
+// room for it.
+CUresult promise(const PoolRequest& request, Granules& promised);
+// The driver has been asked, and gave `address`; 0: it refused. False where the pool has grown
+// further than was set aside, and over the limit: it counts, and the program is not to have it.
+bool keep(const PoolRequest& request, Granules promised, std::uint64_t address);
+
+// Of a pool that the program has made, on a card of the container.
+void note_pool(CUmemoryPool pool, int card);
+// Destroys the pool, or says that it is ending. False where it is none that was noted.
+bool end_pool(CUmemoryPool pool);
+bool is_ending(CUmemoryPool pool);
+
+// What was freed is the pool's, at once or at the stream's turn.
+void note_freed(const Holding& holding, CUstream stream, bool is_for_everyone);
+
+// Counts anew what pools have reserved and what is leaving, where something may have changed.
+void look_at_pools();
+// The same after a wait: what was freed in the stream, or in any of the current context, has had
+// its turn.
+void look_after_wait(CUstream stream);
+void look_after_wait_for_all();
+// The stream's handle may be another's from now on.
+void forget_freed_in(CUstream stream);
+// Has the pools give back to the card what they do not use. False where there is no pool, and
+// nothing was leaving.
+bool give_unused_back(int card);
+
+}  // namespace tessera::guard

@@ -1,0 +1,49 @@
+// What tests of held memory stand on: a container with 1 GiB of a card, each process of it in a
+// fork.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "api/nvidia/cuda.h"
+#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/tenant.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+
+class HeldMemory : public testing::Test {
+  protected:
+    // A context costs 100 MiB of the first card. The container has no share of the second.
+    gpusim::SimulatedNode node_{
+        "cards:\n"
+        "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
+        "  - {model: B, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, gpusim::kGiB, 100 * gpusim::kMiB}}};
+
+    // By the container, as its accounts say.
+    [[nodiscard]] std::uint64_t held_bytes() const {
+        return held(container_.region().accounts(), 0) * kGranuleBytes;
+    }
+    // As the accounts say and as the driver does.
+    void expect_held(std::uint64_t bytes) const {
+        EXPECT_EQ(held_bytes(), bytes);
+        EXPECT_EQ(node_.used(0), bytes) << "as the driver says";
+    }
+    // In a process of the container.
+    template <typename Body>
+    void in_tenant(Body body) const {
+        gpusim::in_child([&] {
+            gpusim::Tenant tenant(container_.facade());
+            body(tenant);
+        });
+    }
+    // A process of the container that holds so much.
+    std::unique_ptr<gpusim::Peer> holder(std::uint64_t bytes) const {
+        return gpusim::start_holder(container_.facade(), bytes);
+    }
+};
+
+}  // namespace tessera::guard
