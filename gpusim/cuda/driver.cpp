@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "gpusim/cuda/newer.h"
+
 namespace gpusim {
 
 constinit Driver driver = {.mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr};
@@ -91,6 +93,10 @@ CUresult cuInit(unsigned int flags) {
 
 CUresult cuDriverGetVersion(int* version) {
     if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+#ifdef GPUSIM_NEWER
+    *version = GPUSIM_NEWER_VERSION;
+#else
     *version = gpusim::kCudaVersion;
+#endif
     return CUDA_SUCCESS;
 }

@@ -145,14 +145,6 @@ TEST_F(CudaDriver, ChildOfInitializedProcessIsNot) {
     });
 }
 
-TEST_F(CudaDriver, ChildOfUninitializedProcessMayInit) {
-    in_child([&] {
-        const Library cuda = load();
-        in_child([&] { EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS); });
-        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-    });
-}
-
 TEST_F(CudaDriver, ReadOnlyStateIsAnOperatingSystemError) {
     if (geteuid() != 0) GTEST_SKIP() << "drops root's rights to find the files read-only";
     for (const char* name : {"cards", "locks"}) {
@@ -163,20 +155,6 @@ TEST_F(CudaDriver, ReadOnlyStateIsAnOperatingSystemError) {
         const Library cuda = load();
         ASSERT_EQ(seteuid(65534), 0);
         EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
-    });
-}
-
-TEST_F(CudaDriver, NamesResults) {
-    in_child([&] {
-        const Library cuda = load();
-        const char* text = nullptr;
-        EXPECT_EQ(CALL(cuda, cuGetErrorName)(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
-        EXPECT_STREQ(text, "CUDA_ERROR_OUT_OF_MEMORY");
-        EXPECT_EQ(CALL(cuda, cuGetErrorString)(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
-        EXPECT_STREQ(text, "out of memory");
-        EXPECT_EQ(CALL(cuda, cuGetErrorName)(static_cast<CUresult>(1000), &text),
-                  CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(text, nullptr);
     });
 }
 

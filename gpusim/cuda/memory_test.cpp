@@ -13,23 +13,6 @@ namespace {
 
 class CudaMemory : public CudaTest {};
 
-TEST_F(CudaMemory, WantsAContext) {
-    with_cuda([](const Library& cuda) {
-        CUdeviceptr pointer = 0;
-        size_t free_bytes = 0;
-        size_t total = 0;
-        CUdevice device = 0;
-        CUcontext context = nullptr;
-        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1), CUDA_ERROR_INVALID_CONTEXT);
-        EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&free_bytes, &total), CUDA_ERROR_INVALID_CONTEXT);
-        EXPECT_EQ(CALL(cuda, cuCtxGetDevice)(&device), CUDA_ERROR_INVALID_CONTEXT);
-        EXPECT_EQ(CALL(cuda, cuCtxSynchronize)(), CUDA_ERROR_INVALID_CONTEXT);
-        EXPECT_EQ(CALL(cuda, cuCtxPopCurrent_v2)(&context), CUDA_ERROR_INVALID_CONTEXT);
-        EXPECT_EQ(CALL(cuda, cuCtxGetCurrent)(&context), CUDA_SUCCESS);
-        EXPECT_EQ(context, nullptr);
-    });
-}
-
 TEST_F(CudaMemory, RefusesWhatTheCardDoesNotHave) {
     with_context([this](const Library& cuda) {
         const auto alloc = CALL(cuda, cuMemAlloc_v2);

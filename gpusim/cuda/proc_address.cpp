@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "api/nvidia/cuda.h"
+#include "gpusim/cuda/newer.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "api/nvidia/nvml.h"
 #include "gpusim/state/timeline.hpp"
+#include "gpusim/test_support/simulated_node.hpp"
 #include "gpusim/test_support/worker.hpp"
 
 namespace gpusim {

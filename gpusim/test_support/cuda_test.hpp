@@ -6,6 +6,7 @@
 #include "api/nvidia/cuda.h"
 #include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
+#include "gpusim/test_support/tenant.hpp"
 
 namespace gpusim {
 
@@ -14,11 +15,6 @@ inline constexpr char kSmallCards[] =
     "cards:\n"
     "  - {model: A, memory: 1100MiB, reserved: 76MiB}\n"
     "  - {model: B, memory: 1GiB, context_overhead: 300MiB}\n";
-
-// What the ABI wants as a pointer and gives as a number, or the reverse.
-inline void* at(CUdeviceptr pointer) {
-    return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr)
-}
 
 class CudaTest : public testing::Test {
   protected:

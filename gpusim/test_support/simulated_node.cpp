@@ -55,16 +55,6 @@ void SimulatedNode::hide(unsigned minor) const {
     fs::remove(state_directory() / "dev" / ("nvidia" + std::to_string(minor)));
 }
 
-Library::Library(const fs::path& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) throw std::runtime_error(dlerror());
-}
-
-void* Library::find(const char* symbol) const {
-    void* found = dlsym(handle_, symbol);
-    if (found == nullptr) throw std::runtime_error(dlerror());
-    return found;
-}
-
 std::string output_of(const std::string& command) {
     std::FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("popen " + command);

@@ -1,18 +1,14 @@
 // A driver root in a temporary directory, and what tests do to it.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "gpusim/ctl/driver_root.hpp"
+#include "gpusim/test_support/library.hpp"
 
 namespace gpusim {
-
-inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 // Cards of the given YAML text. Removed with all that is in it when it goes out of scope.
 class SimulatedNode {
@@ -47,21 +43,6 @@ inline constexpr char kTwoCards[] =
     "cards:\n"
     "  - {model: Tesla T4, memory: 15360MiB, minor: 3}\n"
     "  - {model: Tesla T4, memory: 15360MiB, minor: 1}\n";
-
-// One of the libraries of a node, loaded as a program would load it.
-class Library {
-  public:
-    explicit Library(const std::filesystem::path& path);
-
-    void* find(const char* symbol) const;
-
-  private:
-    void* handle_;
-};
-
-// CALL(library, cuInit)(0): looks the symbol up by its name, with the type that the header gives
-// it.
-#define CALL(library, symbol) reinterpret_cast<decltype(&::symbol)>((library).find(#symbol))
 
 // Standard output of a shell command.
 std::string output_of(const std::string& command);

@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "api/nvidia/cuda.h"
+#include "gpusim/test_support/library.hpp"
 #include "gpusim/test_support/peer.hpp"
-#include "gpusim/test_support/simulated_node.hpp"
 
 namespace gpusim {
+
+// What the ABI wants as a pointer and gives as a number, or the reverse.
+inline void* at(CUdeviceptr pointer) {
+    return reinterpret_cast<void*>(pointer);  // NOLINT(performance-no-int-to-ptr)
+}
 
 // With a context, through the libcuda.so.1 of that path.
 struct Tenant {

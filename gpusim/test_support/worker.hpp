@@ -7,10 +7,12 @@
 
 namespace gpusim {
 
-// Kernels that a real driver compiles too: `spin` keeps each block busy for about as long as it is
-// told.
+// Kernels that a real driver compiles too. `spin` keeps each block busy for about as long as it is
+// told, by the clock, which goes on while another process has the card; `turn` for a number of
+// turns, so that its work is the same whoever else has the card (simulated: 1 ns a turn).
 inline constexpr char kKernels[] =
     "//gpusim spin block_ns=param0\n"
+    "//gpusim turn block_ns=param0\n"
     ".version 6.0\n"
     ".target sm_60\n"
     ".address_size 64\n"
@@ -26,6 +28,24 @@ inline constexpr char kKernels[] =
     "    sub.u64 %rd3, %rd3, %rd2;\n"
     "    setp.lt.u64 %p1, %rd3, %rd1;\n"
     "    @%p1 bra again;\n"
+    "    ret;\n"
+    "}\n"
+    ".visible .entry turn(.param .u64 turns)\n"
+    "{\n"
+    "    .reg .u64 %rd<4>;\n"
+    "    .reg .pred %p1;\n"
+    "    ld.param.u64 %rd1, [turns];\n"
+    "    mov.u64 %rd2, 1;\n"
+    "    mov.u64 %rd3, 0;\n"
+    "more:\n"
+    "    mad.lo.u64 %rd2, %rd2, 6364136223846793005, 1442695040888963407;\n"
+    "    add.u64 %rd3, %rd3, 1;\n"
+    "    setp.lt.u64 %p1, %rd3, %rd1;\n"
+    "    @%p1 bra more;\n"
+    "    setp.ne.u64 %p1, %rd2, 0;\n"
+    "    @%p1 bra done;\n"
+    "    st.global.u64 [table], %rd2;\n"  // so that nobody finds the turns useless
+    "done:\n"
     "    ret;\n"
     "}\n"
     ".visible .entry nothing()\n"

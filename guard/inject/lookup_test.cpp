@@ -79,6 +79,14 @@ TEST_F(GuardLookup, EveryWayUnderThePreload) {
     expect_all_hooked(looked_up(preload(), node_.library("")));
 }
 
+TEST_F(GuardLookup, EveryWayWithADriverThatIsNewer) {
+    namespace fs = std::filesystem;
+    fs::copy_file(fs::canonical(TESSERA_BINARY_DIR "/gpusim/newer/libcuda.so.1"),
+                  node_.library("libcuda.so.1"), fs::copy_options::overwrite_existing);
+    expect_all_hooked(looked_up(facade(), container_.facade().parent_path()));
+    expect_all_hooked(looked_up(preload(), node_.library("")));
+}
+
 // The driver's functions have no versions, so nobody finds one by dlvsym; in one that has, the hook
 // is found.
 TEST_F(GuardLookup, ByVersion) {

@@ -26,6 +26,7 @@ ALLOWED = {
 PURE = {"domain", "wire"}
 # Beside the layers: each stands on api/ and libc. Their tests may use each other.
 HOUSES = {"guard", "gpusim"}
+TEST_FOLDERS = {"test_support", "hardware"}
 IMPURE = re.compile(
     r"<(thread|mutex|shared_mutex|condition_variable|future|atomic|stop_token|semaphore|filesystem|"
     r"fstream|iostream|chrono|ctime|random|csignal|unistd\.h|fcntl\.h|netdb\.h|pthread\.h|poll\.h|"
@@ -101,7 +102,7 @@ def _layers(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
 
 def _houses(name: Path, code: list[str]) -> Iterator[tuple[int, str]]:
     house = name.parts[0]
-    is_test = TEST.search(name.name) is not None or "test_support" in name.parts
+    is_test = TEST.search(name.name) is not None or not TEST_FOLDERS.isdisjoint(name.parts)
     foreign = {*ALLOWED, "src"} | (set() if is_test else HOUSES - {house})
     for number, line in enumerate(code, 1):
         include = INCLUDE.match(line)

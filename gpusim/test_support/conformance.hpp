@@ -1,0 +1,70 @@
+// What tests of gpusim/conformance stand on: any driver, of which they expect what the
+// documentation of the CUDA driver API says, and processes that use its device 0, which nobody else
+// does meanwhile. Nothing here or there knows of gpusim.
+#pragma once
+
+#include "gpusim/test_support/driver_node.hpp"
+#include "gpusim/test_support/worker.hpp"
+
+namespace gpusim {
+
+// What is taken of the current context's device, by whomever.
+inline std::uint64_t taken(const Library& cuda) {
+    std::size_t free_bytes = 0;
+    std::size_t total = 0;
+    EXPECT_EQ(CALL(cuda, cuMemGetInfo_v2)(&free_bytes, &total), CUDA_SUCCESS);
+    return total - free_bytes;
+}
+
+inline bool supports(const Library& cuda, CUdevice_attribute attribute) {
+    int value = 0;
+    EXPECT_EQ(CALL(cuda, cuDeviceGetAttribute)(&value, attribute, 0), CUDA_SUCCESS);
+    return value != 0;
+}
+
+class Conformance : public testing::Test {
+  protected:
+    DriverNode node_;
+
+    const std::filesystem::path& library() const { return node_.library(); }
+
+    // Runs `body` in a process with libcuda initialized.
+    template <class Body>
+    void with_cuda(Body body) const {
+        in_child([&] {
+            const Library cuda(library());
+            ASSERT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+            body(cuda);
+        });
+    }
+    // The same with a context on device 0.
+    template <class Body>
+    void with_context(Body body) const {
+        in_child([&] {
+            const Tenant tenant(library());
+            body(tenant.cuda);
+        });
+    }
+    // And with kernels.
+    template <class Body>
+    void in_worker(Body body) const {
+        in_child([&] {
+            const Worker worker(library());
+            body(worker);
+        });
+    }
+    // What is taken of device 0, with the context of the process that asks.
+    std::uint64_t taken_now() const {
+        Peer asker([this](Wire& wire) { wire.send(taken(Tenant(library()).cuda)); });
+        const std::uint64_t bytes = asker.wire().receive();
+        EXPECT_EQ(asker.join(), 0);
+        return bytes;
+    }
+    // That work which was given the card for `wanted` took so long.
+    void expect_time(std::uint64_t ns, std::uint64_t wanted) const {
+        EXPECT_NEAR(static_cast<double>(ns), static_cast<double>(wanted),
+                    static_cast<double>(node_.clock_error_ns()));
+    }
+};
+
+}  // namespace gpusim

@@ -1,0 +1,32 @@
+// A machine with a CUDA driver, for tests that hold of any driver: gpusim_test simulates one
+// (simulated_driver_node.cpp), guard/hardware takes what is there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+namespace gpusim {
+
+// Throws where there is none.
+class DriverNode {
+  public:
+    DriverNode();
+    ~DriverNode();
+    DriverNode(const DriverNode&) = delete;
+    DriverNode& operator=(const DriverNode&) = delete;
+
+    // The driver's libcuda.so.1.
+    const std::filesystem::path& library() const { return library_; }
+    // How far off a few milliseconds of its cards' time may be; a simulated clock is exact.
+    std::uint64_t clock_error_ns() const { return clock_error_ns_; }
+
+  private:
+    struct Behind;
+
+    std::unique_ptr<Behind> behind_;
+    std::filesystem::path library_;
+    std::uint64_t clock_error_ns_ = 0;
+};
+
+}  // namespace gpusim

@@ -1,0 +1,53 @@
+// A container as the guard finds it, on device 0 of this machine: a directory with the guard's
+// libraries, a region, and the driver under its other name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "guard/hardware/machine.hpp"
+#include "guard/region/limits.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+
+struct ContainerShare {
+    std::uint64_t memory_bytes = std::uint64_t{1} << 40;
+    Millionths cores = 0;
+    Millionths ceiling = kWhole;
+    bool is_timed = false;
+};
+
+class Container {
+  public:
+    explicit Container(const ContainerShare& share)
+        : region_({{device_uuid().c_str(), share.memory_bytes, 0, share.cores, share.ceiling}}) {
+        namespace fs = std::filesystem;
+        const fs::path& here = region_.directory();
+        const fs::path built = fs::canonical("/proc/self/exe").parent_path() / "guard/lib";
+        for (const char* library : {"libcuda.so.1", "libnvidia-ml.so.1", "libtessera-guard.so"})
+            fs::copy_file(fs::canonical(built / library), here / library);
+        fs::create_symlink(driver_path(), here / "libtessera-real-cuda.so.1");
+        fs::create_symlink(nvml_path(), here / "libtessera-real-nvml.so.1");
+        limits_->cards[0].is_timed.store(share.is_timed ? 1 : 0);
+    }
+
+    // Way 1, the facade in the driver's place, and way 2, what is preloaded.
+    [[nodiscard]] std::filesystem::path facade() const {
+        return region_.directory() / "libcuda.so.1";
+    }
+    [[nodiscard]] std::filesystem::path guard() const {
+        return region_.directory() / "libtessera-guard.so";
+    }
+    [[nodiscard]] const TestRegion& region() const { return region_; }
+    [[nodiscard]] Limits& limits() const { return *limits_; }
+
+  private:
+    TestRegion region_;
+    Limits* limits_ = change_limits(region_.path(kLimitsName).c_str());
+};
+
+// If the guard of this tree stands before that function of the driver.
+bool is_hooked(const std::string& symbol);
+
+}  // namespace tessera::guard

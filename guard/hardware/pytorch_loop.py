@@ -1,0 +1,259 @@
+"""PyTorch under the guard: what it costs, what out of memory is, what two tenants get.
+
+usage: pytorch_loop.py GUARD_HARDWARE LIBCUDA [--quick]    figures on stdout, progress on stderr.
+
+The program starts itself anew for each process that uses the card (`pytorch_loop.py --work WORK SECONDS`),
+with the guard preloaded, in the driver's place, or not at all. GUARD_HARDWARE makes the containers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+START_S = 300  # the first import of torch on a machine takes its time
+MIB = 1 << 20
+LIMIT_MIB = 4096
+
+
+@dataclass
+class Judge:
+    """Says figures; a quick run judges none that a busy machine makes worse."""
+
+    is_quick: bool
+    all_hold: bool = True
+
+    def shown(self, name: str, measured: str) -> None:
+        """A figure to compare with."""
+        print(f"{name} | - | {measured} | -", flush=True)
+
+    def judged(self, name: str, goal: str, measured: str, holds: bool) -> None:
+        """A figure that holds or not."""
+        self.all_hold &= holds
+        print(f"{name} | {goal} | {measured} | {'holds' if holds else 'falls short'}", flush=True)
+
+    def at_most(self, name: str, goal: float, measured: float, unit: str) -> None:
+        """A figure of speed."""
+        if self.is_quick:
+            self.shown(name, f"{measured:.3g} {unit}")
+        else:
+            self.judged(name, f"<= {goal:g} {unit}", f"{measured:.3g} {unit}", measured <= goal)
+
+
+# What a worker does. torch is imported by workers alone.
+
+def _model():
+    import torch
+    layers = [layer for _ in range(8) for layer in (torch.nn.Linear(2048, 2048), torch.nn.ReLU())]
+    return torch.nn.Sequential(*layers).cuda(), torch.randn(256, 2048, device="cuda")
+
+
+def _training():
+    import torch
+    model, batch = _model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        model(batch).square().mean().backward()
+        optimizer.step()
+    return step
+
+
+def _inference():
+    import torch
+    model, batch = _model()
+    model.eval()
+
+    def step() -> None:
+        with torch.inference_mode():
+            model(batch)
+    return step
+
+
+def throughput(step, seconds: float) -> dict[str, float]:
+    """Steps in a second, of as many as end in that time. Waits to be told to begin."""
+    import torch
+    for _ in range(10):
+        step()
+    torch.cuda.synchronize()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    start = time.monotonic()
+    steps = 0
+    while time.monotonic() - start < seconds:
+        for _ in range(5):
+            step()
+        torch.cuda.synchronize()
+        steps += 5
+    return {"per_second": steps / (time.monotonic() - start)}
+
+
+def out_of_memory() -> dict[str, object]:
+    """Takes until there is no more, and goes on after."""
+    import torch
+    print("ready", flush=True)
+    sys.stdin.readline()
+    total = torch.cuda.mem_get_info()[1]
+    held = []
+    error = "none"
+    try:
+        while len(held) * 64 < 2 * LIMIT_MIB:
+            held.append(torch.empty(64 * MIB, dtype=torch.uint8, device="cuda"))
+    except torch.cuda.OutOfMemoryError:
+        error = "torch.cuda.OutOfMemoryError"
+    except RuntimeError as other:
+        error = str(other).splitlines()[0]
+    taken = len(held) * 64
+    held.clear()
+    torch.cuda.empty_cache()
+    _training()()
+    torch.cuda.synchronize()
+    return {"error": error, "taken_mib": taken, "total_mib": total // MIB}
+
+
+def work(kind: str, seconds: float) -> None:
+    """One worker: a line when it is ready, and one of what it found."""
+    if kind == "out-of-memory":
+        found: dict[str, object] = out_of_memory()
+    else:
+        found = dict(throughput(_training() if kind == "training" else _inference(), seconds))
+    print(json.dumps(found), flush=True)
+
+
+# What starts workers.
+
+class Worker:
+    """A process that uses the card; in a container's directory, by `way`, or without the guard."""
+
+    def __init__(self, kind: str, seconds: float, directory: Path | None = None,
+                 way: str = "preload") -> None:
+        environment = dict(os.environ)
+        if directory is not None and way == "preload":
+            environment["LD_PRELOAD"] = str(directory / "libtessera-guard.so")
+        elif directory is not None:
+            path = environment.get("LD_LIBRARY_PATH", "")
+            environment["LD_LIBRARY_PATH"] = f"{directory}:{path}" if path else str(directory)
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--work", kind, str(seconds)], env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.seconds = seconds
+
+    def wait_until_ready(self) -> None:
+        """Its model is on the card."""
+        assert self.process.stdout is not None
+        if self.process.stdout.readline().strip() != "ready":
+            raise RuntimeError("a worker ended before it began")
+
+    def begin(self) -> None:
+        """It measures from now on."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def result(self) -> dict:
+        """What it found."""
+        said, _ = self.process.communicate(timeout=self.seconds + START_S)
+        if self.process.returncode != 0 or not said.strip():
+            raise RuntimeError(f"a worker ended with {self.process.returncode}")
+        return json.loads(said.strip().splitlines()[-1])
+
+
+def run_together(workers: list[Worker]) -> list[dict]:
+    """Begins all at once; none is left behind."""
+    try:
+        for worker in workers:
+            worker.wait_until_ready()
+        for worker in workers:
+            worker.begin()
+        return [worker.result() for worker in workers]
+    finally:
+        for worker in workers:
+            worker.process.kill()
+            worker.process.wait()
+
+
+@contextmanager
+def containers(program: str, driver: str, memory_mib: int, *percents: int) -> Iterator[list[Path]]:
+    """Directories of containers with an arbiter beside them."""
+    holder = subprocess.Popen([program, driver, "hold", str(memory_mib), *map(str, percents)],
+                              text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None
+        yield [Path(holder.stdout.readline().strip()) for _ in percents]
+    finally:
+        holder.communicate()
+
+
+def check_cost(judge: Judge, program: str, driver: str, seconds: float) -> None:
+    """Throughput with and without, by turns."""
+    for kind in ("training", "inference"):
+        best = {"none": 0.0, "preload": 0.0, "facade": 0.0}
+        with containers(program, driver, 1 << 20, 100) as (directory,):
+            for _ in range(1 if judge.is_quick else 3):
+                for way in best:
+                    worker = Worker(kind, seconds, None if way == "none" else directory, way)
+                    best[way] = max(best[way], run_together([worker])[0]["per_second"])
+        judge.shown(f"{kind}, without the guard", f"{best['none']:.4g} steps/s")
+        for way in ("preload", "facade"):
+            judge.at_most(f"{kind}, slower with the guard by {way}", 5,
+                          100 * (1 - best[way] / best["none"]), "%")
+
+
+def check_memory(judge: Judge, program: str, driver: str) -> None:
+    """Out of memory is PyTorch's own error, at the limit, and can be gone on from."""
+    for way in ("preload", "facade"):
+        with containers(program, driver, LIMIT_MIB, 100) as (directory,):
+            found = run_together([Worker("out-of-memory", 0, directory, way)])[0]
+        wanted = "torch.cuda.OutOfMemoryError"
+        judge.judged(f"out of memory by {way}", wanted, str(found["error"]),
+                     found["error"] == wanted)
+        judge.judged(f"total by {way}", f"= {LIMIT_MIB} MiB", f"{found['total_mib']} MiB",
+                     found["total_mib"] == LIMIT_MIB)
+        judge.judged(f"tensors of 64 MiB under it by {way}, MiB", f"<= {LIMIT_MIB}",
+                     str(found["taken_mib"]),
+                     LIMIT_MIB * 0.9 <= int(found["taken_mib"]) <= LIMIT_MIB)
+
+
+def check_shares(judge: Judge, program: str, driver: str, seconds: float) -> None:
+    """Two that train, of what one has alone."""
+    alone = run_together([Worker("training", seconds)])[0]["per_second"]
+    with containers(program, driver, 1 << 20, 30, 70) as directories:
+        found = run_together([Worker("training", seconds, each) for each in directories])
+    got = [100 * each["per_second"] / alone for each in found]
+    judge.shown("two that train at 30:70, got", f"{got[0]:.1f} % : {got[1]:.1f} %")
+    judge.at_most("two that train at 30:70, off", 5,
+                  max(abs(got[0] - 30), abs(got[1] - 70)), "points")
+
+
+def main(arguments: list[str]) -> int:
+    """Every check, whatever the others found."""
+    program, driver = arguments[:2]
+    judge = Judge("--quick" in arguments)
+    seconds = 1.0 if judge.is_quick else 15.0
+    for name, check in (
+            ("cost", lambda: check_cost(judge, program, driver, seconds)),
+            ("memory", lambda: check_memory(judge, program, driver)),
+            ("shares", lambda: check_shares(judge, program, driver, seconds))):
+        print(f"pytorch: {name}", file=sys.stderr, flush=True)
+        try:
+            check()
+        except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+            judge.judged(f"PyTorch: {name}", "to its end", str(error).splitlines()[0], False)
+    return 0 if judge.all_hold else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--work"]:
+        work(sys.argv[2], float(sys.argv[3]))
+    elif len(sys.argv) < 3:
+        sys.exit(__doc__)
+    else:
+        sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,128 @@
+// What docs/guard.md wants to be asked of a real GPU.
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "api/nvidia/nvml.h"
+#include "gpusim/test_support/tenant.hpp"
+#include "guard/hardware/container.hpp"
+#include "guard/hardware/figures.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kMiB;
+using gpusim::Library;
+using gpusim::Peer;
+using gpusim::Tenant;
+using gpusim::Wire;
+
+// Used of device 0 as NVML says, in a process of its own, for this one goes on to fork; 0 where
+// there is no NVML.
+std::uint64_t nvml_used() {
+    Peer asker([uuid = device_uuid()](Wire& wire) {
+        const Library nvml(nvml_path());
+        nvmlDevice_t device = nullptr;
+        nvmlMemory_t memory = {};
+        if (CALL(nvml, nvmlInit_v2)() == NVML_SUCCESS &&
+            CALL(nvml, nvmlDeviceGetHandleByUUID)(uuid.c_str(), &device) == NVML_SUCCESS &&
+            CALL(nvml, nvmlDeviceGetMemoryInfo)(device, &memory) == NVML_SUCCESS)
+            wire.send(memory.used);
+    });
+    const std::uint64_t bytes = asker.wire().receive();
+    asker.join();
+    return bytes;
+}
+
+std::string mib(std::uint64_t now, std::uint64_t before) {
+    return Figures::number((static_cast<double>(now) - static_cast<double>(before)) / kMiB, "MiB");
+}
+
+void ask_what_a_context_costs(Figures& figures) {
+    const std::uint64_t by_nvml = nvml_used();
+    const std::uint64_t before = taken_now();
+    const auto idle = gpusim::start_holder(driver_path(), 2 * kMiB);
+    figures.shown("a context and 2 MiB, by cuMemGetInfo", mib(taken_now(), before));
+    figures.shown("a context and 2 MiB, by NVML",
+                  by_nvml != 0 ? mib(nvml_used(), by_nvml) : "there is no NVML");
+}
+
+// What the guard recognises a driver's function by.
+void ask_for_addresses(Figures& figures) {
+    Peer asker([](Wire& wire) {
+        const Library cuda(driver_path());
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+        const struct {
+            const char* symbol;
+            const char* name;
+            int since;
+            bool is_per_thread;
+        } rows[] = {
+#define HOOK(symbol, name, since) {#symbol, #name, since, false},
+#define PER_THREAD_HOOK(symbol, name, since) {#symbol, #name, since, true},
+#include "guard/entrypoints.def"
+#undef HOOK
+        };
+        const auto ask = CALL(cuda, cuGetProcAddress_v2);
+        std::uint64_t same = 1;
+        std::uint64_t there = 1;
+        for (const auto& row : rows) {
+            if (!cuda.has(row.symbol)) continue;
+            there++;
+            void* found = nullptr;
+            ask(row.name, &found, row.since,
+                row.is_per_thread ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+                                  : CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+                nullptr);
+            if (found == cuda.find(row.symbol)) {
+                same++;
+            } else {
+                std::fprintf(stderr, "hardware: another address: %s\n", row.symbol);
+            }
+        }
+        wire.send(there);
+        wire.send(same);
+    });
+    const std::uint64_t there = asker.wire().receive();
+    const std::uint64_t same = asker.wire().receive();
+    asker.join();
+    figures.exactly("hooked functions that cuGetProcAddress gives by their exported address",
+                    static_cast<double>(there) - 1, static_cast<double>(same) - 1, "functions");
+}
+
+// A forked child of a process that uses the card holds its descriptors of the device.
+void ask_what_children_keep(Figures& figures) {
+    constexpr std::uint64_t kBytes = 512 * kMiB;
+    const std::uint64_t before = taken_now();
+    Peer parent([](Wire& wire) {
+        Tenant tenant(driver_path());
+        EXPECT_EQ(tenant.take(kBytes), CUDA_SUCCESS);
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(60);  // should nobody end it
+            pause();
+            _exit(0);
+        }
+        wire.send(static_cast<std::uint64_t>(child));
+        wire.receive();
+    });
+    const auto child = static_cast<pid_t>(parent.wire().receive());
+    parent.kill_hard();
+    std::this_thread::sleep_for(std::chrono::seconds(figures.is_quick() ? 0 : 3));
+    const std::uint64_t after = taken_now();
+    if (child > 0) kill(child, SIGKILL);
+    figures.shown("memory of a killed process while its forked child lives",
+                  after >= before + kBytes ? "stays taken" : "is given back");
+}
+
+}  // namespace
+
+void answer_questions(Figures& figures) {
+    ask_what_a_context_costs(figures);
+    ask_for_addresses(figures);
+    ask_what_children_keep(figures);
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,220 @@
+// What tenants get of the card's time, in completed kernels of a known amount of work: what they do
+// in a second beside each other, of what one does in a second alone and without the guard.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <string>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/hardware/arbitrated.hpp"
+#include "guard/hardware/figures.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kMillisecond;
+using gpusim::Peer;
+using gpusim::Wire;
+using gpusim::Worker;
+
+// Of each tenant, in pages that its process shares with us.
+class Counts {
+  public:
+    explicit Counts(std::size_t tenants) : bytes_(tenants * sizeof(std::atomic<std::uint64_t>)) {
+        pages_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (pages_ == MAP_FAILED) throw std::runtime_error("mmap");
+    }
+    ~Counts() { munmap(pages_, bytes_); }
+    Counts(const Counts&) = delete;
+    Counts& operator=(const Counts&) = delete;
+
+    [[nodiscard]] std::atomic<std::uint64_t>& of(std::size_t tenant) const {
+        return static_cast<std::atomic<std::uint64_t>*>(pages_)[tenant];
+    }
+
+  private:
+    std::size_t bytes_;
+    void* pages_;
+};
+
+enum class Manner { free_running, launch_and_wait };
+
+// Kernels of `turns` without end, counted when they are done. Who runs freely is so many ahead that
+// the card always has work of his.
+void work(const std::filesystem::path& library, std::uint64_t turns, Manner manner,
+          std::atomic<std::uint64_t>& done) {
+    constexpr int kAhead = 16;
+    Worker worker(library);
+    EXPECT_EQ(CALL(worker.cuda, cuModuleGetFunction)(&worker.spin, worker.module, "turn"),
+              CUDA_SUCCESS);
+    const auto record = CALL(worker.cuda, cuEventRecord);
+    const auto wait = CALL(worker.cuda, cuEventSynchronize);
+    CUevent marks[kAhead] = {};
+    for (CUevent& mark : marks)
+        mark = worker.make_event(CU_EVENT_DISABLE_TIMING);
+    const int ahead = manner == Manner::free_running ? kAhead : 1;
+    for (std::uint64_t launched = 0;; launched++) {
+        CUevent mark = marks[launched % static_cast<std::uint64_t>(ahead)];
+        if (launched >= static_cast<std::uint64_t>(ahead)) {
+            if (wait(mark) != CUDA_SUCCESS) return;
+            done++;
+        }
+        if (worker.launch(turns) != CUDA_SUCCESS) return;
+        record(mark, nullptr);
+        if (manner == Manner::launch_and_wait) wait(mark);
+    }
+}
+
+// Turns that take a kernel a millisecond, on a card that is idle.
+std::uint64_t turns_in_a_millisecond() {
+    constexpr std::uint64_t kTurns = 1'000'000;
+    Peer peer([](Wire& wire) {
+        Worker worker(driver_path());
+        EXPECT_EQ(CALL(worker.cuda, cuModuleGetFunction)(&worker.spin, worker.module, "turn"),
+                  CUDA_SUCCESS);
+        worker.launch(kTurns);  // brings the clocks up
+        CUevent start = worker.mark();
+        worker.launch(kTurns);
+        wire.send(worker.ns_between(start, worker.mark()));
+    });
+    const std::uint64_t ns = peer.wire().receive();
+    if (peer.join() != 0 || ns == 0) throw std::runtime_error("the card did no work");
+    return kTurns * kMillisecond / ns;
+}
+
+class Race {
+  public:
+    explicit Race(const Figures& figures)
+        : window_(figures.is_quick() ? 500 : 1000),
+          windows_(figures.is_quick() ? 1 : 10),
+          turns_(turns_in_a_millisecond()),
+          alone_(run({driver_path()}, Manner::free_running).front().front()) {}
+
+    [[nodiscard]] double alone_per_second() const { return alone_; }
+
+    // What each got in each window, in percent of what one has alone: [window][tenant].
+    [[nodiscard]] std::vector<std::vector<double>> shares(const std::vector<Percents>& tenants,
+                                                          Manner manner) const {
+        const ArbitratedCard card(tenants);
+        std::vector<std::filesystem::path> libraries;
+        libraries.reserve(tenants.size());
+        for (std::size_t i = 0; i < tenants.size(); i++)
+            libraries.push_back(card.container(i).facade());
+        auto all = run(libraries, manner);
+        for (auto& window : all) {
+            for (double& value : window)
+                value *= 100 / alone_;
+        }
+        return all;
+    }
+
+  private:
+    static void wait_for_first(const std::atomic<std::uint64_t>& count) {
+        for (int tries = 0; count == 0; tries++) {
+            if (tries > 2000) throw std::runtime_error("a tenant did not begin");
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    }
+
+    // Kernels in a second.
+    [[nodiscard]] std::vector<std::vector<double>> run(
+        const std::vector<std::filesystem::path>& libraries, Manner manner) const {
+        using Clock = std::chrono::steady_clock;
+        const Counts counts(libraries.size());
+        std::vector<std::unique_ptr<Peer>> peers;
+        peers.reserve(libraries.size());
+        for (std::size_t i = 0; i < libraries.size(); i++) {
+            peers.push_back(std::make_unique<Peer>(
+                [&, i](Wire&) { work(libraries[i], turns_, manner, counts.of(i)); }));
+        }
+        for (std::size_t i = 0; i < libraries.size(); i++)
+            wait_for_first(counts.of(i));
+        std::this_thread::sleep_for(window_);
+        std::vector<std::vector<double>> all(windows_);
+        std::vector<std::uint64_t> before;
+        before.reserve(libraries.size());
+        for (std::size_t i = 0; i < libraries.size(); i++)
+            before.push_back(counts.of(i));
+        auto start = Clock::now();
+        for (auto& window : all) {
+            std::this_thread::sleep_for(window_);
+            const std::chrono::duration<double> took = Clock::now() - start;
+            start = Clock::now();
+            window.reserve(libraries.size());
+            for (std::size_t i = 0; i < libraries.size(); i++) {
+                const std::uint64_t now = counts.of(i);
+                window.push_back(static_cast<double>(now - before[i]) / took.count());
+                before[i] = now;
+            }
+        }
+        return all;
+    }
+
+    std::chrono::milliseconds window_;
+    std::size_t windows_;
+    std::uint64_t turns_;
+    double alone_;
+};
+
+struct Got {
+    std::vector<double> mean;
+    double worst_window = 0;  // points off
+};
+
+Got summary(const std::vector<Percents>& tenants, const std::vector<std::vector<double>>& windows) {
+    Got got;
+    for (std::size_t i = 0; i < tenants.size(); i++) {
+        double sum = 0;
+        for (const auto& window : windows) {
+            sum += window[i];
+            got.worst_window = std::max(got.worst_window, std::abs(window[i] - tenants[i].cores));
+        }
+        got.mean.push_back(sum / static_cast<double>(windows.size()));
+    }
+    return got;
+}
+
+std::string listed(const std::vector<double>& values) {
+    std::string text;
+    for (const double value : values)
+        text += (text.empty() ? "" : " : ") + Figures::number(std::round(value * 10) / 10, "%");
+    return text;
+}
+
+void check_free_running(Figures& figures, const Race& race, const std::string& name,
+                        const std::vector<Percents>& tenants) {
+    const Got got = summary(tenants, race.shares(tenants, Manner::free_running));
+    double worst = 0;
+    for (std::size_t i = 0; i < tenants.size(); i++)
+        worst = std::max(worst, std::abs(got.mean[i] - tenants[i].cores));
+    figures.shown(name + ", got", listed(got.mean));
+    figures.at_most(name + ", off over all", 1, worst, "points");
+    figures.at_most(name + ", off in the worst second", 2, got.worst_window, "points");
+}
+
+// Who waits for each kernel cannot use all of his share; the ratio is to be right.
+void check_waiting(Figures& figures, const Race& race, const std::string& name,
+                   const std::vector<Percents>& tenants) {
+    const Got got = summary(tenants, race.shares(tenants, Manner::launch_and_wait));
+    const double wanted = static_cast<double>(tenants[1].cores) / tenants[0].cores;
+    figures.shown(name + ", got", listed(got.mean));
+    figures.at_most(name + ", off the ratio", 10,
+                    100 * std::abs(got.mean[1] / got.mean[0] / wanted - 1), "%");
+}
+
+}  // namespace
+
+void check_shares(Figures& figures) {
+    const Race race(figures);
+    figures.shown("kernels of a millisecond, alone without the guard",
+                  Figures::number(std::round(race.alone_per_second()), "/s"));
+    check_free_running(figures, race, "30:70 free-running", {{30, 30}, {70, 70}});
+    check_free_running(figures, race, "10:90 free-running", {{10, 10}, {90, 90}});
+    check_waiting(figures, race, "30:70 launch and wait", {{30, 30}, {70, 70}});
+    check_waiting(figures, race, "10:90 launch and wait", {{10, 10}, {90, 90}});
+    check_free_running(figures, race, "a cap of 25 alone", {{25, 25}});
+}
+
+}  // namespace tessera::guard
