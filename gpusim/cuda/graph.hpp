@@ -19,8 +19,8 @@ struct Node {
     Node* next;
 };
 
-// A CUgraph and a CUgraphExec point to one each, an executable being a copy. Never freed, but for its
-// nodes, so that a stale handle is recognised.
+// A CUgraph and a CUgraphExec point to one each, an executable being a copy. Never freed, but for
+// its nodes, so that a stale handle is recognised.
 struct Graph {
     std::uint32_t mark;  // a graph's or an executable's, while it is one
     Node* first;

@@ -13,8 +13,8 @@ using gpusim::Session;
 
 namespace gpusim {
 
-// A CUfunction and a CUkernel point to one. Never freed, as modules are not, so that a stale handle is
-// recognised.
+// A CUfunction and a CUkernel point to one. Never freed, as modules are not, so that a stale handle
+// is recognised.
 struct Function {
     std::uint32_t mark;
     Module* module;

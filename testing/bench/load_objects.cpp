@@ -72,7 +72,7 @@ std::string node_object(int number) {
         R"("annotations":{{"{1}":{2}}}}},"spec":{{}},"status":{{"capacity":{3},"allocatable":{3},)"
         R"("conditions":[{{"type":"Ready","status":"True","reason":"KubeletReady"}}],)"
         R"("addresses":[{{"type":"InternalIP","address":"10.0.0.1"}}]}}}})",
-        name, key::kGpus, json_string(write_node_gpus({node.unit, "nri", node.gpus})), amounts);
+        name, key::kGpus, json_string(write_node_gpus({node.unit, "nri", {}, node.gpus})), amounts);
 }
 
 std::string waiting_pod(const std::string& group, int number, Asks asks) {

@@ -141,7 +141,8 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");
-    const GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"}, clock_);
+    const GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"},
+                              clock_);
     EXPECT_FALSE(nowhere.install());
 }
 
