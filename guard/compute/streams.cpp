@@ -137,14 +137,14 @@ std::int64_t excess_ns(StreamTiming& of, std::int64_t now) {
 
 // `excess` is what of its time was not the card's.
 void end(StreamTiming& of, std::int64_t now, std::int64_t excess) {
+    if (!of.is_in_flight) return;
+    of.is_in_flight = false;
     of.credit.store(0, std::memory_order_relaxed);
     of.mark_count = 0;
     of.since_mark = 0;
     of.has_last = false;
     of.is_sampled = false;
     of.is_end_recorded = false;
-    if (!of.is_in_flight) return;
-    of.is_in_flight = false;
     Timing& all = timing();
     if (--all.in_flight[of.card][static_cast<int>(of.kind)] == 0)
         end_flight(of.card, of.kind, now, excess);
@@ -198,16 +198,22 @@ void add_mark(StreamTiming& of) {
     of.since_mark = 0;
 }
 
-// Waits until the stream is not too far ahead. Without the lock: others go on.
-void wait_for_first_mark(StreamTiming& of) {
+// Waits for the first mark, and takes out those that are reached. Without the lock meanwhile:
+// others go on. False where that led nowhere: the driver has an error to tell to whoever asks it
+// next.
+bool pass_first_mark(StreamTiming& of) {
     const CUevent mark = of.marks[mark_place(of, 0)];
+    const int before = of.mark_count;
     pthread_mutex_unlock(&timing().mutex);
     driver()->cuEventSynchronize(mark);
     pthread_mutex_lock(&timing().mutex);
+    harvest(of);
+    return of.mark_count < before;
 }
 
 void forget(StreamTiming& of) {
     end(of);
+    of.credit.store(0, std::memory_order_relaxed);
     for (CUevent& mark : of.marks)
         mark = nullptr;
     of.sample_start = nullptr;
@@ -240,15 +246,12 @@ void drain(StreamTiming& of) {
     const TimingLock lock;
     if (!of.is_in_flight) return;
     const Relaxed relaxed;
-    if (of.mark_count == kMaxMarks) wait_for_first_mark(of);
     harvest(of);
+    if (of.mark_count == kMaxMarks && !pass_first_mark(of)) return end(of);
     record_end(of);
-    if (of.mark_count < kMaxMarks) add_mark(of);
+    add_mark(of);
     while (of.mark_count > 0) {
-        wait_for_first_mark(of);
-        const int left = of.mark_count;
-        harvest(of);
-        if (of.mark_count == left) return;  // the driver has an error to tell to whoever asks next
+        if (!pass_first_mark(of)) return end(of);
     }
     end_waited_for(of);
 }
@@ -301,9 +304,9 @@ CUresult ask(CUstream stream, WorkKind kind) {
         start(*of, kind);
         need_watch();
     } else if (of->since_mark > 0) {
-        while (of->mark_count == kMaxMarks) {
-            wait_for_first_mark(*of);
-            harvest(*of);
+        if (of->mark_count == kMaxMarks && !pass_first_mark(*of)) {
+            end(*of);
+            return CUDA_SUCCESS;
         }
         add_mark(*of);
     }

@@ -199,6 +199,21 @@ TEST_F(GuardStreams, WhereTimeIsNotSharedNothingIsCounted) {
     });
 }
 
+// The driver's error is the program's to be told, and not to be waited for.
+TEST_F(GuardStreams, AFaultStopsNobody) {
+    in_worker([this](const Worker& worker) {
+        for (int i = 0; i < 20; i++)
+            EXPECT_EQ(worker.launch(20 * kMillisecond), CUDA_SUCCESS);
+        EXPECT_EQ(node_.control("fault 0 kernel illegal-address"), 0);
+        CUresult result = CUDA_SUCCESS;
+        for (int i = 0; i < 1000 && result == CUDA_SUCCESS; i++)
+            result = worker.launch(20 * kMillisecond);
+        EXPECT_EQ(result, CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_EQ(worker.wait(), CUDA_ERROR_ILLEGAL_ADDRESS);
+        EXPECT_EQ(worker.launch(1), CUDA_ERROR_ILLEGAL_ADDRESS);
+    });
+}
+
 TEST_F(GuardStreams, AForkedChildHasNoWork) {
     in_worker([this](const Worker& worker) {
         EXPECT_EQ(worker.launch(2000 * kMillisecond), CUDA_SUCCESS);
