@@ -45,13 +45,14 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
         driver()->cuDeviceGetMemPool(&pool, device_of(owner.card)) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
     const PoolRequest request{pool, owner.card, owner.context, stream, bytes};
-    Granules promised = 0;
+    Promise promised = {};
     if (const CUresult over = promise(request, promised); over != CUDA_SUCCESS) return over;
     const CUresult result = call();
     const bool is_given = result == CUDA_SUCCESS;
     const bool is_within = keep(request, promised, is_given ? *pointer : 0);
     if (!is_given) return result;
-    if (is_within && note({*pointer, owner.context, bytes, owner.card, pool})) return result;
+    if (is_within && note({*pointer, owner.context, bytes, owner.card, promised.pool}))
+        return result;
     driver()->cuMemFree_v2(*pointer);
     give_unused_back(owner.card);
     return refuse(owner.card);
@@ -65,7 +66,7 @@ CUresult free_in_order(CUdeviceptr pointer, CUstream stream, const Call& call) {
     if (held.address == 0) return result;
     if (result != CUDA_SUCCESS) {
         note(held);  // there is room: it has just been taken out
-    } else if (held.pool != nullptr) {
+    } else if (held.pool != 0) {
         note_freed(held, stream, false);
     } else {
         note_leaver(held, stream);

@@ -19,8 +19,9 @@ struct Holding {
     CUcontext context;      // that it ends with
     std::uint64_t bytes;
     int card;
-    CUmemoryPool pool = nullptr;  // that it is from, and that is counted in its place
+    std::uint32_t pool = 0;  // that it is from, and that counts in its place (pools.hpp); 0: none
 };
+static_assert(sizeof(Holding) == 32, "two to a line of the cache, or large tables are slow");
 
 inline std::uint64_t key_of(const Holding& holding) {
     return holding.address;

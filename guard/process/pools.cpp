@@ -20,7 +20,7 @@ bool ask_reserved(CUmemoryPool pool, std::uint64_t& bytes) {
 
 // The functions below want the mutex.
 
-void forget_freed(Pools& here, CUmemoryPool pool) {
+void forget_freed(Pools& here, std::uint32_t pool) {
     for (Freed& each : here.freed)
         if (each.pool == pool) each = {};
 }
@@ -30,7 +30,7 @@ bool count_anew(Pools& here, Pool& pool) {
     std::uint64_t bytes = 0;
     if (!ask_reserved(pool.handle, bytes)) return true;
     const Granules now = granules_of(bytes);
-    if (now < pool.reserved) forget_freed(here, pool.handle);  // some of it is gone
+    if (now < pool.reserved) forget_freed(here, pool.number);  // some of it is gone
     pool.reserved = now;
     const Granules most = now + pool.promised;
     if (pool.counted > most) {
@@ -73,9 +73,9 @@ void count_all_anew(Pools& here) {
 
 // A piece that is free again and large enough, taken out. The driver may always give a stream what
 // was freed in it, so the pool need not grow for it.
-bool take_freed(Pools& here, const PoolRequest& request) {
+bool take_freed(Pools& here, const Pool& pool, const PoolRequest& request) {
     for (Freed& each : here.freed) {
-        if (each.pool != request.pool || each.bytes < in_grains(request.bytes)) continue;
+        if (each.pool != pool.number || each.bytes < in_grains(request.bytes)) continue;
         const bool is_its_own = each.stream == request.stream && each.context == request.context;
         if (!is_its_own && !each.is_for_everyone) continue;
         each = {};
@@ -89,7 +89,7 @@ void use_freed(Pools& here, std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t end = address + in_grains(bytes);
     for (Freed& each : here.freed) {
         const std::uint64_t each_end = each.address + each.bytes;
-        if (each.pool == nullptr || each_end <= address || end <= each.address) continue;
+        if (each.pool == 0 || each_end <= address || end <= each.address) continue;
         if (end >= each_end) {
             each = {};
         } else {
@@ -102,7 +102,7 @@ void use_freed(Pools& here, std::uint64_t address, std::uint64_t bytes) {
 Pool* find_or_add(Pools& here, CUmemoryPool handle, int card) {
     Pool* known = here.all.find(key_of(handle));
     if (known != nullptr) return known;
-    if (!here.all.add({handle, card, 0, 0, 0, false, false})) return nullptr;
+    if (!here.all.add({handle, ++here.last_number, card, 0, 0, 0, false, false})) return nullptr;
     return here.all.find(key_of(handle));
 }
 
@@ -126,36 +126,38 @@ void let_everyone_have(Pools& here, const Match& match) {
 
 }  // namespace
 
-CUresult promise(const PoolRequest& request, Granules& promised) {
+CUresult promise(const PoolRequest& request, Promise& promised) {
     Pools& here = pools();
-    promised = granules_of(request.bytes);
-    bool is_set_aside = take_granules(request.card, promised);
+    promised.granules = granules_of(request.bytes);
+    bool is_set_aside = take_granules(request.card, promised.granules);
     if (!is_set_aside) {
         const Locked lock(here.mutex);
-        if (take_freed(here, request)) {
-            promised = 0;
+        const Pool* pool = here.all.find(key_of(request.pool));
+        if (pool != nullptr && take_freed(here, *pool, request)) {
+            promised.granules = 0;
             is_set_aside = true;
         }
     }
     if (!is_set_aside && give_unused_back(request.card))
-        is_set_aside = take_granules(request.card, promised);
+        is_set_aside = take_granules(request.card, promised.granules);
     if (!is_set_aside) return refuse(request.card);
     const Locked lock(here.mutex);
     Pool* pool = find_or_add(here, request.pool, request.card);
     if (pool != nullptr) {
-        pool->promised += promised;
-        pool->counted += promised;
+        promised.pool = pool->number;
+        pool->promised += promised.granules;
+        pool->counted += promised.granules;
         return CUDA_SUCCESS;
     }
-    give_granules(request.card, promised);
+    give_granules(request.card, promised.granules);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-bool keep(const PoolRequest& request, Granules promised, std::uint64_t address) {
+bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address) {
     Pools& here = pools();
     const Locked lock(here.mutex);
     Pool& pool = *here.all.find(key_of(request.pool));
-    pool.promised -= promised;
+    pool.promised -= promised.granules;
     const bool is_within = count_anew(here, pool);
     if (address != 0) use_freed(here, address, request.bytes);
     return is_within;

@@ -26,6 +26,7 @@ namespace tessera::guard {
 
 struct Pool {
     CUmemoryPool handle;
+    std::uint32_t number;  // no other has it in this process; not 0
     int card;
     Granules counted;
     Granules promised;  // to allocations that are under way
@@ -43,7 +44,7 @@ inline std::uint64_t key_of(const Pool& pool) {
 
 // Memory of a pool that was freed and that the pool still has.
 struct Freed {
-    CUmemoryPool pool;
+    std::uint32_t pool;  // its number; 0: none
     std::uint64_t address;
     std::uint64_t bytes;
     CUcontext context;
@@ -57,6 +58,7 @@ inline constexpr unsigned kMaxFreed = 64;  // of older ones it is not known that
 struct Pools {
     pthread_mutex_t mutex;
     std::atomic<bool> may_shrink;  // something was freed, and some pool has memory
+    std::uint32_t last_number;
     Table<Pool> all;
     Freed freed[kMaxFreed];
     unsigned next_freed;
@@ -71,13 +73,19 @@ struct PoolRequest {
     std::uint64_t bytes;
 };
 
+// What was set aside for one.
+struct Promise {
+    std::uint32_t pool;  // its number
+    Granules granules;
+};
+
 // Sets aside what the pool may grow by: nothing where it surely has the room, for what was freed
 // in that stream, or has had its turn, can be had again. CUDA_ERROR_OUT_OF_MEMORY where there is no
 // room for it.
-CUresult promise(const PoolRequest& request, Granules& promised);
+CUresult promise(const PoolRequest& request, Promise& promised);
 // The driver has been asked, and gave `address`; 0: it refused. False where the pool has grown
 // further than was set aside, and over the limit: it counts, and the program is not to have it.
-bool keep(const PoolRequest& request, Granules promised, std::uint64_t address);
+bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address);
 
 // Of a pool that the program has made, on a card of the container.
 void note_pool(CUmemoryPool pool, int card);

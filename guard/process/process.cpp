@@ -236,7 +236,7 @@ bool note(const Holding& holding) {
     Process& here = *process();
     const Locked lock(here.mutex);
     const Holding stale = here.holdings.take(holding.address);
-    if (stale.address != 0 && stale.pool == nullptr) uncount(here, stale.card, stale.bytes);
+    if (stale.address != 0 && stale.pool == 0) uncount(here, stale.card, stale.bytes);
     return here.holdings.add(holding);
 }
 
@@ -267,8 +267,8 @@ void put_back_all_of(CUcontext context) {
         for (;;) {
             const Holding gone = here.holdings.take_next_of(context, place);
             if (gone.address == 0) break;
-            if (gone.pool == nullptr) uncount(here, gone.card, gone.bytes);
-            if (gone.pool != nullptr) here.pools.may_shrink.store(true, std::memory_order_relaxed);
+            if (gone.pool == 0) uncount(here, gone.card, gone.bytes);
+            if (gone.pool != 0) here.pools.may_shrink.store(true, std::memory_order_relaxed);
         }
     }
     forget_leavers_of(context);
