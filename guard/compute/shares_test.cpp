@@ -39,7 +39,7 @@ TEST(GuardShares, FreeRunning) {
 
 TEST(GuardShares, LaunchAndWait) {
     expect_shares({{{10, 10}, launch_and_wait(kMillisecond), 10},
-                   {{90, 90}, launch_and_wait(kMillisecond), 90}});
+                   {{75, 75}, launch_and_wait(kMillisecond), 75}});
 }
 
 TEST(GuardShares, SmallKernels) {

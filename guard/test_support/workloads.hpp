@@ -87,7 +87,7 @@ class Witness {
   public:
     Witness() : thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
-    [[nodiscard]] bool is_machine_busy() const { return late_ns_ > 500'000 * looks_; }
+    [[nodiscard]] bool is_machine_busy() const { return late_ns_ > 250'000 * looks_; }
 
   private:
     void watch(const std::stop_token& stop) {
