@@ -13,8 +13,9 @@ thread_local constinit LastUsed last_used = {};
 
 namespace {
 
-// Where time is not shared out, it may become so: look again after so many launches.
-constexpr int kUntimedCredit = 4096;
+// Where time is not shared out, it may become so: look again after so many launches. Few, for each
+// may be long; and what the driver has queued by then cannot be called back.
+constexpr int kUntimedCredit = 64;
 constexpr int kMaxBatch = 1024;
 // A piece of work is measured by events, if the last one was so long that these cost nothing beside
 // it; of shorter ones every so many, and the others are taken to have been as much shorter than the

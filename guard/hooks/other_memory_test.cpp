@@ -22,10 +22,11 @@ TEST_F(GuardOtherMemory, RowsCountWithTheirPadding) {
         CUdeviceptr pointer = 0;
         CUdeviceptr other = 0;
         size_t pitch = 0;
-        EXPECT_EQ(alloc(&pointer, &pitch, 513, 900 * 1024, 4), CUDA_SUCCESS);
+        EXPECT_EQ(alloc(&pointer, &pitch, 513, std::size_t{900} * 1024, 4), CUDA_SUCCESS);
         EXPECT_EQ(pitch, 1024U);
         expect_held(kContext + 900 * kMiB);
-        EXPECT_EQ(alloc(&other, &pitch, 1, 2 * 1024 * 24 + 1, 4), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(alloc(&other, &pitch, 1, std::size_t{2} * 1024 * 24 + 1, 4),
+                  CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuMemFree_v2)(pointer), CUDA_SUCCESS);
         expect_held(kContext);
         EXPECT_EQ(alloc(&pointer, &pitch, 1, 0, 4), CUDA_ERROR_INVALID_VALUE);

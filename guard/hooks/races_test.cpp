@@ -20,7 +20,8 @@ using gpusim::kMiB;
 using gpusim::Peer;
 using gpusim::Tenant;
 
-constexpr int kProcesses = 8;
+constexpr std::uint64_t kContext = 100 * kMiB;
+constexpr unsigned kProcesses = 8;
 constexpr int kRounds = 20;
 constexpr int kSteps = 400;
 
@@ -30,9 +31,10 @@ class Holder {
     Holder(const std::filesystem::path& library, unsigned seed) : tenant_(library), random_(seed) {
         std::uint64_t keep = ~std::uint64_t{0};
         EXPECT_EQ(CALL(tenant_.cuda, cuDeviceGetDefaultMemPool)(&pool_, 0), CUDA_SUCCESS);
-        if (seed % 2 == 0)
-            CALL(tenant_.cuda, cuMemPoolSetAttribute)(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                                                      &keep);
+        if (seed % 2 == 0) {
+            CALL(tenant_.cuda, cuMemPoolSetAttribute)
+            (pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+        }
     }
 
     void step() {
@@ -175,14 +177,14 @@ class GuardRaces : public HeldMemory {
 
 TEST_F(GuardRaces, NeverOverTheLimitAndAllComesBack) {
     // Contexts as tests of other limits have them, for each process one.
-    container_.limits().cards[0].memory = granules_of(kProcesses * 100 * kMiB + kGiB);
-    const std::uint64_t limit = kProcesses * 100 * kMiB + kGiB;
+    constexpr std::uint64_t kLimit = kProcesses * kContext + kGiB;
+    container_.limits().cards[0].memory = granules_of(kLimit);
     std::atomic<bool> is_over = false;
     std::atomic<std::uint64_t> most = 0;
     std::thread watch([&] {
         while (!is_over) {
             most = std::max(most.load(), used_at_once());
-            EXPECT_LE(held_bytes(), limit);
+            EXPECT_LE(held_bytes(), kLimit);
             std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
     });
@@ -206,7 +208,7 @@ TEST_F(GuardRaces, NeverOverTheLimitAndAllComesBack) {
         for (const auto& peer : peers)
             EXPECT_EQ(peer->wire().receive(), 1U);
         container_.region().reap();
-        expect_held(peers.size() * 100 * kMiB);
+        expect_held(peers.size() * kContext);
         while (peers.size() < kProcesses)
             start_one();
     }
@@ -216,8 +218,8 @@ TEST_F(GuardRaces, NeverOverTheLimitAndAllComesBack) {
     }
     is_over = true;
     watch.join();
-    EXPECT_LE(most.load(), limit) << "as the driver says";
-    EXPECT_GT(most.load(), limit - 200 * kMiB) << "it was full";
+    EXPECT_LE(most.load(), kLimit) << "as the driver says";
+    EXPECT_GT(most.load(), kLimit - 200 * kMiB) << "it was full";
     container_.region().reap();
     expect_held(0);
 }
