@@ -102,21 +102,6 @@ class Guarded(StackCase):
         self.cluster.wait_for("the other has all of it",
                               lambda: (self.percents_of_card(card, 1) or [0])[0] > 90, 60)
 
-    def test_who_is_greedy_gets_what_is_left_of_a_cards_time(self) -> None:
-        greedy, kept = self.running(
-            pods.pod("greedy", pods.container("main", pods.native("4Gi"),
-                                              script="exec gpuspin 2000"), node="node-a"),
-            pods.pod("kept", pods.container("main", pods.native("4Gi", cores=40),
-                                            script="exec gpuspin 500"), node="node-a"))
-        card, = truth.uuids(greedy)
-        self.assertEqual([card], truth.uuids(kept), "both on one card")
-        # Who was alone before has some 1,000 kernels queued, which nobody can call back.
-        percents = self.cluster.wait_for(
-            "who is sure of two fifths has them",
-            lambda: next((found for found in [self.percents_of_card(card, 1)] if found[0] > 30), None),
-            60)
-        self.assertGreater(sum(percents), 90, "and nothing is left lying about")
-
     def test_what_the_dead_held_comes_back(self) -> None:
         self.running(pods.simple("mortal", pods.aliyun(4), node="node-a", size="0"))
         self.in_pod("mortal", "gpuhog 4GiB > /dev/null & sleep 1; kill -9 $!")
