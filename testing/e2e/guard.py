@@ -102,6 +102,17 @@ class Guarded(StackCase):
         self.cluster.wait_for("the other has all of it",
                               lambda: (self.percents_of_card(card, 1) or [0])[0] > 90, 60)
 
+    def test_who_is_greedy_gets_what_is_left_by_his_weight(self) -> None:
+        """Of the 60 percent that nobody is sure of a container without cores has ten in fifty."""
+        greedy, kept = self.running(
+            pods.pod("greedy", pods.container("main", pods.native("4Gi"),
+                                              script="exec gpuspin 2000"), node="node-a"),
+            pods.pod("kept", pods.container("main", pods.native("4Gi", cores=40),
+                                            script="exec gpuspin 500"), node="node-a"))
+        card, = truth.uuids(greedy)
+        self.assertEqual([card], truth.uuids(kept), "both on one card")
+        self.assert_shares(card, 12, 88)
+
     def test_what_the_dead_held_comes_back(self) -> None:
         self.running(pods.simple("mortal", pods.aliyun(4), node="node-a", size="0"))
         self.in_pod("mortal", "gpuhog 4GiB > /dev/null & sleep 1; kill -9 $!")
