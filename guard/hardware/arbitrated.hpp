@@ -2,15 +2,11 @@
 // As guard/test_support/shared_card.hpp, of which nobody here asks a simulated clock.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <map>
 #include <memory>
-#include <thread>
 #include <vector>
 
-#include "guard/arbiter/reading.hpp"
 #include "guard/hardware/container.hpp"
+#include "guard/test_support/arbiter_thread.hpp"
 
 namespace tessera::guard {
 
@@ -31,17 +27,10 @@ class ArbitratedCard {
                                                            .ceiling = share.ceiling * kPercent,
                                                            .is_timed = true}));
         }
-        arbitrate();
-        thread_ = std::thread([this] {
-            while (!is_over_) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(10));
-                arbitrate();
-            }
-        });
-    }
-    ~ArbitratedCard() {
-        is_over_ = true;
-        thread_.join();
+        std::vector<Sharer> sharers;
+        for (const auto& container : containers_)
+            sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
+        arbiter_ = std::make_unique<ArbiterThread>(sharers);
     }
     ArbitratedCard(const ArbitratedCard&) = delete;
     ArbitratedCard& operator=(const ArbitratedCard&) = delete;
@@ -51,24 +40,8 @@ class ArbitratedCard {
     }
 
   private:
-    void arbitrate() {
-        const std::int64_t now = monotonic_ns();
-        std::map<Arbiter::Id, ContainerReading> readings;
-        for (std::size_t i = 0; i < containers_.size(); i++) {
-            const CardLimit& limit = containers_[i]->limits().cards[0];
-            ContainerReading& reading = readings[i];
-            reading.cores = limit.cores.load();
-            reading.ceiling = limit.ceiling.load();
-            read_times(containers_[i]->region().fd(), 0, now, reading);
-        }
-        for (const auto& [id, granted] : arbiter_.decide(now, readings))
-            write_grant(containers_[id]->limits().cards[0].grant, granted);
-    }
-
     std::vector<std::unique_ptr<Container>> containers_;
-    Arbiter arbiter_;
-    std::atomic<bool> is_over_ = false;
-    std::thread thread_;
+    std::unique_ptr<ArbiterThread> arbiter_;
 };
 
 }  // namespace tessera::guard

@@ -2,16 +2,12 @@
 // them as the agent runs one; for tests and benchmarks.
 #pragma once
 
-#include <atomic>
-#include <ctime>
-#include <map>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "gpusim/state/timeline.hpp"
 #include "gpusim/test_support/worker.hpp"
-#include "guard/arbiter/reading.hpp"
+#include "guard/test_support/arbiter_thread.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {
@@ -32,20 +28,10 @@ class SharedCard {
                     {0, gpusim::kGiB, 0, share.cores * kPercent, share.ceiling * kPercent}}));
             made->limits().cards[0].is_timed.store(1);
         }
-        arbitrate();
-        arbiter_thread_ = std::thread([this] {
-            while (!is_over_) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(10));
-                arbitrate();
-                timespec used = {};
-                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-                arbiter_cpu_ns_ = used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
-            }
-        });
-    }
-    ~SharedCard() {
-        is_over_ = true;
-        arbiter_thread_.join();
+        std::vector<Sharer> sharers;
+        for (const auto& container : containers_)
+            sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
+        arbiter_ = std::make_unique<ArbiterThread>(sharers);
     }
     SharedCard(const SharedCard&) = delete;
     SharedCard& operator=(const SharedCard&) = delete;
@@ -64,29 +50,12 @@ class SharedCard {
     }
 
     // That sharing out has cost so far.
-    std::int64_t arbiter_cpu_ns() const { return arbiter_cpu_ns_; }
+    std::int64_t arbiter_cpu_ns() const { return arbiter_->cpu_ns(); }
 
   private:
-    void arbitrate() {
-        const std::int64_t now = monotonic_ns();
-        std::map<Arbiter::Id, ContainerReading> readings;
-        for (std::size_t i = 0; i < containers_.size(); i++) {
-            const CardLimit& limit = containers_[i]->limits().cards[0];
-            ContainerReading& reading = readings[i];
-            reading.cores = limit.cores.load();
-            reading.ceiling = limit.ceiling.load();
-            read_times(containers_[i]->region().fd(), 0, now, reading);
-        }
-        for (const auto& [id, granted] : arbiter_.decide(now, readings))
-            write_grant(containers_[id]->limits().cards[0].grant, granted);
-    }
-
     gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 64GiB}\n"};
     std::vector<std::unique_ptr<GuardedContainer>> containers_;
-    Arbiter arbiter_;
-    std::atomic<bool> is_over_ = false;
-    std::atomic<std::int64_t> arbiter_cpu_ns_ = 0;
-    std::thread arbiter_thread_;
+    std::unique_ptr<ArbiterThread> arbiter_;
 };
 
 // A process that goes on until it is killed.

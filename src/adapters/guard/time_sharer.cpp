@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "guard/arbiter/reading.hpp"
+#include "guard/arbiter/tick.hpp"
 
 namespace fs = std::filesystem;
 
@@ -91,23 +91,12 @@ std::chrono::milliseconds TimeSharer::tick() {
     std::chrono::milliseconds next = kIdle;
     for (const auto& [uuid, card] : cards_) {
         if (!card->is_timed()) continue;
-        const std::int64_t now = guard::monotonic_ns();
-        std::map<guard::Arbiter::Id, guard::ContainerReading> readings;
+        std::vector<guard::Sharer> sharers;
         for (const auto& [name, tenant] : card->tenants) {
-            const guard::CardLimit& limit = tenant.held->limits().cards[tenant.card];
-            guard::ContainerReading& reading = readings[card->ids[name]];
-            reading.cores = limit.cores.load();
-            reading.ceiling = limit.ceiling.load();
-            // What is not whole is taken as doing nothing: the container's own processes are
-            // stopped by it.
-            if (!read_times(tenant.held->accounts(), tenant.card, now, reading))
-                reading.processes.clear();
+            sharers.push_back(
+                {card->ids[name], &tenant.held->limits(), tenant.held->accounts(), tenant.card});
         }
-        const auto granted = card->arbiter.decide(now, readings);
-        for (const auto& [name, tenant] : card->tenants) {
-            write_grant(tenant.held->limits().cards[tenant.card].grant,
-                        granted.at(card->ids[name]));
-        }
+        guard::tick(card->arbiter, sharers);
         card->quiet_ticks = card->arbiter.is_quiet() ? card->quiet_ticks + 1 : 0;
         next = std::min<std::chrono::milliseconds>(
             next, card->quiet_ticks < kTicksUntilQuiet ? kTick : kQuietTick);

@@ -1,0 +1,22 @@
+#include "guard/arbiter/tick.hpp"
+
+#include "guard/arbiter/reading.hpp"
+
+namespace tessera::guard {
+
+void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers) {
+    const std::int64_t now = monotonic_ns();
+    std::map<Arbiter::Id, ContainerReading> readings;
+    for (const Sharer& sharer : sharers) {
+        const CardLimit& limit = sharer.limits->cards[sharer.card];
+        ContainerReading& reading = readings[sharer.id];
+        reading.cores = limit.cores.load();
+        reading.ceiling = limit.ceiling.load();
+        if (!read_times(sharer.accounts_fd, sharer.card, now, reading)) reading.processes.clear();
+    }
+    const auto granted = arbiter.decide(now, readings);
+    for (const Sharer& sharer : sharers)
+        write_grant(sharer.limits->cards[sharer.card].grant, granted.at(sharer.id));
+}
+
+}  // namespace tessera::guard

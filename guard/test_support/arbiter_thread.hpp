@@ -1,0 +1,42 @@
+// An arbiter beside containers of a test, every 10 ms, as the agent runs one.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+#include "guard/arbiter/tick.hpp"
+
+namespace tessera::guard {
+
+// While it lives; the first tick is over when it has been made.
+class ArbiterThread {
+  public:
+    explicit ArbiterThread(std::vector<Sharer> sharers) : sharers_(std::move(sharers)) {
+        tick(arbiter_, sharers_);
+        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    }
+
+    // That sharing out has cost so far.
+    [[nodiscard]] std::int64_t cpu_ns() const { return cpu_ns_; }
+
+  private:
+    void run(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            tick(arbiter_, sharers_);
+            timespec used = {};
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+            cpu_ns_ = used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+        }
+    }
+
+    const std::vector<Sharer> sharers_;
+    Arbiter arbiter_;
+    std::atomic<std::int64_t> cpu_ns_ = 0;
+    std::jthread thread_;
+};
+
+}  // namespace tessera::guard
