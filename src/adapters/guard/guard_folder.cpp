@@ -14,7 +14,6 @@
 #include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
-#include "guard/region/uuid.hpp"
 
 namespace fs = std::filesystem;
 
@@ -51,10 +50,9 @@ std::chrono::nanoseconds in_flight(const guard::ContainerReading& reading, guard
     return sum;
 }
 
-// `of` names the container. What cannot be read is left out: the container's own processes are
-// stopped by it.
-void add_uses(const fs::path& region, const ShareUse& of, std::vector<ShareUse>& all) {
-    const auto opened = OpenRegion::open(region);
+// What cannot be read is left out: the container's own processes are stopped by it.
+void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
+    const auto opened = OpenRegion::open(region.path);
     if (opened == nullptr) return;
     const guard::Limits& limits = opened->limits();
     for (unsigned i = 0; i < limits.card_count; i++) {
@@ -64,16 +62,15 @@ void add_uses(const fs::path& region, const ShareUse& of, std::vector<ShareUse>&
         if (!read_held(opened->accounts(), card, held) ||
             !read_times(opened->accounts(), card, guard::monotonic_ns(), time))
             continue;
-        char uuid[guard::kUuidText + 1];
-        guard::write_uuid(limits.cards[i].uuid, uuid);
-        ShareUse& use = all.emplace_back(of);
-        use.card = GpuUuid(uuid);
-        use.held = bytes_of(held.held);
-        use.limit = bytes_of(limits.cards[i].memory.load());
-        use.refusals = static_cast<std::int64_t>(held.refusals);
-        use.kernels = in_flight(time, guard::WorkKind::kernels);
-        use.copies = in_flight(time, guard::WorkKind::copies);
-        use.waited = std::chrono::nanoseconds(time.waited_ns);
+        all.push_back({.pod = PodUid(region.pod),
+                       .container = region.container,
+                       .card = card_of(limits.cards[i]),
+                       .held = bytes_of(held.held),
+                       .limit = bytes_of(limits.cards[i].memory.load()),
+                       .refusals = static_cast<std::int64_t>(held.refusals),
+                       .kernels = in_flight(time, guard::WorkKind::kernels),
+                       .copies = in_flight(time, guard::WorkKind::copies),
+                       .waited = std::chrono::nanoseconds(time.waited_ns)});
     }
 }
 
@@ -138,14 +135,8 @@ Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::s
 
 std::vector<ShareUse> GuardFolder::uses() const {
     std::vector<ShareUse> all;
-    std::error_code error;
-    for (const auto& pod : fs::directory_iterator(fs::path(options_.folder) / kPods, error)) {
-        for (const auto& region : fs::directory_iterator(pod.path(), error)) {
-            const ShareUse of{.pod = PodUid(pod.path().filename().string()),
-                              .container = region.path().filename().string()};
-            add_uses(region.path(), of, all);
-        }
-    }
+    for_each_region(fs::path(options_.folder) / kPods,
+                    [&all](const RegionPath& region) { add_uses(region, all); });
     return all;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "guard/region/limits.hpp"
+#include "guard/region/uuid.hpp"
 
 namespace fs = std::filesystem;
 
@@ -39,6 +40,22 @@ void OpenRegion::cut_back() const {
     if (fstat(accounts_, &about) == 0 && about.st_size > off_t{sizeof(guard::Accounts)} &&
         ftruncate(accounts_, sizeof(guard::Accounts)) != 0)
         return;  // the next look tries again
+}
+
+void for_each_region(const fs::path& pods, const std::function<void(const RegionPath&)>& body) {
+    std::error_code error;
+    for (const auto& pod : fs::directory_iterator(pods, error)) {
+        for (const auto& region : fs::directory_iterator(pod.path(), error)) {
+            body(
+                {pod.path().filename().string(), region.path().filename().string(), region.path()});
+        }
+    }
+}
+
+GpuUuid card_of(const guard::CardLimit& limit) {
+    char uuid[guard::kUuidText + 1];
+    guard::write_uuid(limit.uuid, uuid);
+    return GpuUuid(uuid);
 }
 
 }  // namespace tessera

@@ -6,8 +6,11 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 
+#include "base/ids.hpp"
 #include "guard/region/layout.hpp"
 
 namespace tessera {
@@ -34,5 +37,19 @@ class OpenRegion {
     int accounts_ = -1;
     ino_t inode_ = 0;
 };
+
+// A container's region below a folder of pods.
+struct RegionPath {
+    std::string pod;  // its uid
+    std::string container;
+    std::filesystem::path path;
+};
+
+// Those that can be listed: pods may go meanwhile.
+void for_each_region(const std::filesystem::path& pods,
+                     const std::function<void(const RegionPath&)>& body);
+
+// The card that a limit is of.
+GpuUuid card_of(const guard::CardLimit& limit);
 
 }  // namespace tessera

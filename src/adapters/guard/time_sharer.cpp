@@ -22,27 +22,18 @@ constexpr auto kIdle = 1000ms;
 // Pods also go without a word.
 constexpr auto kLook = 2s;
 
-std::string uuid_text(const guard::CardLimit& limit) {
-    return std::string(std::begin(limit.uuid), std::end(limit.uuid));
-}
-
 }  // namespace
 
 struct TimeSharer::Card {
-    struct Tenant {
-        OpenRegion* held;
-        int card;  // in its limits
-    };
-
-    std::map<std::string, Tenant> tenants;  // by POD/CONTAINER
-    std::map<std::string, guard::Arbiter::Id> ids;
+    std::vector<guard::Sharer> sharers;
+    std::map<std::string, guard::Arbiter::Id> ids;  // by POD/CONTAINER
     guard::Arbiter::Id next_id = 0;
     guard::Arbiter arbiter;
     int quiet_ticks = 0;
 
     [[nodiscard]] bool is_timed() const {
-        return std::ranges::any_of(tenants, [](const auto& entry) {
-            const guard::CardLimit& limit = entry.second.held->limits().cards[entry.second.card];
+        return std::ranges::any_of(sharers, [](const guard::Sharer& sharer) {
+            const guard::CardLimit& limit = sharer.limits->cards[sharer.card];
             return limit.cores.load() > 0 || limit.ceiling.load() < guard::kWhole;
         });
     }
@@ -54,35 +45,33 @@ TimeSharer::~TimeSharer() = default;
 // Which containers there are, and which cards they share.
 void TimeSharer::look() {
     std::set<std::string> found;
-    std::error_code error;
-    for (const auto& pod : fs::directory_iterator(pods_, error)) {
-        for (const auto& region : fs::directory_iterator(pod.path(), error)) {
-            const std::string name = pod.path().filename() / region.path().filename();
-            auto& held = held_[name];
-            if (held == nullptr || !held->is_still(region.path()))
-                held = OpenRegion::open(region.path());
-            if (held == nullptr) continue;
-            held->cut_back();
-            found.insert(name);
-        }
-    }
-    for (auto& [uuid, card] : cards_)
-        card->tenants.clear();
+    for_each_region(pods_, [&](const RegionPath& region) {
+        const std::string name = fs::path(region.pod) / region.container;
+        auto& held = held_[name];
+        if (held == nullptr || !held->is_still(region.path)) held = OpenRegion::open(region.path);
+        if (held == nullptr) return;
+        held->cut_back();
+        found.insert(name);
+    });
     std::erase_if(held_, [&](const auto& entry) { return !found.contains(entry.first); });
+    for (auto& [uuid, card] : cards_)
+        card->sharers.clear();
     for (const auto& [name, held] : held_) {
         for (unsigned i = 0; i < held->limits().card_count; i++) {
-            auto& card = cards_[uuid_text(held->limits().cards[i])];
+            auto& card = cards_[card_of(held->limits().cards[i])];
             if (card == nullptr) card = std::make_unique<Card>();
-            card->tenants[name] = {held.get(), static_cast<int>(i)};
-            if (!card->ids.contains(name)) card->ids[name] = card->next_id++;
+            const auto [id, is_new] = card->ids.try_emplace(name, card->next_id);
+            if (is_new) card->next_id++;
+            card->sharers.push_back(
+                {id->second, &held->limits(), held->accounts(), static_cast<int>(i)});
         }
     }
-    std::erase_if(cards_, [](const auto& entry) { return entry.second->tenants.empty(); });
+    std::erase_if(cards_, [](const auto& entry) { return entry.second->sharers.empty(); });
     for (const auto& [uuid, card] : cards_) {
-        std::erase_if(card->ids,
-                      [&](const auto& entry) { return !card->tenants.contains(entry.first); });
-        for (const auto& [name, tenant] : card->tenants)
-            tenant.held->limits().cards[tenant.card].is_timed.store(card->is_timed() ? 1 : 0);
+        std::erase_if(card->ids, [&](const auto& entry) { return !held_.contains(entry.first); });
+        const std::uint32_t is_timed = card->is_timed() ? 1 : 0;
+        for (const guard::Sharer& sharer : card->sharers)
+            sharer.limits->cards[sharer.card].is_timed.store(is_timed);
     }
     looked_at_ = clock_.steady();
 }
@@ -91,12 +80,7 @@ std::chrono::milliseconds TimeSharer::tick() {
     std::chrono::milliseconds next = kIdle;
     for (const auto& [uuid, card] : cards_) {
         if (!card->is_timed()) continue;
-        std::vector<guard::Sharer> sharers;
-        for (const auto& [name, tenant] : card->tenants) {
-            sharers.push_back(
-                {card->ids[name], &tenant.held->limits(), tenant.held->accounts(), tenant.card});
-        }
-        guard::tick(card->arbiter, sharers);
+        guard::tick(card->arbiter, card->sharers);
         card->quiet_ticks = card->arbiter.is_quiet() ? card->quiet_ticks + 1 : 0;
         next = std::min<std::chrono::milliseconds>(
             next, card->quiet_ticks < kTicksUntilQuiet ? kTick : kQuietTick);

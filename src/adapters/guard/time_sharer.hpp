@@ -16,6 +16,7 @@
 #include <string>
 
 #include "adapters/guard/open_region.hpp"
+#include "base/ids.hpp"
 #include "ports/clock.hpp"
 
 namespace tessera {
@@ -44,7 +45,7 @@ class TimeSharer {
     Clock& clock_;
     std::atomic<bool> has_changed_ = true;
     std::map<std::string, std::unique_ptr<OpenRegion>> held_;  // by POD/CONTAINER
-    std::map<std::string, std::unique_ptr<Card>> cards_;       // by uuid
+    std::map<GpuUuid, std::unique_ptr<Card>> cards_;
     std::chrono::nanoseconds looked_at_{};
 };
 
