@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "base/result.hpp"
+#include "domain/request/gpu_request.hpp"
 #include "ports/container_runtime.hpp"
 
 namespace tessera {
@@ -16,7 +17,8 @@ namespace tessera {
 struct HeldShare {
     GpuUuid card;
     Bytes memory;
-    Percent cores;  // of its time that the container is sure of; 0: of none
+    Percent cores;                 // of its time that the container is sure of; 0: of none
+    Percent ceiling = kNoCeiling;  // and the most it gets
 };
 
 // What a container makes of a share.

@@ -14,6 +14,7 @@
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/agent/gate.hpp"
+#include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
 #include "app/agent/share_keeper.hpp"
 #include "base/dns_name.hpp"
@@ -95,13 +96,18 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SystemClock clock;
     GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library}, clock);
     if (is_guarded) TRY_VOID(guard.install());
-    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr}, node,
-              identity);
+    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr,
+               is_guarded ? &guard.limits() : nullptr},
+              node, identity);
+    LimitFollower follower(kube, guard.limits(), node);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread metrics = serve_metrics(config, cards, is_guarded ? &guard : nullptr, stop);
     const std::jthread shares([&] {
         if (is_guarded) keep_shares(guard, *holders, clock, stop);
+    });
+    const std::jthread limits([&] {
+        if (is_guarded) follower.run(stop);
     });
     const std::jthread time([&] {
         if (is_guarded) guard.share_out_time(stop);

@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "adapters/guard/region_limits.hpp"
 #include "adapters/guard/time_sharer.hpp"
 #include "ports/share_holder.hpp"
 
@@ -37,9 +38,13 @@ class GuardFolder final : public ShareHolder {
     // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
 
+    // Of the containers that run; as long as this.
+    [[nodiscard]] LiveLimits& limits() { return limits_; }
+
   private:
     const GuardFolderOptions options_;
     TimeSharer sharer_;
+    RegionLimits limits_;
 };
 
 }  // namespace tessera

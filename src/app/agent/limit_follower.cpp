@@ -1,0 +1,84 @@
+#include "app/agent/limit_follower.hpp"
+
+#include <thread>
+#include <vector>
+
+#include "app/agent/held_shares.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+void report(std::string_view pod, const Error& error) {
+    log_event(Event::limits_trouble, {{"pod", std::string(pod)}, {"reason", error.text}});
+}
+
+}  // namespace
+
+void LimitFollower::take(const PodChanges& changes) {
+    const std::scoped_lock lock(mutex_);
+    for (const PodUid& uid : changes.removed)
+        resized_.erase(uid);
+    for (const PodFacts& pod : changes.present) {
+        const Allocation* own = own_allocation(pod);
+        if (pod.finished) {
+            resized_.erase(pod.uid);
+        } else if (own != nullptr && own->node == node_ && own->revision > 0) {
+            resized_.insert_or_assign(pod.uid, *own);
+        }
+    }
+    if (changes.all)
+        std::erase_if(resized_, [&](const auto& of) { return !changes.all->contains(of.first); });
+    has_changed_ = true;
+    changed_.notify_all();
+}
+
+void LimitFollower::apply() {
+    std::vector<Allocation> now;
+    {
+        const std::scoped_lock lock(mutex_);
+        has_changed_ = false;
+        for (const auto& [uid, allocation] : resized_)
+            now.push_back(allocation);
+    }
+    for (const Allocation& allocation : now)
+        apply(allocation);
+}
+
+void LimitFollower::apply(const Allocation& allocation) {
+    // Limits that the next start of a container would undo are not given.
+    if (const auto kept = keep(allocation); !kept)
+        return report(allocation.pod.str(), kept.error());
+    bool has_changed = false;
+    for (const ContainerAllocation& container : allocation.containers) {
+        if (!is_held(container)) continue;
+        const auto changed =
+            limits_.change(allocation.pod, container.container, held_shares(container));
+        if (!changed) report(allocation.pod.str(), changed.error());
+        has_changed |= changed && *changed;
+    }
+    if (!has_changed) return;
+    log_event(Event::limits_changed,
+              {{"pod", allocation.pod.str()}, {"revision", allocation.revision}});
+}
+
+Result<> LimitFollower::keep(const Allocation& allocation) {
+    const auto kept = limits_.kept(allocation.pod);
+    const bool is_kept = kept && *kept && (*kept)->revision >= allocation.revision;
+    return is_kept ? Result<>{} : limits_.keep(allocation);
+}
+
+void LimitFollower::run(const std::stop_token& stop) {
+    const std::jthread watch([&] {
+        pods_.follow_pods_of(
+            node_, [this](const PodChanges& changes) { take(changes); },
+            [](const Error& error) { report("", error); }, stop);
+    });
+    while (!stop.stop_requested()) {
+        apply();
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, stop, kApply, [this] { return has_changed_; });
+    }
+}
+
+}  // namespace tessera
