@@ -5,6 +5,7 @@
 #include "adapters/guard/guard_folder.hpp"
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
+#include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/kube/kubeconfig.hpp"
 #include "adapters/kubelet/device_checkpoint.hpp"
 #include "adapters/kubelet/device_plugin_host.hpp"
@@ -14,6 +15,7 @@
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/agent/gate.hpp"
+#include "app/agent/limit_events.hpp"
 #include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
 #include "app/agent/share_keeper.hpp"
@@ -105,6 +107,10 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const std::jthread metrics = serve_metrics(config, cards, is_guarded ? &guard : nullptr, stop);
     const std::jthread shares([&] {
         if (is_guarded) keep_shares(guard, *holders, clock, stop);
+    });
+    KubePodEvents events(connection.endpoint);
+    const std::jthread told([&] {
+        if (is_guarded) watch_limits(guard, events, clock, stop);
     });
     const std::jthread limits([&] {
         if (is_guarded) follower.run(stop);

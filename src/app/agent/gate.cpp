@@ -107,13 +107,13 @@ Result<Allocation> Gate::newest_of(const Allocation& allocation) const {
     return *kept && is_resize_of(allocation, **kept) ? **kept : allocation;
 }
 
-Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUid& pod,
-                                       const std::string& container) {
+Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
+                                       const HeldContainer& container) {
     const auto inventory = ports_.cards.inventory();
     TRY(const Allocation newest, newest_of(allocation));
-    auto handover = hand_over(newest, pod, node_, container, *inventory);
+    auto handover = hand_over(newest, container.pod, node_, container.container, *inventory);
     if (!handover) return refuse(handover.error());
-    TRY(auto mounts, hold(*share_of(newest, container), pod, handover->gpus));
+    TRY(auto mounts, hold(*share_of(newest, container.container), container, handover->gpus));
     ContainerEdits edits{std::move(handover->env), {}, std::move(mounts)};
     for (const Gpu& gpu : handover->gpus) {
         auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
@@ -122,14 +122,15 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     return edits;
 }
 
-Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share, const PodUid& pod,
+Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share,
+                                          const HeldContainer& container,
                                           const std::vector<Gpu>& gpus) {
     if (ports_.holder == nullptr || !is_held(share)) return std::vector<FileMount>{};
     std::vector<HeldShare> shares = held_shares(share);
     // A share may name its card by its index.
     for (std::size_t i = 0; i < gpus.size(); i++)
         shares[i].card = gpus[i].uuid;
-    auto mounts = ports_.holder->hold(pod, share.container, shares);
+    auto mounts = ports_.holder->hold(container, shares);
     if (!mounts) return refuse(mounts.error());
     return mounts;
 }
@@ -194,7 +195,7 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
                        fmt::format("container {} sets {} {} times; remove it from the pod",
                                    container.name, kVisibleDevices, times)});
     }
-    return edits_for(*judged.allocation, container.pod_uid, container.name);
+    return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.name});
 }
 
 Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
@@ -307,7 +308,7 @@ Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {
     Result<ContainerEdits> edits =
         fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {
-        edits = *pod.allocation ? edits_for(**pod.allocation, pod.uid, holder.container)
+        edits = *pod.allocation ? edits_for(**pod.allocation, {pod.uid, pod.name, holder.container})
                                 : Result<ContainerEdits>(refuse(pod.allocation->error()));
     }
     if (!edits) {

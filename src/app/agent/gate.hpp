@@ -77,10 +77,10 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
                                    const AllocationSeal* seal);
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
-    Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
-                                     const std::string& container);
+    Result<ContainerEdits> edits_for(const Allocation& allocation, const HeldContainer& container);
     // Of shares that are not whole cards.
-    Result<std::vector<FileMount>> hold(const ContainerAllocation& share, const PodUid& pod,
+    Result<std::vector<FileMount>> hold(const ContainerAllocation& share,
+                                        const HeldContainer& container,
                                         const std::vector<Gpu>& gpus);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
     tl::unexpected<Error> unknown_devices();
