@@ -6,8 +6,10 @@
 
 namespace tessera {
 
+inline constexpr guard::Millionths kPercent = guard::kWhole / 100;
+
 inline guard::Millionths millionths_of(Percent percent) {
-    return static_cast<guard::Millionths>(percent.value) * (guard::kWhole / 100);
+    return static_cast<guard::Millionths>(percent.value) * kPercent;
 }
 
 // A limit is never exceeded by a part of a granule.
