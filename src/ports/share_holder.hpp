@@ -19,6 +19,8 @@ struct HeldShare {
     Bytes memory;
     Percent cores;                 // of its time that the container is sure of; 0: of none
     Percent ceiling = kNoCeiling;  // and the most it gets
+
+    friend bool operator==(const HeldShare&, const HeldShare&) = default;
 };
 
 struct HeldContainer {

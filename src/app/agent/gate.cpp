@@ -100,9 +100,9 @@ void Gate::on_link(bool connected, const std::string& detail) {
 }
 
 // The pod may have been resized since.
-Result<Allocation> Gate::newest_of(const Allocation& allocation) const {
+Result<Allocation> Gate::newest_of(const Allocation& allocation, const PodUid& pod) const {
     if (ports_.limits == nullptr) return allocation;
-    const auto kept = ports_.limits->kept(allocation.pod);
+    const auto kept = ports_.limits->kept(pod);
     if (!kept) return refuse(kept.error());
     return *kept && is_resize_of(allocation, **kept) ? **kept : allocation;
 }
@@ -110,7 +110,7 @@ Result<Allocation> Gate::newest_of(const Allocation& allocation) const {
 Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
                                        const HeldContainer& container) {
     const auto inventory = ports_.cards.inventory();
-    TRY(const Allocation newest, newest_of(allocation));
+    TRY(const Allocation newest, newest_of(allocation, container.pod));
     auto handover = hand_over(newest, container.pod, node_, container.container, *inventory);
     if (!handover) return refuse(handover.error());
     TRY(auto mounts, hold(*share_of(newest, container.container), container, handover->gpus));

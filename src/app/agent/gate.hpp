@@ -75,7 +75,8 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     // record.
     static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
                                    const AllocationSeal* seal);
-    [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation) const;
+    [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
+                                               const PodUid& pod) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
     Result<ContainerEdits> edits_for(const Allocation& allocation, const HeldContainer& container);
     // Of shares that are not whole cards.

@@ -1,5 +1,6 @@
 #include "app/agent/limit_follower.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -13,6 +14,14 @@ void report(std::string_view pod, const Error& error) {
     log_event(Event::limits_trouble, {{"pod", std::string(pod)}, {"reason", error.text}});
 }
 
+// Its names are the API server's, which has checked them: they become names of folders.
+bool has_all(const PodFacts& pod, const Allocation& allocation) {
+    return std::ranges::all_of(allocation.containers, [&](const ContainerAllocation& container) {
+        return std::ranges::find(pod.containers, container.container, &ContainerSpec::name) !=
+               pod.containers.end();
+    });
+}
+
 }  // namespace
 
 void LimitFollower::take(const PodChanges& changes) {
@@ -23,7 +32,8 @@ void LimitFollower::take(const PodChanges& changes) {
         const Allocation* own = own_allocation(pod);
         if (pod.finished) {
             resized_.erase(pod.uid);
-        } else if (own != nullptr && own->node == node_ && own->revision > 0) {
+        } else if (own != nullptr && own->node == node_ && own->revision > 0 &&
+                   has_all(pod, *own)) {
             resized_.insert_or_assign(pod.uid, *own);
         }
     }
