@@ -1,9 +1,8 @@
 // Telling a pod's user what happened to it (kubectl describe pod).
 #pragma once
 
-#include "base/ids.hpp"
 #include "base/result.hpp"
-#include "wire/event_json.hpp"
+#include "domain/events/pod_event.hpp"
 
 namespace tessera {
 

@@ -24,6 +24,7 @@
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
 #include "programs/common/small_server.hpp"
+#include "wire/share_uses_json.hpp"
 
 namespace tessera {
 namespace {
@@ -54,18 +55,20 @@ Result<> check(const ConfigValues& values) {
     return check_seal(config.allocation_key_file);
 }
 
-// Whoever asks costs nothing: the numbers are those of the last reading. A node's containers matter
-// more than its graphs, so a port that is taken ends nothing.
+// Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
+// containers matter more than its graphs, so a port that is taken ends nothing.
 std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareHolder* holder,
                            const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
     const auto answer = [&cards, holder](const HttpRequest& request) {
-        if (request.path != "/metrics" || request.method != "GET") return not_found();
-        return HttpResponse{
-            .body = agent_exposition(*cards.inventory(), cards.readings(),
-                                     holder != nullptr ? holder->uses() : std::vector<ShareUse>{},
-                                     read_process_facts("tessera-agent")),
-            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+        if (request.method != "GET") return not_found();
+        const auto uses = holder != nullptr ? holder->uses() : std::vector<ShareUse>{};
+        if (request.path == "/shares")
+            return HttpResponse{.body = write_share_uses({cards.inventory()->name, uses})};
+        if (request.path != "/metrics") return not_found();
+        return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(), uses,
+                                                     read_process_facts("tessera-agent")),
+                            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
     auto served =
         serve_beside({.address = config.listen, .port = config.metrics_port}, answer, stop);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -41,6 +42,21 @@ class Guarded(StackCase):
                          [f"card 0: process 1 uses {3 * GIB} bytes"])
         self.in_pod("seen", "gpuhog 1GiB > /dev/null & sleep 1; kill -9 $!")
         self.assertIn(f"used {3 * GIB} of", self.in_pod("seen", "gpusmi"), "the dead hold nothing")
+
+    def test_top_shows_what_containers_and_processes_use(self) -> None:
+        """Of the node whose agent has the port that both were given; the other one is named."""
+        self.running(*(pods.simple(f"on-{node}", pods.aliyun(4), node=node, size="3GiB")
+                       for node in ("node-a", "node-b")))
+        done = self.stack.run_tessera("top", "-o", "json")
+        share, = json.loads(done.stdout)["shares"]
+        node = share["node"]
+        silent = {"node-a": "node-b", "node-b": "node-a"}[node]
+        self.assertIn(f"what containers use on {silent} is not known", done.stderr)
+        self.assertEqual((share["name"], share["container"]), (f"on-{node}", "main"))
+        self.assertEqual((share["usedBytes"], share["limitBytes"]), (3 * GIB, 4 * GIB))
+        self.assertEqual([process["usedBytes"] for process in share["processes"]], [3 * GIB])
+        self.assertRegex(self.stack.run_tessera("top", node).stdout,
+                         rf"{node} +\d +default/on-{node} +main +3Gi +4Gi +75 ")
 
     def test_what_a_tenant_does_to_lose_it(self) -> None:
         self.running(pods.simple("evader", pods.aliyun(4), node="node-a", size="0"))

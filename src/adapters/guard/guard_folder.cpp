@@ -45,10 +45,10 @@ Bytes bytes_of(guard::Granules granules) {
     return {static_cast<std::int64_t>(granules * guard::kGranuleBytes)};
 }
 
-std::chrono::nanoseconds in_flight(const guard::ContainerReading& reading, guard::WorkKind kind) {
-    std::chrono::nanoseconds sum{};
+std::int64_t in_flight_ns(const guard::ContainerReading& reading, guard::WorkKind kind) {
+    std::int64_t sum = 0;
     for (const auto& [slot, process] : reading.processes)
-        sum += std::chrono::nanoseconds(process.in_flight_ns[static_cast<std::size_t>(kind)]);
+        sum += process.in_flight_ns[static_cast<std::size_t>(kind)];
     return sum;
 }
 
@@ -91,9 +91,9 @@ void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
                        .limit = bytes_of(limits.cards[i].memory.load()),
                        .cores = {static_cast<int>(limits.cards[i].cores.load() / kPercent)},
                        .refusals = static_cast<std::int64_t>(held.refusals),
-                       .kernels = in_flight(time, guard::WorkKind::kernels),
-                       .copies = in_flight(time, guard::WorkKind::copies),
-                       .waited = std::chrono::nanoseconds(time.waited_ns),
+                       .kernels_ns = in_flight_ns(time, guard::WorkKind::kernels),
+                       .copies_ns = in_flight_ns(time, guard::WorkKind::copies),
+                       .waited_ns = time.waited_ns,
                        .processes = processes_of(holders)});
     }
 }

@@ -5,6 +5,7 @@
 //
 //     FOLDER/libtessera-guard.so         as this agent brought it
 //     FOLDER/ld.so.preload               names it, as a container sees it
+//     FOLDER/pods/UID/allocation.json    of a pod that was resized (region_limits.hpp)
 //     FOLDER/pods/UID/CONTAINER/limits   read by its processes
 //                              /accounts   written by them
 //                              /pod        NAMESPACE/NAME, for people

@@ -118,8 +118,8 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
-    EXPECT_EQ(uses[0].kernels, std::chrono::milliseconds(1500));
-    EXPECT_EQ(uses[0].waited, std::chrono::nanoseconds(7));
+    EXPECT_EQ(uses[0].kernels_ns, 1'500'000'000);
+    EXPECT_EQ(uses[0].waited_ns, 7);
     EXPECT_EQ(uses[0].processes,
               (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));
     fs::resize_file(region_ / "accounts", 3);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
+#include "wire/event_json.hpp"
 
 namespace tessera {
 namespace {

@@ -34,7 +34,8 @@ void LimitFollower::take(const PodChanges& changes) {
             resized_.erase(pod.uid);
         } else if (own != nullptr && own->node == node_ && own->revision > 0 &&
                    has_all(pod, *own)) {
-            resized_.insert_or_assign(pod.uid, *own);
+            const auto [at, is_new] = resized_.try_emplace(pod.uid, *own);
+            if (at->second.revision < own->revision) at->second = *own;
         }
     }
     if (changes.all)
@@ -55,27 +56,29 @@ void LimitFollower::apply() {
         apply(allocation);
 }
 
-void LimitFollower::apply(const Allocation& allocation) {
+void LimitFollower::apply(const Allocation& shown) {
     // Limits that the next start of a container would undo are not given.
-    if (const auto kept = keep(allocation); !kept)
-        return report(allocation.pod.str(), kept.error());
+    const auto newest = keep(shown);
+    if (!newest) return report(shown.pod.str(), newest.error());
     bool has_changed = false;
-    for (const ContainerAllocation& container : allocation.containers) {
+    for (const ContainerAllocation& container : newest->containers) {
         if (!is_held(container)) continue;
         const auto changed =
-            limits_.change(allocation.pod, container.container, held_shares(container));
-        if (!changed) report(allocation.pod.str(), changed.error());
+            limits_.change(newest->pod, container.container, held_shares(container));
+        if (!changed) report(newest->pod.str(), changed.error());
         has_changed |= changed && *changed;
     }
     if (!has_changed) return;
-    log_event(Event::limits_changed,
-              {{"pod", allocation.pod.str()}, {"revision", allocation.revision}});
+    log_event(Event::limits_changed, {{"pod", newest->pod.str()}, {"revision", newest->revision}});
 }
 
-Result<> LimitFollower::keep(const Allocation& allocation) {
-    const auto kept = limits_.kept(allocation.pod);
-    const bool is_kept = kept && *kept && (*kept)->revision >= allocation.revision;
-    return is_kept ? Result<>{} : limits_.keep(allocation);
+// The newest of both, kept. Whoever may edit the pod may bring back what the controller once
+// signed; where the admission policy is missing nothing else stands in his way.
+Result<Allocation> LimitFollower::keep(const Allocation& shown) {
+    const auto kept = limits_.kept(shown.pod);
+    if (kept && *kept && (*kept)->revision >= shown.revision) return **kept;
+    TRY_VOID(limits_.keep(shown));
+    return shown;
 }
 
 void LimitFollower::run(const std::stop_token& stop) {

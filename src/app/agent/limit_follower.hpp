@@ -35,8 +35,8 @@ class LimitFollower {
     void apply();
 
   private:
-    void apply(const Allocation& allocation);
-    Result<> keep(const Allocation& allocation);
+    void apply(const Allocation& shown);
+    Result<Allocation> keep(const Allocation& shown);
 
     NodePods& pods_;
     LiveLimits& limits_;

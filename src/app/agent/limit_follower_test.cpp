@@ -66,6 +66,19 @@ TEST_F(LimitFollowerTest, WhatWasResizedIsChangedAndKept) {
     EXPECT_EQ(held(), shares(2));
 }
 
+// What the controller once signed is signed still.
+TEST_F(LimitFollowerTest, AnOlderOneThatComesBackCountsNoMore) {
+    limits_.start("uid-p", "main", shares(4));
+    show(pod(6, 1));
+    show(pod(2, 2));
+    show(pod(6, 1));
+    EXPECT_EQ(held(), shares(2));
+    LimitFollower after_a_restart(pods_, limits_, NodeName("n1"));
+    after_a_restart.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
+    after_a_restart.apply();
+    EXPECT_EQ(held(), shares(2));
+}
+
 // The runtime tells what was when the pod's sandbox was made.
 TEST_F(LimitFollowerTest, AContainerThatWasMadeOfAnOlderOneFollows) {
     show(pod(6, 1));

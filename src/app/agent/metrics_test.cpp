@@ -29,7 +29,7 @@ TEST(AgentMetrics, Exposition) {
                                                 .held = gibibytes(1),
                                                 .limit = gibibytes(4),
                                                 .refusals = 3,
-                                                .kernels = std::chrono::milliseconds(1500)}},
+                                                .kernels_ns = 1'500'000'000}},
                                               {.program = "tessera-agent"});
     const std::string card0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string card1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";

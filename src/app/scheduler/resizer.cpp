@@ -10,6 +10,10 @@
 
 namespace tessera {
 
+// Who waits until nothing of a leader before him can land waits for these writes too
+// (election.hpp).
+static_assert(PodResizes::kTakes <= KubeApi::kBindTakes);
+
 void Resizer::run_round(const std::stop_token& stop) {
     if (!leads()) return;
     const auto wishes = tools_.keeper.ask([](ClusterState& state) { return state.wishes(); });

@@ -248,10 +248,10 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     for (const auto& [uid, node] : blocked_by_) {
         if (!uids.contains(uid)) gone.push_back(uid);
     }
+    std::erase_if(wishes_, [&](const auto& of) { return !uids.contains(of.first); });
     for (const PodUid& uid : gone)
         remove_pod(uid);
     std::erase_if(set_aside_, [&](const auto& of) { return !uids.contains(of.first); });
-    std::erase_if(wishes_, [&](const auto& of) { return !uids.contains(of.first); });
 }
 
 Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& node_name,

@@ -7,7 +7,7 @@
 namespace tessera {
 
 void ClusterState::note_wish(const PodFacts& pod) {
-    const Allocation* own = own_allocation(pod);
+    const Allocation* own = pod.resize ? own_allocation(pod) : nullptr;
     const bool is_open = pod.resize && !pod.terminating && !pod.node.empty() &&
                          !pod.containers.empty() &&
                          (!*pod.resize || own == nullptr || !is_granted(**pod.resize, *own));

@@ -1,6 +1,6 @@
-// Goal: while a pod is resized nobody else can have what it may hold, and what it gives back is free
-// only once the API server has shown it. Method: two cards of 16 GiB, and what a list, a watch, a
-// bind and a resize do in each order.
+// Goal: while a pod is resized nobody else can have what it may hold, and what it gives back is
+// free only once the API server has shown it. Method: a card of 16 GiB, and what a list, a watch,
+// a bind and a resize do in each order.
 #include <gtest/gtest.h>
 
 #include "domain/cluster/state.hpp"
@@ -16,9 +16,8 @@ class StateResize : public ::testing::Test {
 
     PodFacts runs(const std::string& name, int gib, int cores = 0) {
         PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
-        const GpuShare share{.uuid = GpuUuid("GPU-n1-0"),
-                             .memory = gibibytes(gib),
-                             .cores = {cores}};
+        const GpuShare share{
+            .uuid = GpuUuid("GPU-n1-0"), .memory = gibibytes(gib), .cores = {cores}};
         pod = build::bound(pod, build::allocation(pod, "n1", {share}));
         pod.is_guarded = true;
         state_.set_pod(pod);

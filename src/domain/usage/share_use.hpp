@@ -1,7 +1,6 @@
 // What a container makes of its share of a card, as the node's agent sees it.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,9 +27,9 @@ struct ShareUse {
     Percent cores;              // of the card's time that it is sure of; 0: of none
     std::int64_t refusals = 0;  // allocations that the limit refused
     // Of its processes together, by the clock; 0 where the card's time is not shared out.
-    std::chrono::nanoseconds kernels{};  // they had kernels on their way or running
-    std::chrono::nanoseconds copies{};
-    std::chrono::nanoseconds waited{};  // for their turn
+    std::int64_t kernels_ns = 0;  // they had kernels on their way or running
+    std::int64_t copies_ns = 0;
+    std::int64_t waited_ns = 0;         // for their turn
     std::vector<ProcessUse> processes;  // that live and hold something of the card
 
     friend bool operator==(const ShareUse&, const ShareUse&) = default;
