@@ -10,6 +10,7 @@ from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.killer import kill_process
 from e2e.truth import GIB
+from e2e.watch import driver_use
 
 
 class Guarded(StackCase):
@@ -67,6 +68,22 @@ class Guarded(StackCase):
                      "/usr/local/tessera/libtessera-guard.so"):
             self.assertIn("ead-only", self.in_pod("evader", f"echo x > {path}"), path)
             self.assertIn("busy", self.in_pod("evader", f"rm {path}").lower(), path)
+
+    def test_who_goes_past_the_guard_is_seen_and_ended(self) -> None:
+        """By a loader that reads another list of what to preload: nothing in a container can keep
+        a program from having one."""
+        self.running(pods.simple("sly", pods.aliyun(4), node="node-a", size="0"),
+                     pods.simple("honest", pods.aliyun(4), node="node-a", size="4GiB"))
+        said = self.in_pod("sly", "sed 's#/etc/ld.so.preload#/etc/ld.so.perload#' "
+                           "/lib64/ld-linux-x86-64.so.2 > /tmp/ld; chmod +x /tmp/ld; "
+                           "/tmp/ld /usr/bin/gpuhog 5GiB > /tmp/out 2>&1 & sleep 1; cat /tmp/out")
+        self.assertIn("allocated", said)
+        told = self.wait_event("sly", "a program goes past the guard, and is ended")
+        self.assertIn("uses 5Gi", told)
+        card, = truth.uuids(self.pod("honest"))
+        self.cluster.wait_for("the honest one alone uses the card", lambda: (
+            driver_use(self.stack)[card][0] == 4 * GIB))
+        self.assertEqual([e for e in self.events("honest") if "past the guard" in e], [])
 
     def test_a_neighbour_keeps_every_byte(self) -> None:
         greedy, kept = self.running(

@@ -30,8 +30,10 @@ class FakeGpuInventory final : public GpuInventory {
     void report(const GpuFault& fault);
     // How often read() was called.
     [[nodiscard]] int reads() const;
+    void set_processes(Result<std::vector<GpuProcess>> processes);
 
     Result<std::vector<GpuReading>> read() override;
+    Result<std::vector<GpuProcess>> processes() override;
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
 
   private:
@@ -39,6 +41,7 @@ class FakeGpuInventory final : public GpuInventory {
     std::condition_variable changed_;
     int reads_ = 0;
     Result<std::vector<GpuReading>> readings_;
+    Result<std::vector<GpuProcess>> processes_;
     std::deque<GpuFault> faults_;
 };
 

@@ -1,7 +1,8 @@
-// Keeps what users were told, behind the PodEvents port. Of one thread.
+// Events behind the PodEvents port, as they were told. Of one thread.
 #pragma once
 
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "ports/pod_events.hpp"
@@ -11,14 +12,13 @@ namespace tessera {
 class FakePodEvents final : public PodEvents {
   public:
     Result<> tell(const PodEvent& event) override {
-        told_.push_back(event.reason + ": " + event.message);
+        if (const auto error = std::exchange(next_error, std::nullopt)) return fail(*error);
+        told.push_back(event);
         return {};
     }
-    // "REASON: MESSAGE", in order.
-    [[nodiscard]] const std::vector<std::string>& told() const { return told_; }
 
-  private:
-    std::vector<std::string> told_;
+    std::vector<PodEvent> told;
+    std::optional<Error> next_error;
 };
 
 }  // namespace tessera

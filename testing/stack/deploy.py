@@ -58,7 +58,7 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
         return os.path.relpath(path, overlay.resolve())
     components = [DEPLOY / "identity-kubelet"] if identity == "kubelet" else []
     if guard:
-        components += [DEPLOY / "guard", DEPLOY / "listening"]
+        components += [DEPLOY / "guard", DEPLOY / "end-evaders", DEPLOY / "listening"]
     if certificates is not None:
         components.append(DEPLOY / "ha")
         cluster.kubectl("create", "namespace", NAMESPACE)
@@ -148,7 +148,7 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
         {"op": "replace", "path": f"{container}/args",
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
                    f"--identity={identity}", KEY_FILE, f"--metrics-port={port}",
-                   *([GUARD_LIBRARY, "--listen=0.0.0.0"] if guard else [])]},
+                   *([GUARD_LIBRARY, "--listen=0.0.0.0", "--evaders=end"] if guard else [])]},
     ]
     if guard:
         operations.append({"op": "replace", "path": f"{container}/ports",

@@ -2,24 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <utility>
-
 #include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_pod_events.hpp"
 
 namespace tessera {
 namespace {
-
-class NotedEvents final : public PodEvents {
-  public:
-    Result<> tell(const PodEvent& event) override {
-        if (const auto error = std::exchange(next_error, std::nullopt)) return fail(*error);
-        told.push_back(event);
-        return {};
-    }
-
-    std::vector<PodEvent> told;
-    std::optional<Error> next_error;
-};
 
 class LimitEventsTest : public testing::Test {
   protected:
@@ -34,7 +21,7 @@ class LimitEventsTest : public testing::Test {
     }
 
     FakeShareHolder shares_;
-    NotedEvents events_;
+    FakePodEvents events_;
 };
 
 TEST_F(LimitEventsTest, TellsOnceOfEachContainerThatWasRefused) {

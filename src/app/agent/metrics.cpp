@@ -23,7 +23,7 @@ double in_seconds(std::int64_t ns) {
 }  // namespace
 
 std::string agent_exposition(const NodeInventory& node, const CardReadings& readings,
-                             const std::vector<ShareUse>& uses, const ProcessFacts& process) {
+                             const ShareFacts& shares, const ProcessFacts& process) {
     prom::Registry now;
 #define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
 #include "app/agent/metrics.def"
@@ -43,7 +43,7 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         card_used.Add(labels_of(card)).Set(static_cast<double>(card.used.count));
     }
     driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
-    for (const ShareUse& use : uses) {
+    for (const ShareUse& use : shares.uses) {
         const prom::Labels labels = {
             {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.card.str()}};
         const auto busy = [&](std::string_view kind, std::int64_t ns) {
@@ -57,6 +57,10 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
         busy("kernels", use.kernels_ns);
         busy("copies", use.copies_ns);
+    }
+    for (const Unaccounted& evader : shares.evaders) {
+        unaccounted.Add({{"pod_uid", evader.pod.str()}, {"uuid", evader.card.str()}})
+            .Set(static_cast<double>((evader.used - evader.held).count));
     }
     for (const ResultRow& row : kResults) {
         containers.Add({{"result", row.result}})

@@ -53,8 +53,7 @@ class ResizerTest : public ::testing::Test {
     bool fits(int gib) {
         const PodFacts pod = build::pod("other", build::native(gibibytes(gib)));
         return keeper_.ask([&](ClusterState& state) {
-            const auto reserved =
-                state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
+            const auto reserved = state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
             if (reserved) state.release(reserved->attempt);
             return reserved.has_value();
         });
@@ -64,6 +63,13 @@ class ResizerTest : public ::testing::Test {
         return (**shown.allocation).containers[0].gpus[0].memory.count / kGiB;
     }
     std::size_t writes() { return pods_.writes().size(); }
+    // "REASON: MESSAGE", in order.
+    std::vector<std::string> told() {
+        std::vector<std::string> out;
+        for (const PodEvent& event : events_.told)
+            out.push_back(event.reason + ": " + event.message);
+        return out;
+    }
 
     FakePodResizes pods_;
     FakePodEvents events_;
@@ -94,8 +100,7 @@ TEST_F(ResizerTest, GrantsOnceAndSaysSo) {
     const int reads = pods_.reads();
     round();
     EXPECT_EQ(pods_.reads(), reads) << "it is answered";
-    EXPECT_EQ(events_.told(), (std::vector<std::string>{
-                                  "Resized: main on card 0: memory 4Gi -> 10Gi"}));
+    EXPECT_EQ(told(), (std::vector<std::string>{"Resized: main on card 0: memory 4Gi -> 10Gi"}));
     wish(pod, 3);
     round();
     EXPECT_EQ(held(), 10) << "less is given back once it is seen";
@@ -114,7 +119,7 @@ TEST_F(ResizerTest, RefusesOnceAndSaysWhy) {
     show(pod);
     round();
     EXPECT_EQ(writes(), 1U) << "not again until the wish changes";
-    EXPECT_EQ(events_.told(),
+    EXPECT_EQ(told(),
               (std::vector<std::string>{"ResizeRefused: no room on card 0: the pod would hold 10Gi "
                                         "of it, and beside the others it can have 8Gi"}));
     wish(pod, 8);
