@@ -19,8 +19,7 @@ TEST(ResizeJson, Reads) {
     EXPECT_EQ(*wish, (ResizeWish{{{"main", gibibytes(6), Percent{40}, Percent{80}},
                                   {"side", mebibytes(1), {}, {}}}}));
     EXPECT_TRUE(read_resize_wish(R"({"id":"x","version":1,"containers":[{"name":"main"}]})"));
-    EXPECT_TRUE(
-        read_resize_wish(R"({"version":1,"containers":[{"name":"main","cores":null}]})"));
+    EXPECT_TRUE(read_resize_wish(R"({"version":1,"containers":[{"name":"main","cores":null}]})"));
 }
 
 std::string with(std::string_view from, std::string_view to) {

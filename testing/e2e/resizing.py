@@ -55,7 +55,8 @@ class Resized(guard.Guarded):
         self.assertIn(f"used {3 * GIB} of {6 * GIB} bytes", self.in_pod("grows", "gpusmi"))
         self.assertEqual(self.restarts("grows"), 0)
         self.wait_event("grows", "memory 4Gi -> 6Gi")
-        self.assertEqual((self.share("grows")["memory"], self.share("grows")["cores"]), (6 * GIB, 20))
+        share = self.share("grows")
+        self.assertEqual((share["memory"], share["cores"]), (6 * GIB, 20))
         self.assertIn("has that already", self.resize("grows", "--memory", "6Gi"))
 
     def test_below_its_use_it_keeps_what_it_has_and_gets_nothing_new(self) -> None:
@@ -78,7 +79,8 @@ class Resized(guard.Guarded):
         self.assertIn("beside the others it can have 9Gi",
                       self.refused(6, "first", "--memory", "10Gi"))
         self.wait_event("first", "no room on card", "10Gi")
-        self.assertIn("beside the others it can be of 60", self.refused(6, "first", "--cores", "61"))
+        self.assertIn("beside the others it can be of 60",
+                      self.refused(6, "first", "--cores", "61"))
         self.assertIn("more than card", self.refused(2, "first", "--memory", "99Gi"))
         self.assertIn("no container other", self.refused(3, "first", "-c", "other", "--cores", "1"))
         self.assertEqual(self.share("first")["memory"], 6 * GIB)

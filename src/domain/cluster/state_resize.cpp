@@ -20,10 +20,12 @@ void ClusterState::note_wish(const PodFacts& pod) {
 
 // What may change of a pod that was shown bound.
 void ClusterState::update_seen(const Tenant& held, const PodFacts& pod) {
+    const Allocation* own = own_allocation(pod);
+    const bool is_resized = own != nullptr && is_resize_of(held.allocation, *own);
+    if (held.terminating == pod.terminating && !is_resized) return;
     Tenant tenant = held;
     tenant.terminating = pod.terminating;
-    const Allocation* own = own_allocation(pod);
-    if (own != nullptr && is_resize_of(held.allocation, *own)) {
+    if (is_resized) {
         tenant.allocation = *own;
         tenant.resizing.reset();
         tenant.holds = holds(own->containers);
