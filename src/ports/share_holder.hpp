@@ -8,6 +8,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "base/result.hpp"
+#include "domain/request/gpu_request.hpp"
 #include "domain/usage/share_use.hpp"
 #include "ports/container_runtime.hpp"
 
@@ -16,7 +17,10 @@ namespace tessera {
 struct HeldShare {
     GpuUuid card;
     Bytes memory;
-    Percent cores;  // of its time that the container is sure of; 0: of none
+    Percent cores;                 // of its time that the container is sure of; 0: of none
+    Percent ceiling = kNoCeiling;  // and the most it gets
+
+    friend bool operator==(const HeldShare&, const HeldShare&) = default;
 };
 
 struct HeldContainer {

@@ -1,5 +1,6 @@
 // What the agent does where it holds its node's containers to their shares: the threads that share
-// out time, tell users of their limits, see who goes past the guard, and forget who is gone.
+// out time, change limits of pods that are resized, tell users of their limits, see who goes past
+// the guard, and forget who is gone.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/evader_watch.hpp"
+#include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
 #include "ports/kubelet.hpp"
 
@@ -22,6 +24,8 @@ struct HeldSharesPorts {
     GpuInventory& driver;
     DeviceHolders& record;
     Clock& clock;
+    NodePods& pods;
+    NodeName node;
 };
 
 class HeldShares {
@@ -32,6 +36,7 @@ class HeldShares {
     // Errors as GuardFolder::install.
     [[nodiscard]] Result<> install() const { return guard_.install(); }
     [[nodiscard]] ShareHolder& holder() { return guard_; }
+    [[nodiscard]] LiveLimits& limits() { return guard_.limits(); }
     // Any thread.
     [[nodiscard]] ShareFacts facts() const { return {guard_.uses(), evaders_.found()}; }
 
@@ -44,6 +49,7 @@ class HeldShares {
     KubePodEvents events_;
     ProcTable processes_;
     EvaderWatch evaders_;
+    LimitFollower follower_;
 };
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 #include "programs/common/completion_words.hpp"
 #include "programs/common/yaml_text.hpp"
 #include "programs/doctor_command.hpp"
+#include "programs/resize_command.hpp"
 #include "programs/top_command.hpp"
 #include "programs/usage_reader.hpp"
 
@@ -91,6 +92,8 @@ int run(int argc, char** argv) {
     doctor->add_option("-n,--namespace", options.space, "where Tessera runs");
     doctor->add_option("-o,--output", options.usage.output, "json")->check(CLI::IsMember({"json"}));
     add_connection(*doctor, options);
+    ResizeOptions resize;
+    const CLI::App* resizing = add_resize(app, resize);
     CLI::App* completion =
         app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
@@ -100,7 +103,8 @@ int run(int argc, char** argv) {
         if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
             return finish(
                 {Code::invalid_argument, "no command \"" + rest.front() +
-                                             "\"; there is inspect, top, doctor and completion"});
+                                             "\"; there is inspect, top, doctor, resize and "
+                                             "completion"});
         }
         return app.exit(error) == 0 ? 0 : 2;
     }
@@ -110,6 +114,7 @@ int run(int argc, char** argv) {
         std::cout << *script;
         return 0;
     }
+    if (resizing->parsed()) return run_resize(resize);
     if (doctor->parsed())
         return run_doctor(options.usage.kube, options.space, options.usage.output);
     if (top->parsed())

@@ -106,10 +106,11 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
             GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
             EvaderOptions{.allowance = mebibytes(config.context_mib),
                           .ends_them = config.evaders == "end"},
-            connection.endpoint, HeldSharesPorts{*driver, *holders, clock});
+            connection.endpoint, HeldSharesPorts{*driver, *holders, clock, kube, node});
         TRY_VOID(held->install());
     }
-    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr},
+    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
+               held ? &held->limits() : nullptr},
               node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});

@@ -23,6 +23,7 @@
 #include "programs/common/seal_file.hpp"
 #include "programs/front_door.hpp"
 #include "programs/leadership.hpp"
+#include "programs/resizing.hpp"
 
 namespace tessera {
 namespace {
@@ -98,6 +99,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const FeedThreads threads(feed);
     KubeEvictions evictions(connection.endpoint);
     OwnPreemption preemption({evictions, keeper, metrics, clock, *policy, leadership.fence()});
+    Resizing resizing(
+        {connection.endpoint, keeper, metrics, clock, *policy, sealed, leadership.fence()});
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election(),
                            config.preempt ? &preemption : nullptr);
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {
@@ -123,7 +126,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     std::jthread preempting;
     if (config.preempt)
         preempting = std::jthread([&](const std::stop_token& ends) { preemption.run(ends); });
+    resizing.begin();
     server.serve(stop);
+    resizing.end();
     preempting = {};
     leadership.end();
     return {};

@@ -10,6 +10,9 @@
 namespace tessera {
 namespace {
 
+// A resize adds one: nobody comes near, and adding never overflows.
+constexpr std::int64_t kMostRevisions = std::int64_t{1} << 50;
+
 constexpr std::array<std::string_view, 3> kKinds = {"app", "init", "sidecar"};
 
 tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
@@ -39,6 +42,11 @@ Result<GpuShare> read_share(JsonValue json) {
     TRY(const auto cores, integer_of(json, "cores", 100));
     share.cores = {static_cast<int>(cores)};
     share.whole = json["whole"].true_or_absent_false();
+    if (json["cores_ceiling"].present()) {
+        TRY(const auto ceiling, integer_of(json, "cores_ceiling", kNoCeiling.value));
+        if (ceiling < 1 || ceiling < cores) return bad("cores_ceiling", "out of range");
+        share.ceiling = {static_cast<int>(ceiling)};
+    }
     return share;
 }
 
@@ -77,6 +85,7 @@ std::string write_allocation(const Allocation& allocation) {
         w.member("pod", allocation.pod.str());
         w.member("node", allocation.node.str());
         w.member("dialect", dialect(allocation.dialect).name);
+        if (allocation.revision > 0) w.member("revision", allocation.revision);
         w.array("containers", [&] {
             for (const ContainerAllocation& container : allocation.containers) {
                 w.object([&] {
@@ -90,6 +99,8 @@ std::string write_allocation(const Allocation& allocation) {
                                 w.member("memory", share.memory.count);
                                 w.member("cores", share.cores.value);
                                 if (share.whole) w.member("whole", true);
+                                if (share.ceiling != kNoCeiling)
+                                    w.member("cores_ceiling", share.ceiling.value);
                             });
                         }
                     });
@@ -118,6 +129,9 @@ Result<Allocation> read_allocation(std::string_view text) {
     allocation.node = NodeName(std::move(node));
     TRY(const auto name, text_of(root, "dialect"));
     TRY(allocation.dialect, read_dialect(name));
+    if (root["revision"].present()) {
+        TRY(allocation.revision, integer_of(root, "revision", kMostRevisions));
+    }
     for (const JsonValue container : root["containers"].elements()) {
         TRY(auto read, read_container(container));
         allocation.containers.push_back(std::move(read));

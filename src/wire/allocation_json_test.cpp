@@ -29,6 +29,19 @@ TEST(AllocationJson, Text) {
     EXPECT_EQ(*read, kExample);
 }
 
+// Goal: what a resize adds stands in the text, and only where there is something to say.
+TEST(AllocationJson, RevisionAndCeiling) {
+    Allocation resized = kExample;
+    resized.revision = 3;
+    resized.containers[0].gpus[0].ceiling = {80};
+    const std::string text = write_allocation(resized);
+    EXPECT_NE(text.find(R"("revision":3)"), std::string::npos) << text;
+    EXPECT_NE(text.find(R"("cores":25,"cores_ceiling":80})"), std::string::npos) << text;
+    const auto read = read_allocation(text);
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(*read, resized);
+}
+
 // Goal: unknown fields of a later minor change, white space and another order are no harm.
 TEST(AllocationJson, ReadsTolerantly) {
     const auto read = read_allocation(
@@ -93,6 +106,13 @@ TEST(AllocationJson, RefusesWrongFields) {
         {with(R"("memory":4294967296)", R"("memory":"4Gi")"), "memory"},
         {with(R"("cores":25)", R"("cores":101)"), "cores"},
         {with(R"("cores":25)", R"("cores":-1)"), "cores"},
+        {with(R"("cores":25)", R"("cores":25,"cores_ceiling":24)"), "cores_ceiling"},
+        {with(R"("cores":25)", R"("cores":25,"cores_ceiling":101)"), "cores_ceiling"},
+        {with(R"("cores":25)", R"("cores":25,"cores_ceiling":"80")"), "cores_ceiling"},
+        {with(R"("cores":0)", R"("cores":0,"cores_ceiling":0)"), "cores_ceiling"},
+        {with(R"("dialect")", R"("revision":-1,"dialect")"), "revision"},
+        {with(R"("dialect")", R"("revision":1.5,"dialect")"), "revision"},
+        {with(R"("dialect")", R"("revision":9999999999999999,"dialect")"), "revision"},
         {std::string(kText) + "x", "not JSON"},
         {std::string(100, '[') + std::string(100, ']'), "not JSON"},
         {"\xff\xfe", "not JSON"},

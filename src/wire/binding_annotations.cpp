@@ -53,7 +53,7 @@ bool all_whole(const Allocation& allocation) {
 
 std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
     if (all_whole(allocation)) return "exclusive";
-    return node.shares == Holding::guard ? "guard" : "none";
+    return node.shares == Holding::guard ? key::kGuard : "none";
 }
 
 }  // namespace

@@ -10,7 +10,11 @@ inline constexpr std::string_view kAllocation =
     "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
 inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";  // its signature
 inline constexpr std::string_view kEnforcedBy =
-    "tessera.dev/enforced-by";  // Pod: how the share is held
+    "tessera.dev/enforced-by";                       // Pod: how the share is held
+inline constexpr std::string_view kGuard = "guard";  // a value of that
+// Pod: docs/formats/resize.md. What its user wishes to have, and why he was refused it.
+inline constexpr std::string_view kResize = "tessera.dev/resize";
+inline constexpr std::string_view kResizeRefused = "tessera.dev/resize-refused";
 
 inline constexpr std::string_view kUrl = "tessera.dev/url";  // Lease: where its holder answers
 

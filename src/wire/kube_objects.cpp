@@ -9,6 +9,7 @@
 
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
+#include "wire/resize_json.hpp"
 
 namespace tessera {
 namespace {
@@ -45,6 +46,13 @@ void apply_count_label(JsonValue labels, std::vector<ContainerSpec>& containers)
         if (!says(resource::kAliyunMem) || says(resource::kAliyunCount)) continue;
         container.limits.emplace_back(resource::kAliyunCount, *count);
     }
+}
+
+void apply_ceiling(JsonValue annotations, std::vector<ContainerSpec>& containers) {
+    const auto ceiling = annotations[kCoresCeiling].text();
+    if (!ceiling) return;
+    for (ContainerSpec& container : containers)
+        container.cores_ceiling = std::string(*ceiling);
 }
 
 std::optional<std::int64_t> decimal(std::string_view text) {
@@ -156,14 +164,21 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.gated = !spec["schedulingGates"].elements().empty();
     read_containers(spec["initContainers"], true, facts.containers);
     read_containers(spec["containers"], false, facts.containers);
-    apply_count_label(metadata["labels"], facts.containers);
-    facts.started = any_created(pod["status"], facts.containers);
     const JsonValue annotations = metadata["annotations"];
+    apply_count_label(metadata["labels"], facts.containers);
+    apply_ceiling(annotations, facts.containers);
+    facts.started = any_created(pod["status"], facts.containers);
     if (const auto text = annotations[key::kAllocation].text()) {
         facts.allocation =
             read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
     }
-    if (!facts.containers.empty()) facts.legacy = read_legacy(annotations);
+    if (facts.containers.empty()) return facts;
+    facts.legacy = read_legacy(annotations);
+    facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
+    if (const auto wish = annotations[key::kResize].text()) {
+        const std::string refusal = annotations[key::kResizeRefused].text_or("");
+        if (!is_refusal_of(refusal, *wish)) facts.resize = read_resize_wish(*wish);
+    }
     return facts;
 }
 
@@ -270,19 +285,36 @@ std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName&
     return w.take();
 }
 
+namespace {
+
+void write_annotations(JsonWriter& w, const Annotations& annotations) {
+    w.object("annotations", [&] {
+        for (const auto& [key, value] : annotations) {
+            if (value.empty()) {
+                w.raw_member(key, "null");
+            } else {
+                w.member(key, value);
+            }
+        }
+    });
+}
+
+}  // namespace
+
 std::string write_annotations_patch(const Annotations& annotations) {
+    JsonWriter w;
+    w.object([&] { w.object("metadata", [&] { write_annotations(w, annotations); }); });
+    return w.take();
+}
+
+std::string write_annotations_patch(const PodUid& uid, std::string_view resource_version,
+                                    const Annotations& annotations) {
     JsonWriter w;
     w.object([&] {
         w.object("metadata", [&] {
-            w.object("annotations", [&] {
-                for (const auto& [key, value] : annotations) {
-                    if (value.empty()) {
-                        w.raw_member(key, "null");
-                    } else {
-                        w.member(key, value);
-                    }
-                }
-            });
+            w.member("uid", uid.str());
+            if (!resource_version.empty()) w.member("resourceVersion", resource_version);
+            write_annotations(w, annotations);
         });
     });
     return w.take();

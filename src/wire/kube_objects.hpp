@@ -58,6 +58,10 @@ std::string write_binding(const PodUid& uid, const PodName& pod, const NodeName&
 
 // A merge patch of annotations; an empty value removes the key.
 std::string write_annotations_patch(const Annotations& annotations);
+// The same, which the API server carries out only on the object of that uid, and in that very
+// version unless it is empty (409 otherwise).
+std::string write_annotations_patch(const PodUid& uid, std::string_view resource_version,
+                                    const Annotations& annotations);
 // A merge patch of a node's status: resource name → amount, for capacity and allocatable both.
 std::string write_capacity_patch(const Annotations& amounts);
 

@@ -5,6 +5,7 @@
 
 #include "wire/allocation_json.hpp"
 #include "wire/keys.hpp"
+#include "wire/resize_json.hpp"
 
 namespace tessera {
 namespace {
@@ -51,6 +52,42 @@ TEST(ReadPod, Parts) {
               (ContainerSpec{"proxy", ContainerKind::sidecar, {{"aliyun.com/gpu-mem", "3"}}}));
     EXPECT_EQ(pod.containers[2],
               (ContainerSpec{"main", ContainerKind::app, {{"aliyun.com/gpu-mem", "4"}}}));
+}
+
+// Goal: what concerns a resize is read of pods that ask for GPUs: an open wish, right or wrong, and
+// none that was refused; and the ceiling, as the text of each container.
+TEST(ReadPod, ResizeAndCeiling) {
+    const auto read = [](const std::string& annotations, const char* resource) {
+        const auto document = JsonDocument::parse(fmt::format(
+            R"({{"metadata":{{"annotations":{{{}}}}},"spec":{{"containers":[{{"name":"main",)"
+            R"("resources":{{"limits":{{"{}":"1"}}}}}}]}}}})",
+            annotations, resource));
+        EXPECT_TRUE(document) << annotations;
+        return read_pod(document->root());
+    };
+    const std::string wish = R"({"version":1,"containers":[{"name":"main","cores":5}]})";
+    const std::string annotation = R"("tessera.dev/resize":)" + json_string(wish);
+    const auto refused_as = [&](const std::string& of) {
+        return annotation + R"(,"tessera.dev/resize-refused":)" +
+               json_string(write_resize_refusal(of, {Code::unavailable, "no room"}));
+    };
+    const PodFacts open = read(annotation, "tessera.dev/gpu");
+    ASSERT_TRUE(open.resize && *open.resize);
+    EXPECT_EQ((*open.resize)->containers.at(0).cores, Percent{5});
+    EXPECT_FALSE(open.is_guarded);
+    EXPECT_FALSE(open.containers.at(0).cores_ceiling);
+    EXPECT_TRUE(read(refused_as("an older wish"), "tessera.dev/gpu").resize);
+    EXPECT_FALSE(read(refused_as(wish), "tessera.dev/gpu").resize);
+    const PodFacts wrong = read(R"("tessera.dev/resize":"nonsense")", "tessera.dev/gpu");
+    ASSERT_TRUE(wrong.resize);
+    EXPECT_FALSE(*wrong.resize);
+    EXPECT_FALSE(read(annotation, "cpu").resize);
+    EXPECT_TRUE(read(R"("tessera.dev/enforced-by":"guard")", "tessera.dev/gpu").is_guarded);
+    EXPECT_FALSE(read(R"("tessera.dev/enforced-by":"none")", "tessera.dev/gpu").is_guarded);
+    EXPECT_EQ(read(R"("tessera.dev/gpu-cores-ceiling":"x")", "tessera.dev/gpu")
+                  .containers.at(0)
+                  .cores_ceiling,
+              "x");
 }
 
 // Goal: what a pod must have is no preference; what it would rather have is. Method: a table of
@@ -437,6 +474,8 @@ TEST(Write, Objects) {
         R"("annotations":{"a":"x\"y","b":""}},"target":{"apiVersion":"v1","kind":"Node","name":"n"}})");
     EXPECT_EQ(write_annotations_patch({{"a", "1"}, {"b", ""}}),
               R"({"metadata":{"annotations":{"a":"1","b":null}}})");
+    EXPECT_EQ(write_annotations_patch(PodUid("u"), "7", {{"a", "1"}}),
+              R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"a":"1"}}})");
     EXPECT_EQ(write_capacity_patch({{"aliyun.com/gpu-count", "2"}}),
               R"({"status":{"capacity":{"aliyun.com/gpu-count":"2"},)"
               R"("allocatable":{"aliyun.com/gpu-count":"2"}}})");

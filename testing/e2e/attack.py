@@ -27,7 +27,7 @@ class Attack(StackCase):
     def test_who_writes_his_own_allocation_gets_no_card(self) -> None:
         """He takes another scheduler, since ours would overwrite it, and knows how to write one."""
         unsigned = self.waiting_pod("unsigned")
-        with self.assertRaisesRegex(ApiError, "only Tessera writes it, once"):
+        with self.assertRaisesRegex(ApiError, "only Tessera writes it"):
             self.annotate("unsigned", unsigned)
         with self.without_policy("tessera-allocations-stay"):
             self.annotate("unsigned", unsigned)

@@ -48,7 +48,7 @@ class Gate(StackCase):
         made, = self.create(pods.pod("by-hand", pods.container("main", script=WITHOUT_CARD),
                                      node="node-a", schedulingGates=[{"name": "example.com/wait"}]))
         forged = truth.allocation_text(made, self.cards("node-a")[0], 1 << 30)
-        with self.assertRaisesRegex(ApiError, "only Tessera writes it, once"):
+        with self.assertRaisesRegex(ApiError, "only Tessera writes it"):
             self.api.json("PATCH", f"{PODS}/by-hand",
                           {"metadata": {"annotations": {truth.ALLOCATION: forged}}},
                           "application/merge-patch+json")

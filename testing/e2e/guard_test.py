@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from e2e import guard
+from e2e import resizing
 
 
-class NriGuardTest(guard.Guarded):
+class NriGuardTest(resizing.Resized):
     """The runtime asks the agent."""
 
     identity = "nri"
 
 
-class KubeletGuardTest(guard.Guarded):
+class KubeletGuardTest(resizing.Resized):
     """Kubelet's checkpoint tells the agent."""
 
     identity = "kubelet"

@@ -100,7 +100,8 @@ class ScrapeTest(unittest.TestCase):
         agent = yaml.safe_load((ROOT / "deploy/base/agent.yaml").read_text())
         labels = agent["spec"]["template"]["metadata"]["labels"]
         self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), labels.items())
-        patch, = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["patches"]
+        listening = ROOT / "deploy/listening/kustomization.yaml"
+        patch, = yaml.safe_load(listening.read_text())["patches"]
         operations = yaml.safe_load(patch["patch"])
         ports = {p["name"]: p["containerPort"] for o in operations
                  if o["path"].endswith("/ports") for p in o["value"]}

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "adapters/guard/card_share.hpp"
 #include "adapters/guard/open_region.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
@@ -26,8 +27,6 @@ constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
 constexpr const char* kPodName = "pod";
 constexpr const char* kTold = "told";
-
-constexpr guard::Millionths kPercent = guard::kWhole / 100;
 
 // Where the guard is in a container: the region stands beside the library.
 constexpr const char* kInContainer = "/usr/local/tessera";
@@ -102,7 +101,9 @@ void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
 }  // namespace
 
 GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
-    : options_(std::move(options)), sharer_(fs::path(options_.folder) / kPods, clock) {}
+    : options_(std::move(options)),
+      sharer_(fs::path(options_.folder) / kPods, clock),
+      limits_(fs::path(options_.folder) / kPods, [this] { sharer_.look_again(); }) {}
 
 Result<> GuardFolder::install() const {
     const fs::path folder = options_.folder;
@@ -140,7 +141,8 @@ Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
         cards.push_back({.uuid = share.card.str().c_str(),
                          .memory_bytes = static_cast<std::uint64_t>(share.memory.count),
                          .context_bytes = 0,
-                         .cores = static_cast<guard::Millionths>(share.cores.value) * kPercent});
+                         .cores = millionths_of(share.cores),
+                         .ceiling = millionths_of(share.ceiling)});
     }
     const int error =
         guard::create_region(region.c_str(), cards.data(), static_cast<int>(cards.size()));

@@ -5,6 +5,7 @@
 //
 //     FOLDER/libtessera-guard.so         as this agent brought it
 //     FOLDER/ld.so.preload               names it, as a container sees it
+//     FOLDER/pods/UID/allocation.json    of a pod that was resized (region_limits.hpp)
 //     FOLDER/pods/UID/CONTAINER/limits   read by its processes
 //                              /accounts   written by them
 //                              /pod        NAMESPACE/NAME, for people
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <string>
 
+#include "adapters/guard/region_limits.hpp"
 #include "adapters/guard/time_sharer.hpp"
 #include "ports/share_holder.hpp"
 
@@ -42,12 +44,16 @@ class GuardFolder final : public ShareHolder {
     // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
 
+    // Of the containers that run; as long as this.
+    [[nodiscard]] LiveLimits& limits() { return limits_; }
+
   private:
     [[nodiscard]] std::filesystem::path region_of(const PodUid& pod,
                                                   const std::string& container) const;
 
     const GuardFolderOptions options_;
     TimeSharer sharer_;
+    RegionLimits limits_;
 };
 
 }  // namespace tessera

@@ -100,6 +100,10 @@ class EventReader {
     std::string& resource_version_;
 };
 
+std::string pods_of(const NodeName& node) {
+    return std::string(kPods) + "?fieldSelector=spec.nodeName%3D" + node.str();
+}
+
 std::string with_query(const std::string& path, std::string_view query) {
     return path + (path.find('?') == std::string::npos ? "?" : "&") + std::string(query);
 }
@@ -211,10 +215,21 @@ void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, cons
 
 void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
                              std::stop_token stop) {
-    const auto list = [this, &stop](PodChanges& changes) {
+    follow_pods_at(kPods, sink, trouble, stop);
+}
+
+void KubeClient::follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
+                                const Trouble& trouble, std::stop_token stop) {
+    follow_pods_at(pods_of(node), sink, trouble, stop);
+}
+
+void KubeClient::follow_pods_at(const std::string& path,
+                                const std::function<void(PodChanges)>& sink, const Trouble& trouble,
+                                const std::stop_token& stop) {
+    const auto list = [this, &path, &stop](PodChanges& changes) {
         changes.all.emplace();
         return each_page(
-            kPods,
+            path,
             [&](JsonValue json) {
                 PodFacts pod = read_pod(json, seal_);
                 changes.all->insert(pod.uid);
@@ -223,7 +238,7 @@ void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const 
             },
             stop);
     };
-    follow(PodKind{seal_}, http_, kPods, list, sink, trouble, stop);
+    follow(PodKind{seal_}, http_, path, list, sink, trouble, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,
@@ -254,9 +269,8 @@ Result<std::vector<NodeInventory>> KubeClient::list_nodes() {
 
 Result<std::vector<PodFacts>> KubeClient::list_pods(const NodeName& node) {
     std::vector<PodFacts> pods;
-    std::string path = kPods;
-    if (!node.empty()) path += "?fieldSelector=spec.nodeName%3D" + node.str();
-    TRY_VOID(each_page(path, [&](JsonValue json) { pods.push_back(read_pod(json, seal_)); }));
+    TRY_VOID(each_page(node.empty() ? kPods : pods_of(node),
+                       [&](JsonValue json) { pods.push_back(read_pod(json, seal_)); }));
     return pods;
 }
 

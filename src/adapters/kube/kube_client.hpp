@@ -7,12 +7,13 @@
 
 #include "adapters/http/http.hpp"
 #include "ports/kube_api.hpp"
+#include "ports/node_pods.hpp"
 #include "wire/allocation_seal.hpp"
 #include "wire/json.hpp"
 
 namespace tessera {
 
-class KubeClient final : public KubeApi {
+class KubeClient final : public KubeApi, public NodePods {
   public:
     // At most, for a call about one object. A bind makes up to three, one after another (the pod
     // where it is unknown, the Binding, the pod again where its answer was lost), and
@@ -27,6 +28,8 @@ class KubeClient final : public KubeApi {
                       std::stop_token stop) override;
     void follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
                      std::stop_token stop) override;
+    void follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
+                        const Trouble& trouble, std::stop_token stop) override;
     Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                   const StringMap& annotations) override;
     Result<PodFacts> get_pod(const PodName& pod) override;
@@ -38,6 +41,8 @@ class KubeClient final : public KubeApi {
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
   private:
+    void follow_pods_at(const std::string& path, const std::function<void(PodChanges)>& sink,
+                        const Trouble& trouble, const std::stop_token& stop);
     Result<JsonDocument> get(const std::string& path, std::chrono::milliseconds deadline,
                              const std::stop_token& stop = {});
     template <class Read>

@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 
+#include "app/agent/held_shares.hpp"
 #include "base/log.hpp"
 #include "domain/request/dialect.hpp"
 #include "wire/keys.hpp"
@@ -69,14 +70,16 @@ std::vector<std::string> values_of(const RuntimeContainer& container, std::strin
 }
 
 // True when the container runs with exactly what this allocation hands over. The pod's own
-// environment may name our variables, so each must stand once and with our value.
+// environment may name our variables, so each must stand once and with our value; where the pod was
+// resized, the amounts are those of whenever the container started.
 bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
-                std::span<const Gpu> gpus) {
+                std::span<const Gpu> gpus, bool is_resized) {
     const ContainerAllocation* share = share_of(allocation, container.name);
     if (share == nullptr || allocation.pod != container.pod_uid) return false;
     return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
         const auto values = values_of(container, variable.first);
         if (values.size() != 1) return false;
+        if (is_resized && variable.first == kMemoryBytes) return true;
         return values[0] == variable.second ||
                (variable.first == kVisibleDevices && values[0] == kVoid);
     });
@@ -96,12 +99,21 @@ void Gate::on_link(bool connected, const std::string& detail) {
     log_event(connected ? Event::nri_connected : Event::nri_lost, {{"detail", detail}});
 }
 
+// The pod may have been resized since.
+Result<Allocation> Gate::newest_of(const Allocation& allocation, const PodUid& pod) const {
+    if (ports_.limits == nullptr) return allocation;
+    const auto kept = ports_.limits->kept(pod);
+    if (!kept) return refuse(kept.error());
+    return *kept && is_resize_of(allocation, **kept) ? **kept : allocation;
+}
+
 Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
                                        const HeldContainer& container) {
     const auto inventory = ports_.cards.inventory();
-    auto handover = hand_over(allocation, container.pod, node_, container.container, *inventory);
+    TRY(const Allocation newest, newest_of(allocation, container.pod));
+    auto handover = hand_over(newest, container.pod, node_, container.container, *inventory);
     if (!handover) return refuse(handover.error());
-    TRY(auto mounts, hold(*share_of(allocation, container.container), container, handover->gpus));
+    TRY(auto mounts, hold(*share_of(newest, container.container), container, handover->gpus));
     ContainerEdits edits{std::move(handover->env), {}, std::move(mounts)};
     for (const Gpu& gpu : handover->gpus) {
         auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
@@ -113,12 +125,11 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
 Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share,
                                           const HeldContainer& container,
                                           const std::vector<Gpu>& gpus) {
-    if (ports_.holder == nullptr || std::ranges::all_of(share.gpus, &GpuShare::whole))
-        return std::vector<FileMount>{};
-    std::vector<HeldShare> shares;
-    shares.reserve(gpus.size());
+    if (ports_.holder == nullptr || !is_held(share)) return std::vector<FileMount>{};
+    std::vector<HeldShare> shares = held_shares(share);
+    // A share may name its card by its index.
     for (std::size_t i = 0; i < gpus.size(); i++)
-        shares.push_back({gpus[i].uuid, share.gpus[i].memory, share.gpus[i].cores});
+        shares[i].card = gpus[i].uuid;
     auto mounts = ports_.holder->hold(container, shares);
     if (!mounts) return refuse(mounts.error());
     return mounts;
@@ -201,6 +212,13 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
     return edits;
 }
 
+// Where that cannot be read it may have been.
+bool Gate::was_resized(const PodUid& pod) const {
+    if (ports_.limits == nullptr) return false;
+    const auto kept = ports_.limits->kept(pod);
+    return !kept || kept->has_value();
+}
+
 // Only what is known to run without its share ends. What cannot be judged goes on: a record that
 // cannot be read, or an annotation of a newer Tessera, must not take a node's work down. So does a
 // share without devices: that container was never given a card. What a container was handed is seen
@@ -214,7 +232,8 @@ std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& con
         const auto judged = judge(container, record, nullptr);
         if (!judged) continue;
         const bool without_share = judged->standing == Standing::placed &&
-                                   !was_handed(container, *judged->allocation, inventory->gpus);
+                                   !was_handed(container, *judged->allocation, inventory->gpus,
+                                               was_resized(container.pod_uid));
         if (!without_share && judged->standing != Standing::unplaced) continue;
         evictions.push_back(
             {container.id, "started while Tessera's agent was away, without its share"});

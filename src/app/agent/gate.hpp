@@ -21,6 +21,7 @@
 #include "ports/cdi_store.hpp"
 #include "ports/container_runtime.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/live_limits.hpp"
 #include "ports/share_holder.hpp"
 #include "wire/allocation_seal.hpp"
 
@@ -38,6 +39,7 @@ struct GatePorts {
     CdiStore& cdi;
     const AllocationSeal* seal;     // null: allocations are not signed
     ShareHolder* holder = nullptr;  // null: shares are not held
+    LiveLimits* limits = nullptr;   // beside it, and null with it
 };
 
 // Any thread may call.
@@ -73,6 +75,9 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     // record.
     static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
                                    const AllocationSeal* seal);
+    [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
+                                               const PodUid& pod) const;
+    [[nodiscard]] bool was_resized(const PodUid& pod) const;
     Result<ContainerEdits> edits_for(const Allocation& allocation, const HeldContainer& container);
     // Of shares that are not whole cards.
     Result<std::vector<FileMount>> hold(const ContainerAllocation& share,

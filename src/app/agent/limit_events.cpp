@@ -14,7 +14,7 @@ PodEvent limit_event(const ShareUse& use) {
             .reason = "GpuMemoryLimit",
             .message = fmt::format(
                 "Container {} has reached its limit of {} on {}: it was refused memory (CUDA says "
-                "out of memory), and holds {}. A larger share is asked for in the pod's spec",
+                "out of memory), and holds {}. A larger share is asked for by tessera resize",
                 use.container, to_string(use.limit), use.card.str(), to_string(use.held)),
             .source = "tessera-agent"};
 }

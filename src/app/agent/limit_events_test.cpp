@@ -34,7 +34,7 @@ TEST_F(LimitEventsTest, TellsOnceOfEachContainerThatWasRefused) {
     EXPECT_EQ(events_.told[0].type, PodEventType::warning);
     EXPECT_EQ(events_.told[0].message,
               "Container main has reached its limit of 3Gi on GPU-a: it was refused memory (CUDA "
-              "says out of memory), and holds 1Gi. A larger share is asked for in the pod's spec");
+              "says out of memory), and holds 1Gi. A larger share is asked for by tessera resize");
 }
 
 TEST_F(LimitEventsTest, TriesAgainWhatCouldNotBeTold) {

@@ -108,6 +108,8 @@ class SchedulerMetrics::Impl {
         api_trouble_.Add({});
         preempted_.Add({});
         given_up_.Add({});
+        for (const bool is_granted : {true, false})
+            resizes(is_granted);
     }
 
     void observe(std::string_view verb, std::chrono::nanoseconds took, bool failed) {
@@ -119,6 +121,7 @@ class SchedulerMetrics::Impl {
     void count_api_trouble() { api_trouble_.Add({}).Increment(); }
     void count_preempted() { preempted_.Add({}).Increment(); }
     void count_given_up() { given_up_.Add({}).Increment(); }
+    void count_resize(bool is_granted) { resizes(is_granted).Increment(); }
 
     void count_list(Watched what) {
         lists_.Add({{"resource", kWatched.at(number(what)).name}}).Increment();
@@ -150,6 +153,10 @@ class SchedulerMetrics::Impl {
     }
 
   private:
+    prom::Counter& resizes(bool is_granted) {
+        return resizes_.Add({{"outcome", is_granted ? "granted" : "refused"}});
+    }
+
     // Logged where it happens; counted there too.
     void repair_counter(Event event) {
         auto& shown = repairs_.Add({{"kind", std::string(event_name(event))}});
@@ -194,6 +201,10 @@ void SchedulerMetrics::count_preempted() {
 
 void SchedulerMetrics::count_given_up() {
     impl_->count_given_up();
+}
+
+void SchedulerMetrics::count_resize(bool is_granted) {
+    impl_->count_resize(is_granted);
 }
 
 void SchedulerMetrics::count_list(Watched what) {

@@ -34,6 +34,7 @@ class SchedulerMetrics {
     void count_api_trouble();
     void count_preempted();
     void count_given_up();
+    void count_resize(bool is_granted);
     // A list was read, or the watch brought an event or a bookmark.
     void count_list(Watched what);
     void heard(Watched what);

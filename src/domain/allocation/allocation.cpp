@@ -48,4 +48,17 @@ std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers) {
     return result;
 }
 
+std::vector<Hold> larger(const std::vector<Hold>& a, const std::vector<Hold>& b) {
+    std::map<GpuUuid, Amounts> most;
+    for (const auto* of : {&a, &b}) {
+        for (const Hold& hold : *of)
+            most[hold.uuid] = max(most[hold.uuid], {hold.memory, hold.cores});
+    }
+    std::vector<Hold> result;
+    result.reserve(most.size());
+    for (const auto& [uuid, amounts] : most)
+        result.push_back({uuid, amounts.memory, amounts.cores});
+    return result;
+}
+
 }  // namespace tessera

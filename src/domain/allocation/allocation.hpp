@@ -1,9 +1,10 @@
 // An allocation: which cards each container of a pod was given, and how much of each. It is decided
-// once by the controller, travels as the pod's annotation (wire/allocation_json.hpp), and is what
-// everybody counts.
+// by the controller, travels as the pod's annotation (wire/allocation_json.hpp), and is what
+// everybody counts. The cards stay for the pod's life; how much of them may change (resize.hpp).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct GpuShare {
     int index = 0;  // the card's index when it was given; uuid is the identity
     Bytes memory;
     Percent cores;
-    bool whole = false;  // the whole card, whatever its size
+    bool whole = false;            // the whole card, whatever its size
+    Percent ceiling = kNoCeiling;  // the most of its compute that the container gets
 
     friend bool operator==(const GpuShare&, const GpuShare&) = default;
 };
@@ -37,6 +39,7 @@ struct Allocation {
     NodeName node;
     DialectId dialect = DialectId::native;
     std::vector<ContainerAllocation> containers;  // in the order of the PodRequest
+    std::int64_t revision = 0;                    // one more with each resize (resize.hpp)
 
     friend bool operator==(const Allocation&, const Allocation&) = default;
 };
@@ -54,5 +57,8 @@ struct Hold {
 // sidecars started before it, and gives it back before the app containers start (the rule of
 // Kubernetes for ordinary resources). Ascending by uuid.
 std::vector<Hold> holds(const std::vector<ContainerAllocation>& containers);
+
+// What covers both, card by card. Ascending by uuid, as both are.
+std::vector<Hold> larger(const std::vector<Hold>& a, const std::vector<Hold>& b);
 
 }  // namespace tessera

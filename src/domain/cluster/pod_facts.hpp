@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "domain/allocation/allocation.hpp"
+#include "domain/allocation/resize.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/request/dialect.hpp"
 
@@ -40,6 +41,9 @@ struct PodFacts {
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;
+    bool is_guarded = false;  // its shares are held by the guard
+    // What its user wants to have in place of the allocation, where it was not refused.
+    std::optional<Result<ResizeWish>> resize;
 };
 
 // Whether the pod asks for GPUs, sensibly or not. What others carry in their annotations is

@@ -75,13 +75,10 @@ bool ClusterState::set_pod(const PodFacts& pod) {
         remove_pod(pod.uid);
         return true;
     }
+    note_wish(pod);
     const auto held = tenants_.find(pod.uid);
     if (held != tenants_.end() && held->second->stage == Stage::seen) {
-        if (held->second->terminating != pod.terminating) {
-            Tenant tenant = *held->second;
-            tenant.terminating = pod.terminating;
-            hold(std::move(tenant));
-        }
+        update_seen(*held->second, pod);
         if (const auto legacy = legacy_pods_.find(pod.uid); legacy != legacy_pods_.end()) {
             legacy->second.started |= pod.started;
             return legacy->second.legacy == pod.legacy;
@@ -228,6 +225,7 @@ void ClusterState::remove_pod(const PodUid& uid) {
     end_pending(uid);
     drop(uid);
     unblock(uid);
+    wishes_.erase(uid);
 }
 
 void ClusterState::keep_only_nodes(const std::set<NodeName>& names) {
@@ -250,6 +248,7 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     for (const auto& [uid, node] : blocked_by_) {
         if (!uids.contains(uid)) gone.push_back(uid);
     }
+    std::erase_if(wishes_, [&](const auto& of) { return !uids.contains(of.first); });
     for (const PodUid& uid : gone)
         remove_pod(uid);
     std::erase_if(set_aside_, [&](const auto& of) { return !uids.contains(of.first); });
@@ -350,6 +349,12 @@ void ClusterState::release(const Attempt& attempt) {
 void ClusterState::release_unconfirmed() {
     for (const TenantPtr& tenant : unconfirmed())
         free_again(tenant->uid);
+    std::vector<PodUid> resizing;
+    for (const auto& [uid, tenant] : tenants_) {
+        if (tenant->resizing) resizing.push_back(uid);
+    }
+    for (const PodUid& uid : resizing)
+        end_resize(uid);
 }
 
 // It waits as before, and what is kept for it still is.

@@ -4,7 +4,8 @@
 // Invariants:
 //  1. A pod holds its cards from `reserve` until it is finished or gone from the API, whatever
 //     happens in between: being asked to terminate frees nothing (its containers may still run),
-//     and neither does another text in its annotation, which its owner may write.
+//     and neither does another text in its annotation, which its owner may write. A resize changes
+//     how much of its cards it holds; while one is under way it holds what covers both.
 //  2. `reserve` never takes a card over its capacity.
 //  3. Everything but reservations can be rebuilt from the API server. A Binding that was on its way
 //     when the controller died is seen when it lands; a card that it takes over its capacity is
@@ -42,6 +43,19 @@ struct PendingPod {
     }
 };
 
+// What `begin_resize` decided.
+struct ResizeTurn {
+    enum class Kind {
+        write,  // write the allocation in the old one's place, then read the pod again
+        done,   // the pod wishes for nothing, or has it
+        later,  // the watch is behind
+    };
+    Kind kind = Kind::done;
+    Allocation before = {};  // of Kind::write, like the next
+    Allocation after = {};
+    NodeInventory node = {};  // as the decision saw it
+};
+
 // What `reserve` decided.
 struct Reservation {
     enum class Kind {
@@ -62,7 +76,7 @@ class ClusterState {
     void remove_node(const NodeName& name);
     // Only what a list or a watch showed, in its order: a pod that was read may be gone since.
     // False when the pod's annotation says something else than it did when the pod was first shown
-    // bound: what it said then counts.
+    // bound, and is no resize of that: what it said then counts.
     bool set_pod(const PodFacts& pod);
     void remove_pod(const PodUid& uid);
     // After a list: nodes and pods that the API no longer has are gone. Reservations that the watch
@@ -85,6 +99,16 @@ class ClusterState {
     // The same for every pod in unconfirmed(): a list that was read after the last moment in which
     // one of their attempts could have effect is in this state.
     void release_unconfirmed();
+
+    // Pods that were shown with a wish that is neither granted nor refused. Ascending by uid.
+    [[nodiscard]] const std::map<PodUid, PodName>& wishes() const { return wishes_; }
+    // Of a pod as it was just read: may it have what it wishes for? If so it holds what covers the
+    // old amounts and the new ones from now on, until the watch shows it resized, or a later call
+    // says `is_over`: what was decided before has not happened, and will not. Errors are refusals,
+    // for the user; what was decided before is held still.
+    Result<ResizeTurn> begin_resize(const PodFacts& pod, const Policy& policy, bool is_over);
+    // What was decided has not happened, and will not.
+    void end_resize(const PodUid& uid);
 
     // Keeps the room on a node for a pending pod, as a nomination does, until it is on a node or
     // gone, or the API server shows a new nomination elsewhere. The victims count as ending from
@@ -133,6 +157,8 @@ class ClusterState {
     };
 
     void take_bound(const PodFacts& pod);
+    void note_wish(const PodFacts& pod);
+    void update_seen(const Tenant& held, const PodFacts& pod);
     void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodAsk& pod, const NodeName& node);
     [[nodiscard]] static std::optional<PendingPod> read_pending(const PodFacts& pod,
@@ -165,6 +191,8 @@ class ClusterState {
     // Of pods that hold cards and that nobody has seen bound: what they wait for should they not
     // be.
     std::unordered_map<PodUid, PendingPod> set_aside_;
+
+    std::map<PodUid, PodName> wishes_;
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;

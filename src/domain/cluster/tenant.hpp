@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,8 @@ struct Tenant {
     int priority = 0;       // spec.priority; of Stage::seen, like the next
     bool terminating = false;
     Allocation allocation;
-    std::vector<Hold> holds;
+    std::optional<Allocation> resizing;  // what may have been written in its place, or may be yet
+    std::vector<Hold> holds;             // of what covers both
 
     friend bool operator==(const Tenant&, const Tenant&) = default;
 };

@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> share_env(const ContainerAlloca
         visible += (visible.empty() ? "" : ",") + (gpu == nullptr ? part.uuid : gpu->uuid).str();
         memory += (memory.empty() ? "" : ",") + std::to_string(part.memory.count);
     }
-    return {{std::string(kVisibleDevices), visible}, {"TESSERA_GPU_MEMORY_BYTES", memory}};
+    return {{std::string(kVisibleDevices), visible}, {std::string(kMemoryBytes), memory}};
 }
 
 Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,

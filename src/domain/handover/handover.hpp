@@ -21,6 +21,9 @@ struct Handover {
 // The variable by which NVIDIA's runtime decides what a container sees.
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 
+// And the one that says how many bytes of each.
+inline constexpr std::string_view kMemoryBytes = "TESSERA_GPU_MEMORY_BYTES";
+
 // The variables that every dialect hands over: the cards by UUID, and the bytes of each.
 std::vector<std::pair<std::string, std::string>> share_env(const ContainerAllocation& share,
                                                            std::span<const Gpu> gpus);

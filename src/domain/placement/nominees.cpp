@@ -44,9 +44,9 @@ void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy
     }
 }
 
-const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy) {
-    if (before(node, pod).empty()) return placer.try_node(node.offer());
+std::vector<Card> cards_left(const NodeView& node, const Asker& pod, const Policy& policy) {
     std::vector<Card> cards = node.cards;
+    if (before(node, pod).empty()) return cards;
     for (const TenantPtr& tenant : node.tenants) {
         if (tenant->terminating) count_holds(*tenant, node.inventory.gpus, cards, -1);
     }
@@ -59,7 +59,12 @@ const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, cons
         card.cores_held = std::max(card.cores_held, now.cores_held);
         card.holders = std::max(card.holders, now.holders);
     }
-    return placer.try_node(RoomLeft(std::move(cards)).offer(node));
+    return cards;
+}
+
+const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy) {
+    if (before(node, pod).empty()) return placer.try_node(node.offer());
+    return placer.try_node(RoomLeft(cards_left(node, pod, policy)).offer(node));
 }
 
 std::string kept_for(const NodeView& node, const Asker& pod) {

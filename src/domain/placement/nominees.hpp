@@ -40,6 +40,9 @@ class RoomLeft {
     std::vector<Bytes> free_;
 };
 
+// The node's cards, and on them also what the nominees that come before the pod are kept.
+std::vector<Card> cards_left(const NodeView& node, const Asker& pod, const Policy& policy);
+
 // Placer::try_node on what the nominees that come before the pod leave of the node; `placer` is the
 // pod's. A nominee's cards are chosen as if the pods that are ending were gone; one that does not
 // fit even so keeps nothing.

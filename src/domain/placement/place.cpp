@@ -157,6 +157,7 @@ std::vector<ContainerAllocation> containers_of(const PodRequest& request, const 
                 .memory = bytes_of(container.gpu.memory, unit, gpu.capacity()),
                 .cores = container.gpu.cores,
                 .whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card,
+                .ceiling = container.gpu.ceiling,
             });
         }
         containers.push_back(std::move(given));

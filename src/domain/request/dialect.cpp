@@ -159,6 +159,33 @@ Result<std::optional<GpuRequest>> read_container(const ContainerSpec& container,
     return fail(Code::internal, "a dialect without a reader");
 }
 
+tl::unexpected<Error> refuse_ceiling(std::string_view why) {
+    return fail(Code::invalid_argument, fmt::format("annotation {}: {}", kCoresCeiling, why));
+}
+
+Result<> set_ceiling(const std::string& text, PodRequest& request) {
+    const auto percent = parse_whole_quantity(text);
+    if (!percent || *percent < 1 || *percent > 100) {
+        return refuse_ceiling(fmt::format("\"{}\" is not a percentage of one card; write 1 to 100",
+                                          text.substr(0, 32)));
+    }
+    const Percent ceiling{static_cast<int>(*percent)};
+    bool has_share = request.empty();  // what asks for no card at all is nobody's business
+    for (ContainerRequest& container : request) {
+        if (container.gpu.memory.kind == MemoryAsk::Kind::whole_card) continue;
+        has_share = true;
+        if (container.gpu.cores > ceiling) {
+            return refuse_ceiling(fmt::format(
+                "{} is below the {} percent that container {} asks for; write {} or more",
+                ceiling.value, container.gpu.cores.value, container.container,
+                container.gpu.cores.value));
+        }
+        container.gpu.ceiling = ceiling;
+    }
+    if (has_share) return {};
+    return refuse_ceiling("the pod has whole cards alone, which know no ceiling; remove it");
+}
+
 // The one dialect of a pod, or an error that names the two resources that clash.
 Result<const Dialect*> dialect_of_pod(std::span<const ContainerSpec> containers) {
     const Dialect* found = nullptr;
@@ -202,6 +229,10 @@ Result<PodRequest> parse_pod_request(std::span<const ContainerSpec> containers) 
     for (const ContainerSpec& container : containers) {
         TRY(const auto gpu, read_container(container, *row));
         if (gpu) request.push_back({container.name, container.kind, *gpu});
+    }
+    // It is the pod's, so each of them has it.
+    if (const auto& ceiling = containers.front().cores_ceiling) {
+        TRY_VOID(set_ceiling(*ceiling, request));
     }
     return request;
 }

@@ -3,6 +3,7 @@
 // gpu_request.hpp.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ inline constexpr std::string_view kAliyunMem = "aliyun.com/gpu-mem";      // nod
 inline constexpr std::string_view kAliyunCount = "aliyun.com/gpu-count";  // count of cards
 inline constexpr std::string_view kAliyunCores = "aliyun.com/gpu-core.percentage";
 }  // namespace resource
+
+// The annotation of a pod, in any dialect: percent of each card that its containers with a share
+// get at most.
+inline constexpr std::string_view kCoresCeiling = "tessera.dev/gpu-cores-ceiling";
 
 struct Dialect {
     DialectId id;
@@ -45,13 +50,15 @@ struct ContainerSpec {
     std::string name;
     ContainerKind kind = ContainerKind::app;
     std::vector<std::pair<std::string, std::string>> limits;
+    std::optional<std::string> cores_ceiling;  // the text of the pod's kCoresCeiling
 
     friend bool operator==(const ContainerSpec&, const ContainerSpec&) = default;
 };
 
 // Errors are invalid_argument, name container and resource, and say what to write instead:
 // malformed, negative or fractional quantities, zero, overflow, a quantity without its count, two
-// dialects in one pod, more than kMaxGpusPerContainer cards.
+// dialects in one pod, more than kMaxGpusPerContainer cards, a ceiling that is none, below the
+// cores of a container, or of no share.
 Result<PodRequest> parse_pod_request(std::span<const ContainerSpec> containers);
 
 inline constexpr int kMaxGpusPerContainer = 64;

@@ -245,5 +245,54 @@ RC_GTEST_PROP(ParsePodRequestProperty, WhatParsesIsWithinBounds, ()) {
     }
 }
 
+// Goal: the pod's ceiling is that of all its shares, and one that makes no sense is refused with
+// the annotation's name and what to write. Method: a table.
+TEST(ParsePodRequest, Ceiling) {
+    struct Case {
+        const char* text;
+        Limits main;
+        Limits side;
+        int main_ceiling;  // 0: refused
+        const char* words;
+    };
+    const Limits share = {{kGpu, "1"}, {kMemory, "3Gi"}, {kCores, "30"}};
+    const Limits gpushares = {{kMem, "3"}, {kPercentage, "30"}};
+    const std::vector<Case> cases = {
+        {"50", share, {}, 50, ""},
+        {"30", share, {}, 30, ""},
+        {"1", {{kGpu, "1"}, {kMemory, "3Gi"}}, {}, 1, ""},
+        {"100", share, {}, 100, ""},
+        {"50", gpushares, {}, 50, ""},
+        {"50", {{kGpu, "1"}}, share, 100, ""},
+        {"29", share, {}, 0, "29 is below the 30 percent that container main asks for; write 30"},
+        {"29", {{kGpu, "1"}}, share, 0, "container side asks for; write 30 or more"},
+        {"0", share, {}, 0, "\"0\" is not a percentage of one card; write 1 to 100"},
+        {"101", share, {}, 0, "\"101\" is not"},
+        {"-5", share, {}, 0, "\"-5\" is not"},
+        {"fifty", share, {}, 0, "\"fifty\" is not"},
+        {"", share, {}, 0, "\"\" is not"},
+        {"50", {{kGpu, "1"}}, {}, 0, "whole cards alone, which know no ceiling; remove it"},
+    };
+    for (const Case& c : cases) {
+        std::vector<ContainerSpec> containers = {container("main", c.main)};
+        if (!c.side.empty()) containers.push_back(container("side", c.side));
+        for (ContainerSpec& spec : containers)
+            spec.cores_ceiling = c.text;
+        const auto request = parse_pod_request(containers);
+        if (c.main_ceiling > 0) {
+            ASSERT_TRUE(request) << c.text << ": " << request.error().text;
+            EXPECT_EQ(request->front().gpu.ceiling.value, c.main_ceiling) << c.text;
+            continue;
+        }
+        ASSERT_FALSE(request) << c.text;
+        EXPECT_EQ(request.error().code, Code::invalid_argument);
+        EXPECT_TRUE(request.error().text.starts_with("annotation tessera.dev/gpu-cores-ceiling: "));
+        EXPECT_NE(request.error().text.find(c.words), std::string::npos) << request.error().text;
+    }
+    ContainerSpec none = container("main", {{kGpu, "0"}});
+    none.cores_ceiling = "50";
+    EXPECT_TRUE(parse_pod_request(std::vector{none})) << "it asks for no card";
+}
+
 }  // namespace
 }  // namespace tessera

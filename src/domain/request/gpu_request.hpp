@@ -34,13 +34,17 @@ struct MemoryAsk {
     friend bool operator==(const MemoryAsk&, const MemoryAsk&) = default;
 };
 
+// Of a card's compute: all that others leave.
+inline constexpr Percent kNoCeiling{100};
+
 // One row of the dialect table; see dialect.hpp.
 enum class DialectId { native, aliyun };
 
 struct GpuRequest {
     int gpus = 1;  // distinct cards
     MemoryAsk memory;
-    Percent cores;  // guaranteed, per card; 0 asks for nothing
+    Percent cores;                 // guaranteed, per card; 0 asks for nothing
+    Percent ceiling = kNoCeiling;  // the most of a card, also where nobody else wants it
     DialectId dialect = DialectId::native;
 
     friend bool operator==(const GpuRequest&, const GpuRequest&) = default;

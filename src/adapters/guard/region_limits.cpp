@@ -1,0 +1,95 @@
+#include "adapters/guard/region_limits.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <memory>
+#include <system_error>
+
+#include "adapters/guard/card_share.hpp"
+#include "adapters/os/text_file.hpp"
+#include "guard/region/limits.hpp"
+#include "guard/region/uuid.hpp"
+#include "wire/allocation_json.hpp"
+
+namespace fs = std::filesystem;
+
+namespace tessera {
+namespace {
+
+constexpr const char* kAllocation = "allocation.json";
+
+struct Unmap {
+    void operator()(guard::Limits* limits) const { munmap(limits, sizeof(guard::Limits)); }
+};
+
+guard::CardLimit* find_limit(guard::Limits& limits, const GpuUuid& card) {
+    std::uint8_t uuid[16];
+    if (!guard::read_uuid(card.str().c_str(), uuid)) return nullptr;
+    const int index = guard::find_card(limits, uuid);
+    return index < 0 ? nullptr : &limits.cards[index];
+}
+
+template <class Value>
+bool set(std::atomic<Value>& limit, Value value) {
+    return limit.exchange(value) != value;
+}
+
+// Running processes and the arbiter read each by itself: at no moment is the ceiling below the
+// cores.
+bool set_limits(guard::CardLimit& limit, const HeldShare& share) {
+    const guard::Millionths cores = millionths_of(share.cores);
+    const guard::Millionths ceiling = millionths_of(share.ceiling);
+    bool has_changed = set(limit.memory, granules_within(share.memory));
+    if (ceiling >= limit.cores.load()) {
+        has_changed |= set(limit.ceiling, ceiling);
+        has_changed |= set(limit.cores, cores);
+    } else {
+        has_changed |= set(limit.cores, cores);
+        has_changed |= set(limit.ceiling, ceiling);
+    }
+    return has_changed;
+}
+
+}  // namespace
+
+Result<bool> RegionLimits::change(const PodUid& pod, const std::string& container,
+                                  const std::vector<HeldShare>& shares) {
+    const fs::path path = pods_ / pod.str() / container / guard::kLimitsName;
+    std::error_code none;
+    if (!fs::exists(path, none)) return false;
+    const std::unique_ptr<guard::Limits, Unmap> limits(guard::change_limits(path.c_str()));
+    if (limits == nullptr) {
+        return fail(Code::corrupt, path.string() +
+                                       " is of another version of the guard; the "
+                                       "limits change when the container starts again");
+    }
+    bool has_changed = false;
+    for (const HeldShare& share : shares) {
+        guard::CardLimit* limit = find_limit(*limits, share.card);
+        if (limit != nullptr) has_changed |= set_limits(*limit, share);
+    }
+    if (has_changed && on_change_) on_change_();
+    return has_changed;
+}
+
+Result<> RegionLimits::keep(const Allocation& allocation) {
+    const fs::path folder = pods_ / allocation.pod.str();
+    std::error_code error;
+    fs::create_directory(folder, error);
+    if (!error) fs::permissions(folder, fs::perms::owner_all, error);
+    if (error) return fail(Code::unavailable, folder.string() + ": " + error.message());
+    return write_text_file(folder / kAllocation, write_allocation(allocation));
+}
+
+Result<std::optional<Allocation>> RegionLimits::kept(const PodUid& pod) const {
+    const fs::path path = pods_ / pod.str() / kAllocation;
+    const auto text = read_text_file(path);
+    if (!text && text.error().code == Code::not_found) return std::optional<Allocation>{};
+    if (!text) return fail(text.error());
+    auto allocation = read_allocation(*text);
+    if (!allocation) return fail(Error{Code::corrupt, allocation.error().text}.in(path.string()));
+    return std::optional(*std::move(allocation));
+}
+
+}  // namespace tessera

@@ -1,0 +1,58 @@
+#include "adapters/kube/kube_pod_resizes.hpp"
+
+#include <fmt/format.h>
+
+#include "adapters/kube/kube_call.hpp"
+#include "wire/keys.hpp"
+#include "wire/kube_objects.hpp"
+
+namespace tessera {
+namespace {
+
+// As for a Binding (kube_client.cpp): the API server gives the write up after that time.
+constexpr std::chrono::milliseconds kServers{2'000};
+constexpr std::chrono::milliseconds kDeadline = PodResizes::kTakes - kServers;
+
+}  // namespace
+
+KubePodResizes::KubePodResizes(HttpEndpoint endpoint, const AllocationSeal* seal)
+    : http_(std::move(endpoint)), seal_(seal) {}
+
+Result<PodResizes::Shown> KubePodResizes::read(const PodName& pod) {
+    TRY(const std::string body,
+        kube_call(http_,
+                  {.method = "GET",
+                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name)},
+                  kDeadline));
+    TRY(const auto document, JsonDocument::parse(body));
+    const JsonValue metadata = document.root()["metadata"];
+    return Shown{.facts = read_pod(document.root(), seal_),
+                 .version = metadata["resourceVersion"].text_or(""),
+                 .wish = metadata["annotations"][key::kResize].text_or(""),
+                 .refusal = metadata["annotations"][key::kResizeRefused].text_or("")};
+}
+
+Result<> KubePodResizes::write(const PodUid& uid, const PodName& pod, const std::string& version,
+                               const StringMap& annotations) {
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = fmt::format("/api/v1/namespaces/{}/pods/{}/status?timeout={}ms",
+                                            pod.space, pod.name, kServers.count()),
+                        .body = write_annotations_patch(uid, version, annotations),
+                        .content_type = "application/merge-patch+json"},
+                       kDeadline));
+    return {};
+}
+
+Result<> KubePodResizes::wish(const PodUid& uid, const PodName& pod, const std::string& text) {
+    TRY_VOID(
+        kube_call(http_,
+                  {.method = "PATCH",
+                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
+                   .body = write_annotations_patch(uid, "", {{std::string(key::kResize), text}}),
+                   .content_type = "application/merge-patch+json"},
+                  kDeadline));
+    return {};
+}
+
+}  // namespace tessera

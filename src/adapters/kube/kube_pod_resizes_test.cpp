@@ -1,0 +1,67 @@
+#include "adapters/kube/kube_pod_resizes.hpp"
+
+#include <gtest/gtest.h>
+
+#include "adapters/kube/scripted_server_test.hpp"
+
+namespace tessera {
+namespace {
+
+const PodUid kUid("u");
+const PodName kPod{"s", "p"};
+constexpr const char* kGet = "GET /api/v1/namespaces/s/pods/p";
+constexpr const char* kStatus = "PATCH /api/v1/namespaces/s/pods/p/status";
+constexpr const char* kPatch = "PATCH /api/v1/namespaces/s/pods/p";
+
+// Goal: what concerns a resize is read from the pod, as the API server has it.
+TEST(KubePodResizes, Reads) {
+    ScriptedServer server;
+    server.answer(
+        kGet, 200,
+        R"({"metadata":{"uid":"u","name":"p","namespace":"s","resourceVersion":"7",)"
+        R"("annotations":{"tessera.dev/resize":"wish","tessera.dev/resize-refused":"no"}}})");
+    KubePodResizes pods(server.endpoint(), nullptr);
+    const auto pod = pods.read(kPod);
+    ASSERT_TRUE(pod) << pod.error().text;
+    EXPECT_EQ(pod->facts.uid, kUid);
+    EXPECT_EQ(pod->version, "7");
+    EXPECT_EQ(pod->wish, "wish");
+    EXPECT_EQ(pod->refusal, "no");
+    EXPECT_EQ(pods.read({"s", "gone"}).error().code, Code::not_found);
+}
+
+// Goal: a write names the pod's uid and version, and nothing else of the pod; a wish the uid alone.
+TEST(KubePodResizes, Writes) {
+    ScriptedServer server;
+    server.answer(kStatus, 200, "{}");
+    server.answer(kPatch, 200, "{}");
+    KubePodResizes pods(server.endpoint(), nullptr);
+    EXPECT_TRUE(pods.write(kUid, kPod, "7", {{"a", "b"}, {"gone", ""}}));
+    EXPECT_EQ(
+        server.requests().back().body,
+        R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"a":"b","gone":null}}})");
+    EXPECT_TRUE(pods.wish(kUid, kPod, "text"));
+    EXPECT_EQ(server.requests().back().body,
+              R"({"metadata":{"uid":"u","annotations":{"tessera.dev/resize":"text"}}})");
+}
+
+// Goal: a write that another came before is told from one of which nobody knows.
+TEST(KubePodResizes, Refusals) {
+    for (const auto& [status, code] :
+         std::vector<std::pair<int, Code>>{{409, Code::conflict},
+                                           {403, Code::permission_denied},
+                                           {404, Code::not_found},
+                                           {422, Code::invalid_argument},
+                                           {500, Code::unavailable},
+                                           {504, Code::unavailable}}) {
+        ScriptedServer server;
+        server.answer(kStatus, status, "{}");
+        KubePodResizes pods(server.endpoint(), nullptr);
+        const auto written = pods.write(kUid, kPod, "7", {});
+        ASSERT_FALSE(written);
+        EXPECT_EQ(written.error().code, code) << status;
+    }
+}
+
+}  // namespace
+}  // namespace tessera

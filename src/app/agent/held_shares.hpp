@@ -1,0 +1,25 @@
+// What a container is held to, of what it was given.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "domain/allocation/allocation.hpp"
+#include "ports/share_holder.hpp"
+
+namespace tessera {
+
+// Whole cards need nobody to hold.
+inline bool is_held(const ContainerAllocation& container) {
+    return !std::ranges::all_of(container.gpus, &GpuShare::whole);
+}
+
+inline std::vector<HeldShare> held_shares(const ContainerAllocation& container) {
+    std::vector<HeldShare> shares;
+    shares.reserve(container.gpus.size());
+    for (const GpuShare& share : container.gpus)
+        shares.push_back({share.uuid, share.memory, share.cores, share.ceiling});
+    return shares;
+}
+
+}  // namespace tessera

@@ -1,0 +1,97 @@
+#include "app/agent/limit_follower.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "app/agent/held_shares.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+void report(std::string_view pod, const Error& error) {
+    log_event(Event::limits_trouble, {{"pod", std::string(pod)}, {"reason", error.text}});
+}
+
+// Its names are the API server's, which has checked them: they become names of folders.
+bool has_all(const PodFacts& pod, const Allocation& allocation) {
+    return std::ranges::all_of(allocation.containers, [&](const ContainerAllocation& container) {
+        return std::ranges::find(pod.containers, container.container, &ContainerSpec::name) !=
+               pod.containers.end();
+    });
+}
+
+}  // namespace
+
+void LimitFollower::take(const PodChanges& changes) {
+    const std::scoped_lock lock(mutex_);
+    for (const PodUid& uid : changes.removed)
+        resized_.erase(uid);
+    for (const PodFacts& pod : changes.present) {
+        const Allocation* own = own_allocation(pod);
+        if (pod.finished) {
+            resized_.erase(pod.uid);
+        } else if (own != nullptr && own->node == node_ && own->revision > 0 &&
+                   has_all(pod, *own)) {
+            const auto [at, is_new] = resized_.try_emplace(pod.uid, *own);
+            if (at->second.revision < own->revision) at->second = *own;
+        }
+    }
+    if (changes.all)
+        std::erase_if(resized_, [&](const auto& of) { return !changes.all->contains(of.first); });
+    has_changed_ = true;
+    changed_.notify_all();
+}
+
+void LimitFollower::apply() {
+    std::vector<Allocation> now;
+    {
+        const std::scoped_lock lock(mutex_);
+        has_changed_ = false;
+        for (const auto& [uid, allocation] : resized_)
+            now.push_back(allocation);
+    }
+    for (const Allocation& allocation : now)
+        apply(allocation);
+}
+
+void LimitFollower::apply(const Allocation& shown) {
+    // Limits that the next start of a container would undo are not given.
+    const auto newest = keep(shown);
+    if (!newest) return report(shown.pod.str(), newest.error());
+    bool has_changed = false;
+    for (const ContainerAllocation& container : newest->containers) {
+        if (!is_held(container)) continue;
+        const auto changed =
+            limits_.change(newest->pod, container.container, held_shares(container));
+        if (!changed) report(newest->pod.str(), changed.error());
+        has_changed |= changed && *changed;
+    }
+    if (!has_changed) return;
+    log_event(Event::limits_changed, {{"pod", newest->pod.str()}, {"revision", newest->revision}});
+}
+
+// The newest of both, kept. Whoever may edit the pod may bring back what the controller once
+// signed; where the admission policy is missing nothing else stands in his way.
+Result<Allocation> LimitFollower::keep(const Allocation& shown) {
+    const auto kept = limits_.kept(shown.pod);
+    if (kept && *kept && (*kept)->revision >= shown.revision) return **kept;
+    TRY_VOID(limits_.keep(shown));
+    return shown;
+}
+
+void LimitFollower::run(const std::stop_token& stop) {
+    const std::jthread watch([&] {
+        pods_.follow_pods_of(
+            node_, [this](const PodChanges& changes) { take(changes); },
+            [](const Error& error) { report("", error); }, stop);
+    });
+    while (!stop.stop_requested()) {
+        apply();
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, stop, kApply, [this] { return has_changed_; });
+    }
+}
+
+}  // namespace tessera
