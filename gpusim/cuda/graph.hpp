@@ -50,7 +50,7 @@ CUresult add_node(Graph& graph, Node* node, Node* const* after, std::size_t afte
 CUresult add(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
              Node* node);
 // Nodes that allocate and free memory (graph_memory_nodes.cpp).
-CUresult make_allocation_node(CUdevice device, std::size_t bytes, Node** node);
+CUresult make_allocation_node(const Graph& graph, CUdevice device, std::size_t bytes, Node** node);
 CUresult make_free_node(const Graph& graph, CUdeviceptr pointer, Node** node);
 void free_node(Node* node);
 CUresult clone_graph(const Graph& from, Graph** clone);

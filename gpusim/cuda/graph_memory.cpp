@@ -49,7 +49,7 @@ std::uint64_t most_at_once(const Graph& exec, CUdevice device) {
     for (const Node* node = exec.first; node != nullptr; node = node->next) {
         if (node->memory == nullptr || node->memory->device != device) continue;
         if (is_allocation(*node)) now += node->memory->extent;
-        if (is_free(*node) && node->memory->has_free_within) now -= node->memory->extent;
+        if (is_free(*node) && !node->memory->has_free_beyond) now -= node->memory->extent;
         if (now > most) most = now;
     }
     return most;

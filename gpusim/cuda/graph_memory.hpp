@@ -1,4 +1,5 @@
-// Memory that graphs allocate. A node's address is fixed when the node is made; the card gives up
+// Memory that graphs allocate. A node's address is fixed when the node is made, and may be one that
+// the graph has freed; the card gives up
 // memory for it when an executable graph is first launched or uploaded: as much as the graph needs
 // at its most, its nodes run in their order. That is the executable's until it is destroyed or
 // trimmed away, and the device's pool for graphs keeps it until it is trimmed.
@@ -11,7 +12,7 @@
 
 namespace gpusim {
 
-// Made for a node, and referred to by all nodes that allocate or free it.
+// Referred to by all nodes that allocate or free it, one after the other.
 struct GraphAllocation : Range {
     unsigned references;
     bool has_free_within;  // a node of the graph that allocates it

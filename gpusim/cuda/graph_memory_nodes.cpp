@@ -8,18 +8,39 @@ using gpusim::Session;
 
 namespace gpusim {
 
-CUresult make_allocation_node(CUdevice device, std::size_t bytes, Node** node) {
-    GraphAllocation* allocation = nullptr;
-    const CUresult result = make_graph_allocation(device, bytes, &allocation);
-    if (result != CUDA_SUCCESS) return result;
-    *node = make_node(CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-    allocation->references = 1;
-    if (*node != nullptr) {
-        (*node)->memory = allocation;
-        return CUDA_SUCCESS;
+namespace {
+
+// Where the graph has freed as much already, as nodes run in their order.
+GraphAllocation* find_freed(const Graph& graph, CUdevice device, std::size_t bytes) {
+    for (const Node* node = graph.first; node != nullptr; node = node->next) {
+        GraphAllocation* freed = node->memory;
+        if (freed != nullptr && freed->has_free_within && freed->device == device &&
+            freed->extent >= bytes) {
+            return freed;
+        }
     }
-    drop(*allocation);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    return nullptr;
+}
+
+}  // namespace
+
+CUresult make_allocation_node(const Graph& graph, CUdevice device, std::size_t bytes, Node** node) {
+    GraphAllocation* allocation = find_freed(graph, device, bytes);
+    if (allocation == nullptr) {
+        const CUresult result = make_graph_allocation(device, bytes, &allocation);
+        if (result != CUDA_SUCCESS) return result;
+    }
+    allocation->references++;
+    *node = make_node(CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    if (*node == nullptr) {
+        drop(*allocation);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    allocation->has_free_within = false;
+    allocation->bytes = bytes;
+    (*node)->memory = allocation;
+    (*node)->pattern.bytes = bytes;
+    return CUDA_SUCCESS;
 }
 
 CUresult make_free_node(const Graph& graph, CUdeviceptr pointer, Node** node) {
@@ -57,8 +78,10 @@ CUresult add_allocation(CUgraphNode* handle, const Place& place,
     const CUmemLocation& location = wanted->poolProps.location;
     if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     if (!gpusim::is_device(location.id)) return CUDA_ERROR_INVALID_VALUE;
+    const Graph* graph = gpusim::find_graph(place.graph);
+    if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Node* node = nullptr;
-    CUresult result = gpusim::make_allocation_node(location.id, wanted->bytesize, &node);
+    CUresult result = gpusim::make_allocation_node(*graph, location.id, wanted->bytesize, &node);
     if (result != CUDA_SUCCESS) return result;
     const CUdeviceptr base = node->memory->base;
     result = gpusim::add(handle, place.graph, place.dependencies, place.count, node);
@@ -135,7 +158,7 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode handle,
     *parameters = {};
     parameters->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     parameters->poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, node->memory->device};
-    parameters->bytesize = node->memory->bytes;
+    parameters->bytesize = node->pattern.bytes;
     parameters->dptr = node->memory->base;
     return CUDA_SUCCESS;
 }

@@ -76,7 +76,8 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, Pool* pool, CUstream 
     if (stream->capture == nullptr) return gpusim::allocate_from(*pool, *stream, bytes, pointer);
     // Of the pool, a graph takes the device alone.
     Node* node = nullptr;
-    const CUresult error = gpusim::make_allocation_node(pool->device, bytes, &node);
+    const CUresult error =
+        gpusim::make_allocation_node(*stream->capture->graph, pool->device, bytes, &node);
     if (error != CUDA_SUCCESS) return gpusim::spoil(*stream, error);
     *pointer = node->memory->base;
     return gpusim::record(*stream, node);
