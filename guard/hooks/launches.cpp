@@ -1,4 +1,4 @@
-// Kernels and graphs: they go to the card when it is the container's turn.
+// Kernels: they go to the card when it is the container's turn.
 #include "guard/hooks/work.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -29,4 +29,3 @@ LAUNCH(cuLaunchCooperativeKernel, stream,
 LAUNCH(cuLaunchKernelEx, config != nullptr ? config->hStream : nullptr,
        (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra),
        (config, function, parameters, extra))
-LAUNCH(cuGraphLaunch, stream, (CUgraphExec exec, CUstream stream), (exec, stream))

@@ -11,6 +11,7 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
+#include "guard/process/graphs.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/physical.hpp"
@@ -37,6 +38,7 @@ struct Process {
     Timing timing;
     Pools pools;
     Leavers leavers;
+    Graphs graphs;
     PhysicalMemory physical_memory;
 };
 
@@ -271,6 +273,8 @@ void put_back_all_of(CUcontext context) {
             if (gone.pool != 0) here.pools.may_shrink.store(true, std::memory_order_relaxed);
         }
     }
+    // What graphs left may have gone with it, and is in no note.
+    if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
     forget_leavers_of(context);
     look_at_pools();
 }
@@ -281,6 +285,15 @@ Pools& pools() {
 
 Leavers& leavers() {
     return process()->leavers;
+}
+
+Graphs& graphs() {
+    return process()->graphs;
+}
+
+bool have_graphs_memory() {
+    const Process* here = kept.load(std::memory_order_relaxed);
+    return here != nullptr && here->graphs.have_memory();
 }
 
 PhysicalMemory& physical_memory() {

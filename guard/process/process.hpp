@@ -71,6 +71,10 @@ struct Pools;
 Pools& pools();
 struct Leavers;
 Leavers& leavers();
+class Graphs;
+Graphs& graphs();
+// Whether any executable graph of this process allocates memory. No lock, and no need of begin().
+bool have_graphs_memory();
 class PhysicalMemory;
 PhysicalMemory& physical_memory();
 
