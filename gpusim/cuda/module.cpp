@@ -21,6 +21,7 @@ struct Function {
     char name[128];
     bool takes_parameter;  // a block takes the first parameter in nanoseconds, not block_ns
     std::uint64_t block_ns;
+    Shape shape;
     Function* next;
 };
 
@@ -254,6 +255,11 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
                   static_cast<std::uint32_t>(demand)};
     *operation = made;
     return CUDA_SUCCESS;
+}
+
+Shape* shape_of(CUfunction handle) {
+    Function* function = find_function(handle);
+    return function != nullptr ? &function->shape : nullptr;
 }
 
 void unload_all(Context& context) {
