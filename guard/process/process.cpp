@@ -388,8 +388,10 @@ std::uint64_t held_now(int card) {
 }
 
 std::uint64_t context_bytes(int card) {
-    return process()->limits->cards[card].context_cost.load(std::memory_order_relaxed) *
-           kGranuleBytes;
+    const Process& here = *process();
+    const Granules measured = here.seat.accounts->context_costs[card].load();
+    const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
+    return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
 }
 
 }  // namespace tessera::guard

@@ -138,6 +138,7 @@ struct Accounts {
     FlightLog logs[kMaxProcesses];
     Export exports[kMaxExports];
     std::atomic<std::uint32_t> may_have_exports[kMaxProcesses];  // charged for or imported
+    std::atomic<Granules> context_costs[kMaxCards];  // of the last that was measured; 0: none
 };
 
 inline bool is_of_this_layout(const Accounts& accounts) {
