@@ -341,6 +341,13 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* /
     return cuModuleLoadData(reinterpret_cast<CUmodule*>(library), code);
 }
 
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* /*jit_options*/,
+                               void** /*jit_values*/, unsigned int /*jit_count*/,
+                               CUlibraryOption* /*options*/, void** /*values*/,
+                               unsigned int /*count*/) {
+    return cuModuleLoad(reinterpret_cast<CUmodule*>(library), path);
+}
+
 CUresult cuLibraryUnload(CUlibrary library) {
     return cuModuleUnload(reinterpret_cast<CUmodule>(library));
 }
