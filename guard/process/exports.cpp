@@ -111,6 +111,10 @@ void leave_export(int index) {
     leave_locked(here, index);
 }
 
+bool was_export(std::uint64_t key) {
+    return was_export(*seat().accounts, key);
+}
+
 // Each time it is opened the driver gives the same address.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
     Exports& here = exports();

@@ -64,6 +64,8 @@ int take_exported(std::uint64_t address);
 // container.
 int join_export(std::uint64_t key);
 void leave_export(int index);
+// Whether somebody of the container has given it, who may have died since.
+bool was_export(std::uint64_t key);
 
 void note_opened(CUdeviceptr pointer, CUcontext context, int index);
 void note_closed(CUdeviceptr pointer);
@@ -74,7 +76,8 @@ void forget_opened_in(CUcontext context);
 int export_descriptor(int fd, int card, Granules granules);
 // One more descriptor of it.
 void name_again(int fd, int index, Granules granules);
-// Memory of the container that nobody of it was charged for any more, and this process is now.
+// Memory of the container that nobody of it was charged for any more, and this process is now. -1
+// where the region has no place.
 int adopt(const DescriptorName& name, int card);
 // Whether it is of this container.
 bool is_ours(const DescriptorName& name);

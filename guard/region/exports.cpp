@@ -106,7 +106,9 @@ void pass_on(Accounts& accounts, Export& entry, int from) {
 int add_export(Accounts& accounts, const ExportName& name, int payer) {
     accounts.may_have_exports[payer].store(1);
     const std::uint64_t claimed = kClaimed | static_cast<std::uint64_t>(payer) << kPayerShift;
-    for (int index = 0; index < kMaxExports; index++) {
+    const std::uint32_t first = accounts.next_export.fetch_add(1);
+    for (std::uint32_t tried = 0; tried < kMaxExports; tried++) {
+        const auto index = static_cast<int>((first + tried) % kMaxExports);
         Export& entry = accounts.exports[index];
         std::uint64_t none = 0;
         if (!entry.state.compare_exchange_strong(none, claimed)) continue;
@@ -125,6 +127,12 @@ int find_export(const Accounts& accounts, std::uint64_t key) {
         if (entry.key.load() == key && unpack(entry.state.load()).is_there) return index;
     }
     return -1;
+}
+
+bool was_export(const Accounts& accounts, std::uint64_t key) {
+    for (const Export& entry : accounts.exports)
+        if (entry.key.load() == key) return true;
+    return false;
 }
 
 bool join_export(Accounts& accounts, int index, std::uint64_t key, int slot) {

@@ -24,6 +24,9 @@ int add_export(Accounts& accounts, const ExportName& name, int payer);
 // -1 where there is none.
 int find_export(const Accounts& accounts, std::uint64_t key);
 
+// Whether there is one of that name, or was one among the last.
+bool was_export(const Accounts& accounts, std::uint64_t key);
+
 // The process in the slot is about to import it. False where it is not, or no more, the export of
 // that name.
 bool join_export(Accounts& accounts, int index, std::uint64_t key, int slot);

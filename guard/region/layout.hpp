@@ -136,6 +136,7 @@ struct Accounts {
     Slot slots[kMaxProcesses];
     CardTime times[kMaxProcesses][kMaxCards];
     FlightLog logs[kMaxProcesses];
+    std::atomic<std::uint32_t> next_export;  // where the next one looks for a place first
     Export exports[kMaxExports];
     std::atomic<std::uint32_t> may_have_exports[kMaxProcesses];  // charged for or imported
     std::atomic<Granules> context_costs[kMaxCards];  // of the last that was measured; 0: none
