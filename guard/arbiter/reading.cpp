@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 
 #include "guard/region/account.hpp"
 #include "guard/region/life.hpp"
@@ -67,6 +68,22 @@ bool read_held(int accounts_fd, int card, HeldReading& reading) {
         offsetof(Accounts, cards) + static_cast<std::size_t>(card) * sizeof(Account);
     if (!read_at(accounts_fd, &account, sizeof account, offset)) return false;
     reading = {held(account), account.refusals.load()};
+    return true;
+}
+
+bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
+    // A copy of the accounts as far as anybody is in them: what stands behind is never looked at.
+    const auto copy = std::make_unique<Accounts>();
+    std::uint32_t end = 0;
+    if (!read_at(accounts_fd, &end, sizeof end, offsetof(Accounts, slots_end))) return false;
+    const std::size_t slots = std::min(end, std::uint32_t{kMaxProcesses});
+    if (!read_at(accounts_fd, copy.get(), offsetof(Accounts, slots) + slots * sizeof(Slot), 0))
+        return false;
+    for (int slot = 0; slot < static_cast<int>(slots); slot++) {
+        const Granules granules = held_by(*copy, card, slot);
+        if (granules == 0 || !is_lived_in(accounts_fd, slot)) continue;
+        holders.push_back({copy->slots[slot].pid.load(), granules});
+    }
     return true;
 }
 

@@ -2,7 +2,10 @@
 // is not to be mapped.
 #pragma once
 
+#include <vector>
+
 #include "guard/arbiter/arbiter.hpp"
+#include "guard/region/look.hpp"
 
 namespace tessera::guard {
 
@@ -16,5 +19,8 @@ struct HeldReading {
     std::uint64_t refusals = 0;
 };
 bool read_held(int accounts_fd, int card, HeldReading& reading);
+
+// The processes that live and hold something of a card. As above.
+bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders);
 
 }  // namespace tessera::guard

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,16 @@ struct GpuFault {
     friend bool operator==(const GpuFault&, const GpuFault&) = default;
 };
 
-// Used by one thread at a time, except for read(), which any may call.
+// A process that uses a card.
+struct GpuProcess {
+    GpuUuid card;
+    std::int64_t pid = 0;  // as this program sees it; 0 where it does not
+    Bytes used;            // its context too
+
+    friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
+};
+
+// Used by one thread at a time, except for read() and processes(), which any may call.
 class GpuInventory {
   public:
     virtual ~GpuInventory() = default;
@@ -43,6 +53,9 @@ class GpuInventory {
     // Ascending index. A card that answered once and now does not is among them, lost; one that
     // never said who it is is not. unavailable when the driver does not answer.
     virtual Result<std::vector<GpuReading>> read() = 0;
+    // Those that compute, of the cards that read() last found and that answer. unsupported where
+    // the driver does not say.
+    virtual Result<std::vector<GpuProcess>> processes() = 0;
     // The next fault, or nothing when `timeout` passes.
     virtual Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) = 0;
 };

@@ -1,7 +1,6 @@
 // Who holds the processes of a container to its shares of cards.
 #pragma once
 
-#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "base/result.hpp"
+#include "domain/usage/share_use.hpp"
 #include "ports/container_runtime.hpp"
 
 namespace tessera {
@@ -19,18 +19,10 @@ struct HeldShare {
     Percent cores;  // of its time that the container is sure of; 0: of none
 };
 
-// What a container makes of a share.
-struct ShareUse {
+struct HeldContainer {
     PodUid pod;
+    PodName name;
     std::string container;
-    GpuUuid card;
-    Bytes held;
-    Bytes limit;
-    std::int64_t refusals = 0;  // allocations that the limit refused
-    // Of its processes together, by the clock; 0 where the card's time is not shared out.
-    std::chrono::nanoseconds kernels{};  // they had kernels on their way or running
-    std::chrono::nanoseconds copies{};
-    std::chrono::nanoseconds waited{};  // for their turn
 };
 
 // Any thread.
@@ -40,13 +32,18 @@ class ShareHolder {
 
     // What the container needs in it to be held, also when it starts again. An error says what to
     // do, for the pod's event.
-    virtual Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
+    virtual Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                                 const std::vector<HeldShare>& shares) = 0;
     // Of all containers that are held now.
     [[nodiscard]] virtual std::vector<ShareUse> uses() const = 0;
     // The pods of which something is kept, and that nothing be kept of one.
     [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
     virtual void forget(const PodUid& pod) = 0;
+
+    // Whether its pod's user was told that a container has reached its limit. Kept with what holds
+    // it, for as long.
+    [[nodiscard]] virtual bool is_told(const PodUid& pod, const std::string& container) const = 0;
+    virtual void note_told(const PodUid& pod, const std::string& container) = 0;
 };
 
 }  // namespace tessera

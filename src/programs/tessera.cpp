@@ -1,10 +1,9 @@
 // tessera: what a person types. Called as kubectl-inspect-gpushare it is gpushare's kubectl plugin.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 
-#include "adapters/kube/kube_client.hpp"
-#include "adapters/kube/kubeconfig.hpp"
 #include "app/cli/completion.hpp"
 #include "app/cli/gpushare_text.hpp"
 #include "app/cli/tables.hpp"
@@ -12,50 +11,24 @@
 #include "programs/common/completion_words.hpp"
 #include "programs/common/yaml_text.hpp"
 #include "programs/doctor_command.hpp"
+#include "programs/top_command.hpp"
+#include "programs/usage_reader.hpp"
 
 namespace tessera {
 namespace {
 
 struct Options {
-    KubeConfigOptions kube;
-    std::string node;
-    std::string output;
+    UsageOptions usage;
     std::string shell;
     std::string space = "tessera-system";
+    std::int64_t seconds = 1;
     bool details = false;
 };
 
-// The same failure, with what a person can do about it.
-Error advise(Error error) {
-    if (error.code == Code::permission_denied) {
-        error.text +=
-            "; you need the rights to list nodes and pods (kubectl auth can-i list pods -A)";
-    } else if (error.code == Code::unavailable) {
-        error.text += "; is the cluster up, and is this the right --context?";
-    }
-    return error;
-}
-
-Result<std::vector<NodeUsage>> load(const Options& options) {
-    TRY(const KubeConnection connection, connect_info(options.kube));
-    KubeClient kube(connection.endpoint);
-    auto nodes = kube.list_nodes();
-    if (!nodes) return fail(advise(nodes.error()));
-    if (!options.node.empty()) {
-        std::erase_if(*nodes, [&](const NodeInventory& n) { return n.name.str() != options.node; });
-        if (nodes->empty())
-            return fail(Code::not_found, "nodes \"" + options.node + "\" not found");
-    }
-    const auto pods = kube.list_pods({});
-    if (!pods) return fail(advise(pods.error()));
-    return usage_of(*std::move(nodes), *pods);
-}
-
-std::string render(const Options& options, bool top, std::span<const NodeUsage> nodes) {
-    if (options.output == "json") return usage_json(nodes) + "\n";
-    if (options.output == "yaml") return yaml_of_json(usage_json(nodes));
-    if (options.output == "wide") return wide_table(nodes);
-    if (top) return top_table(nodes);
+std::string render(const Options& options, std::span<const NodeUsage> nodes) {
+    if (options.usage.output == "json") return usage_json(nodes) + "\n";
+    if (options.usage.output == "yaml") return yaml_of_json(usage_json(nodes));
+    if (options.usage.output == "wide") return wide_table(nodes);
     return options.details ? gpushare_details(nodes) : gpushare_summary(nodes);
 }
 
@@ -69,31 +42,31 @@ int run_plugin(int argc, char** argv) {
     CLI::App app{"Show who holds which GPU", "kubectl-inspect-gpushare"};
     Options options;
     app.add_flag("-d,--details", options.details, "details");
-    app.add_option("node", options.node, "only this node");
-    app.add_option("--context", options.kube.context, "context of the kubeconfig");
-    app.add_option("--kubeconfig", options.kube.path, "kubeconfig file");
+    app.add_option("node", options.usage.node, "only this node");
+    app.add_option("--context", options.usage.kube.context, "context of the kubeconfig");
+    app.add_option("--kubeconfig", options.usage.kube.path, "kubeconfig file");
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    const auto nodes = load(options);
+    const auto nodes = load_usage(options.usage);
     if (!nodes) {
         std::cout << "Failed due to " << nodes.error().text;
         return 1;
     }
-    std::cout << render(options, false, *nodes);
+    std::cout << render(options, *nodes);
     return 0;
 }
 
 void add_connection(CLI::App& command, Options& options) {
-    command.add_option("--context", options.kube.context, "context of the kubeconfig");
-    command.add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
+    command.add_option("--context", options.usage.kube.context, "context of the kubeconfig");
+    command.add_option("--kubeconfig", options.usage.kube.path, "kubeconfig file (env KUBECONFIG)");
 }
 
 void add_common(CLI::App& command, Options& options) {
-    command.add_option("node", options.node, "only this node");
-    command.add_option("-o,--output", options.output, "json, yaml or wide")
+    command.add_option("node", options.usage.node, "only this node");
+    command.add_option("-o,--output", options.usage.output, "json, yaml or wide")
         ->check(CLI::IsMember({"json", "yaml", "wide"}));
     add_connection(command, options);
 }
@@ -107,11 +80,16 @@ int run(int argc, char** argv) {
     CLI::Option* details = inspect->add_flag("-d,--details", options.details, "a line per pod");
     add_common(*inspect, options);
     inspect->get_option("--output")->excludes(details);
-    CLI::App* top = app.add_subcommand("top", "Show the GPUs, fullest first");
+    CLI::App* top = app.add_subcommand(
+        "top", "Show the GPUs, fullest first, and what containers use of their shares");
+    top->add_option("-s,--seconds", options.seconds, "for how long to watch who is busy; 0: not")
+        ->check(CLI::Range(0, 60))
+        ->capture_default_str();
+    top->add_option("-n,--namespace", options.space, "where Tessera runs");
     add_common(*top, options);
     CLI::App* doctor = app.add_subcommand("doctor", "Check the cluster, and say what to mend");
     doctor->add_option("-n,--namespace", options.space, "where Tessera runs");
-    doctor->add_option("-o,--output", options.output, "json")->check(CLI::IsMember({"json"}));
+    doctor->add_option("-o,--output", options.usage.output, "json")->check(CLI::IsMember({"json"}));
     add_connection(*doctor, options);
     CLI::App* completion =
         app.add_subcommand("completion", "Print the completion script of a shell");
@@ -132,10 +110,13 @@ int run(int argc, char** argv) {
         std::cout << *script;
         return 0;
     }
-    if (doctor->parsed()) return run_doctor(options.kube, options.space, options.output);
-    const auto nodes = load(options);
+    if (doctor->parsed())
+        return run_doctor(options.usage.kube, options.space, options.usage.output);
+    if (top->parsed())
+        return run_top(options.usage, options.space, std::chrono::seconds(options.seconds));
+    const auto nodes = load_usage(options.usage);
     if (!nodes) return finish(nodes.error());
-    std::cout << render(options, top->parsed(), *nodes);
+    std::cout << render(options, *nodes);
     return 0;
 }
 

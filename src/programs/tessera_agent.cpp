@@ -1,8 +1,8 @@
 // tessera-agent: the cards of one node, and the gate that its GPU containers pass.
 #include <array>
+#include <optional>
 #include <thread>
 
-#include "adapters/guard/guard_folder.hpp"
 #include "adapters/http/http.hpp"
 #include "adapters/kube/kube_client.hpp"
 #include "adapters/kube/kubeconfig.hpp"
@@ -15,12 +15,13 @@
 #include "adapters/os/system_clock.hpp"
 #include "app/agent/gate.hpp"
 #include "app/agent/metrics.hpp"
-#include "app/agent/share_keeper.hpp"
 #include "base/dns_name.hpp"
 #include "base/log.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
 #include "programs/common/small_server.hpp"
+#include "programs/held_shares.hpp"
+#include "wire/share_uses_json.hpp"
 
 namespace tessera {
 namespace {
@@ -47,22 +48,28 @@ Result<> check(const ConfigValues& values) {
         return fail(Code::invalid_argument,
                     "identity: \"" + config.identity + "\" is not nri or kubelet");
     }
+    if (config.evaders != "report" && config.evaders != "end") {
+        return fail(Code::invalid_argument,
+                    "evaders: \"" + config.evaders + "\" is not report or end");
+    }
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
 }
 
-// Whoever asks costs nothing: the numbers are those of the last reading. A node's containers matter
-// more than its graphs, so a port that is taken ends nothing.
-std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareHolder* holder,
+// Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
+// containers matter more than its graphs, so a port that is taken ends nothing.
+std::jthread serve_metrics(const Config& config, const Cards& cards, const HeldShares* held,
                            const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
-    const auto answer = [&cards, holder](const HttpRequest& request) {
-        if (request.path != "/metrics" || request.method != "GET") return not_found();
-        return HttpResponse{
-            .body = agent_exposition(*cards.inventory(), cards.readings(),
-                                     holder != nullptr ? holder->uses() : std::vector<ShareUse>{},
-                                     read_process_facts("tessera-agent")),
-            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    const auto answer = [&cards, held](const HttpRequest& request) {
+        if (request.method != "GET") return not_found();
+        const ShareFacts shares = held != nullptr ? held->facts() : ShareFacts{};
+        if (request.path == "/shares")
+            return HttpResponse{.body = write_share_uses({cards.inventory()->name, shares.uses})};
+        if (request.path != "/metrics") return not_found();
+        return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(), shares,
+                                                     read_process_facts("tessera-agent")),
+                            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
     auto served =
         serve_beside({.address = config.listen, .port = config.metrics_port}, answer, stop);
@@ -93,19 +100,21 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
     SystemClock clock;
-    GuardFolder guard({.folder = config.guard_folder, .library = config.guard_library}, clock);
-    if (is_guarded) TRY_VOID(guard.install());
-    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, is_guarded ? &guard : nullptr}, node,
-              identity);
+    std::optional<HeldShares> held;
+    if (is_guarded) {
+        held.emplace(
+            GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
+            EvaderOptions{.allowance = mebibytes(config.context_mib),
+                          .ends_them = config.evaders == "end"},
+            connection.endpoint, HeldSharesPorts{*driver, *holders, clock});
+        TRY_VOID(held->install());
+    }
+    Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr},
+              node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
-    const std::jthread metrics = serve_metrics(config, cards, is_guarded ? &guard : nullptr, stop);
-    const std::jthread shares([&] {
-        if (is_guarded) keep_shares(guard, *holders, clock, stop);
-    });
-    const std::jthread time([&] {
-        if (is_guarded) guard.share_out_time(stop);
-    });
+    const std::jthread metrics = serve_metrics(config, cards, held ? &*held : nullptr, stop);
+    const auto holding = held ? held->start(stop) : std::vector<std::jthread>{};
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;
     if (identity == Identity::nri) {

@@ -1,6 +1,5 @@
 #include "wire/eviction_json.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,36 +78,6 @@ std::string write_preempted(const PodUid& uid, const PodName& preemptor) {
             });
         });
     });
-}
-
-std::string write_preempted_event(const PodUid& uid, const PodName& pod, const PodName& preemptor,
-                                  std::int64_t unix_s) {
-    const std::string time =
-        fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
-    JsonWriter w;
-    w.object([&] {
-        w.member("apiVersion", "v1");
-        w.member("kind", "Event");
-        w.object("metadata", [&] {
-            w.member("generateName", pod.name + ".");
-            w.member("namespace", pod.space);
-        });
-        w.object("involvedObject", [&] {
-            w.member("apiVersion", "v1");
-            w.member("kind", "Pod");
-            w.member("name", pod.name);
-            w.member("namespace", pod.space);
-            w.member("uid", uid.str());
-        });
-        w.member("type", "Normal");
-        w.member("reason", "Preempted");
-        w.member("message", fmt::format("Preempted by pod {}: it needs the card", preemptor.str()));
-        w.object("source", [&] { w.member("component", "tessera-controller"); });
-        w.member("firstTimestamp", time);
-        w.member("lastTimestamp", time);
-        w.member("count", 1);
-    });
-    return w.take();
 }
 
 }  // namespace tessera

@@ -2,7 +2,6 @@
 // status. Each is refused by the API server (409) for a pod of another uid.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,9 +30,5 @@ std::string write_nomination(const PodUid& uid, const NodeName& node);
 // room is being made on the node that a pod is nominated to, and lets the nomination stand
 // (DisruptionTarget, PreemptionByScheduler).
 std::string write_preempted(const PodUid& uid, const PodName& preemptor);
-
-// An Event of the pod that says the same to people, of that time (seconds since 1970).
-std::string write_preempted_event(const PodUid& uid, const PodName& pod, const PodName& preemptor,
-                                  std::int64_t unix_s);
 
 }  // namespace tessera

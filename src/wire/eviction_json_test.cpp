@@ -20,18 +20,6 @@ TEST(EvictionJson, NamesTheUid) {
               R"("tessera-controller: preempting to accommodate pod s/high"}]}})");
 }
 
-// Goal: the event is of this pod, and says for whom and when.
-TEST(EvictionJson, Event) {
-    const std::string text = write_preempted_event(PodUid("u"), {"s", "p"}, {"t", "high"}, 0);
-    for (
-        const char* part :
-        {R"("involvedObject":{"apiVersion":"v1","kind":"Pod","name":"p","namespace":"s","uid":"u"})",
-         R"("reason":"Preempted","message":"Preempted by pod t/high: it needs the card")",
-         R"("lastTimestamp":"1970-01-01T00:00:00Z")"}) {
-        EXPECT_NE(text.find(part), std::string::npos) << text;
-    }
-}
-
 // Goal: a budget's refusal is told from a server that is busy, and from junk.
 TEST(EvictionJson, Budgets) {
     for (const char* text :

@@ -206,8 +206,9 @@ def _explained(test: Callable[[Any], None]) -> Callable[[Any], None]:
             raise
         except Exception as error:
             saved = case.cluster.save_logs()
-            raise AssertionError(f"{error}\n{report.state(case.cluster, case.api)}\n"
-                                 f"logs: {saved or 'set TESSERA_E2E_LOGS to keep them'}"
-                                 ) from error
+            # The reason last: where a log is cut, its end is what stays.
+            raise AssertionError(f"{report.state(case.cluster, case.api)}\n"
+                                 f"logs: {saved or 'set TESSERA_E2E_LOGS to keep them'}\n"
+                                 f"{type(error).__name__}: {error}") from error
     return wrapper
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -9,6 +10,7 @@ from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.killer import kill_process
 from e2e.truth import GIB
+from e2e.watch import driver_use
 
 
 class Guarded(StackCase):
@@ -27,6 +29,8 @@ class Guarded(StackCase):
         self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "3 GiB are held by the first one")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
         self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
+        told = self.wait_event("held", "Container main has reached its limit of 4Gi")
+        self.assertIn(truth.uuids(self.pod("held"))[0], told)
 
     def test_nvml_tells_a_container_of_its_share_alone(self) -> None:
         seen, neighbour = self.running(
@@ -40,6 +44,21 @@ class Guarded(StackCase):
         self.in_pod("seen", "gpuhog 1GiB > /dev/null & sleep 1; kill -9 $!")
         self.assertIn(f"used {3 * GIB} of", self.in_pod("seen", "gpusmi"), "the dead hold nothing")
 
+    def test_top_shows_what_containers_and_processes_use(self) -> None:
+        """Of the node whose agent has the port that both were given; the other one is named."""
+        self.running(*(pods.simple(f"on-{node}", pods.aliyun(4), node=node, size="3GiB")
+                       for node in ("node-a", "node-b")))
+        done = self.stack.run_tessera("top", "-o", "json")
+        share, = json.loads(done.stdout)["shares"]
+        node = share["node"]
+        silent = {"node-a": "node-b", "node-b": "node-a"}[node]
+        self.assertIn(f"what containers use on {silent} is not known", done.stderr)
+        self.assertEqual((share["name"], share["container"]), (f"on-{node}", "main"))
+        self.assertEqual((share["usedBytes"], share["limitBytes"]), (3 * GIB, 4 * GIB))
+        self.assertEqual([process["usedBytes"] for process in share["processes"]], [3 * GIB])
+        self.assertRegex(self.stack.run_tessera("top", node).stdout,
+                         rf"{node} +\d +default/on-{node} +main +3Gi +4Gi +75 ")
+
     def test_what_a_tenant_does_to_lose_it(self) -> None:
         self.running(pods.simple("evader", pods.aliyun(4), node="node-a", size="0"))
         for command in ("env -i /usr/bin/gpuhog --once 5GiB", "LD_PRELOAD= gpuhog --once 5GiB",
@@ -49,6 +68,22 @@ class Guarded(StackCase):
                      "/usr/local/tessera/libtessera-guard.so"):
             self.assertIn("ead-only", self.in_pod("evader", f"echo x > {path}"), path)
             self.assertIn("busy", self.in_pod("evader", f"rm {path}").lower(), path)
+
+    def test_who_goes_past_the_guard_is_seen_and_ended(self) -> None:
+        """By a loader that reads another list of what to preload: nothing in a container can keep
+        a program from having one."""
+        self.running(pods.simple("sly", pods.aliyun(4), node="node-a", size="0"),
+                     pods.simple("honest", pods.aliyun(4), node="node-a", size="4GiB"))
+        said = self.in_pod("sly", "sed 's#/etc/ld.so.preload#/etc/ld.so.perload#' "
+                           "/lib64/ld-linux-x86-64.so.2 > /tmp/ld; chmod +x /tmp/ld; "
+                           "/tmp/ld /usr/bin/gpuhog 5GiB > /tmp/out 2>&1 & sleep 1; cat /tmp/out")
+        self.assertIn("allocated", said)
+        told = self.wait_event("sly", "a program goes past the guard, and is ended")
+        self.assertIn("uses 5Gi", told)
+        card, = truth.uuids(self.pod("honest"))
+        self.cluster.wait_for("the honest one alone uses the card", lambda: (
+            driver_use(self.stack)[card][0] == 4 * GIB))
+        self.assertEqual([e for e in self.events("honest") if "past the guard" in e], [])
 
     def test_a_neighbour_keeps_every_byte(self) -> None:
         greedy, kept = self.running(

@@ -66,8 +66,6 @@ class ThousandTest(StackCase):
         self.print_table(time.monotonic() - began)
         self.assertEqual(self.killer.problems, [])
         self.assertEqual(self.wrong, [])
-        for part in ("controller", "agent", "kubelet", "containerd", "kube-apiserver"):
-            self.assertGreater(self.killer.kills[part], 0, f"nobody killed {part}")
 
     # ---- steps
 
@@ -80,9 +78,13 @@ class ThousandTest(StackCase):
             if number == 1:
                 self.killer.take_api_away(API_AWAY_SECONDS)
             self.check(number, size)
-            self.replaced += len(self.of_wave(number)) - size
+            self.replaced += len(self.cluster.wait_for(  # the API server may just be away
+                "the API server says who is in it", lambda: self.of_wave(number), SECONDS)) - size
             print(f"wave {number}: {size} pods run, {self.agreed} of {self.started} containers "
                   f"agree so far", file=sys.stderr)
+        # A quick machine is through before every part had its turn.
+        self.cluster.wait_for("every part was killed", lambda: not self.killer.spared(), WAVE_SECONDS)
+        self.check(len(sizes) - 1, sizes[-1])
 
     def wave(self, number: int, size: int) -> Iterator[Json]:
         """ReplicaSets of `size` pods together: kubelet refuses for good what is bound to it while

@@ -41,6 +41,16 @@ Result<std::vector<GpuReading>> FakeGpuInventory::read() {
     return readings_;
 }
 
+void FakeGpuInventory::set_processes(Result<std::vector<GpuProcess>> processes) {
+    const std::scoped_lock lock(mutex_);
+    processes_ = std::move(processes);
+}
+
+Result<std::vector<GpuProcess>> FakeGpuInventory::processes() {
+    const std::scoped_lock lock(mutex_);
+    return processes_;
+}
+
 Result<std::optional<GpuFault>> FakeGpuInventory::wait_fault(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     // Shorter than asked, so that a test need not wait for the end of a real driver's wait.

@@ -30,8 +30,10 @@ class FakeGpuInventory final : public GpuInventory {
     void report(const GpuFault& fault);
     // How often read() was called.
     [[nodiscard]] int reads() const;
+    void set_processes(Result<std::vector<GpuProcess>> processes);
 
     Result<std::vector<GpuReading>> read() override;
+    Result<std::vector<GpuProcess>> processes() override;
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
 
   private:
@@ -39,6 +41,7 @@ class FakeGpuInventory final : public GpuInventory {
     std::condition_variable changed_;
     int reads_ = 0;
     Result<std::vector<GpuReading>> readings_;
+    Result<std::vector<GpuProcess>> processes_;
     std::deque<GpuFault> faults_;
 };
 
@@ -105,20 +108,31 @@ class FakeShareHolder final : public ShareHolder {
   public:
     void refuse_next(Error error) { error_ = std::move(error); }
 
-    Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
+    Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                         const std::vector<HeldShare>& shares) override {
         if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
-        held[pod.str() + "/" + container] = shares;
-        return std::vector<FileMount>{{.source = "/" + container, .destination = "/guard"}};
+        held[container.pod.str() + "/" + container.container] = shares;
+        names.push_back(container.name);
+        return std::vector<FileMount>{
+            {.source = "/" + container.container, .destination = "/guard"}};
     }
-    [[nodiscard]] std::vector<ShareUse> uses() const override { return {}; }
+    [[nodiscard]] std::vector<ShareUse> uses() const override { return used; }
     [[nodiscard]] std::set<PodUid> pods() const override { return kept; }
     void forget(const PodUid& pod) override {
         kept.erase(pod);
         forgotten.push_back(pod);
     }
+    [[nodiscard]] bool is_told(const PodUid& pod, const std::string& container) const override {
+        return told.contains(pod.str() + "/" + container);
+    }
+    void note_told(const PodUid& pod, const std::string& container) override {
+        told.insert(pod.str() + "/" + container);
+    }
 
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
+    std::vector<PodName> names;                          // of those that were held, in order
+    std::vector<ShareUse> used;                          // what uses() says
+    std::set<std::string> told;                          // UID/CONTAINER
     std::set<PodUid> kept;
     std::vector<PodUid> forgotten;
 

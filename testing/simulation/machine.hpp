@@ -56,6 +56,8 @@ class Machine final : public GpuInventory, public DeviceHolders, public CdiStore
     void write_record();
 
     Result<std::vector<GpuReading>> read() override;
+    // Nobody is held here, so nobody goes past it.
+    Result<std::vector<GpuProcess>> processes() override { return std::vector<GpuProcess>{}; }
     // Never called: the agent's loop is the simulation's (agent.cpp).
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
     Result<std::vector<DeviceHolder>> list() override { return written; }

@@ -58,7 +58,7 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
         return os.path.relpath(path, overlay.resolve())
     components = [DEPLOY / "identity-kubelet"] if identity == "kubelet" else []
     if guard:
-        components.append(DEPLOY / "guard")
+        components += [DEPLOY / "guard", DEPLOY / "end-evaders", DEPLOY / "listening"]
     if certificates is not None:
         components.append(DEPLOY / "ha")
         cluster.kubectl("create", "namespace", NAMESPACE)
@@ -142,14 +142,17 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int,
 def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
            guard: bool) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
+    port = cluster.free_port()  # all nodes have one network here: one agent has it, others do without
     operations: list[dict[str, Any]] = [
         {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
         {"op": "replace", "path": f"{container}/args",
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
-                   f"--identity={identity}", KEY_FILE, *([GUARD_LIBRARY] if guard else []),
-                   # All nodes have one network here: one agent serves it, the others go without.
-                   f"--metrics-port={cluster.free_port()}"]},
+                   f"--identity={identity}", KEY_FILE, f"--metrics-port={port}",
+                   *([GUARD_LIBRARY, "--listen=0.0.0.0", "--evaders=end"] if guard else [])]},
     ]
+    if guard:
+        operations.append({"op": "replace", "path": f"{container}/ports",
+                           "value": [{"name": "metrics", "containerPort": port}]})
     return operations + _with_api(cluster)
 
 

@@ -81,16 +81,22 @@ class Stack:
         path = f"{builds.build_directory() / 'bin'}:{os.environ['PATH']}"
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": path,
                        "HOME": str(self.cluster.directory)}
-        return self._run([str(binaries.directory() / "kubectl"), *arguments], environment, True)
+        return self._run([str(binaries.directory() / "kubectl"), *arguments], environment, True).stdout
 
     def tessera(self, *arguments: str, program: str = "tessera", check: bool = True) -> str:
         """Runs our command line as cluster-admin and returns what it prints."""
+        return self.run_tessera(*arguments, program=program, check=check).stdout
+
+    def run_tessera(self, *arguments: str, program: str = "tessera",
+                    check: bool = True) -> subprocess.CompletedProcess[str]:
+        """As `tessera`, with what it says on stderr."""
         environment = {**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig)}
         return self._run([str(builds.program(program)), *arguments], environment, check)
 
     @staticmethod
-    def _run(command: list[str], environment: dict[str, str], check: bool) -> str:
+    def _run(command: list[str], environment: dict[str, str],
+             check: bool) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=30)
         if check and done.returncode != 0:
             raise CommandError(command, done.returncode, done.stdout, done.stderr)
-        return done.stdout
+        return done

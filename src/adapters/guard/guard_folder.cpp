@@ -11,6 +11,7 @@
 
 #include "adapters/guard/open_region.hpp"
 #include "adapters/os/text_file.hpp"
+#include "base/log.hpp"
 #include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
@@ -23,6 +24,8 @@ namespace {
 constexpr const char* kLibrary = "libtessera-guard.so";
 constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
+constexpr const char* kPodName = "pod";
+constexpr const char* kTold = "told";
 
 constexpr guard::Millionths kPercent = guard::kWhole / 100;
 
@@ -43,11 +46,27 @@ Bytes bytes_of(guard::Granules granules) {
     return {static_cast<std::int64_t>(granules * guard::kGranuleBytes)};
 }
 
-std::chrono::nanoseconds in_flight(const guard::ContainerReading& reading, guard::WorkKind kind) {
-    std::chrono::nanoseconds sum{};
+std::int64_t in_flight_ns(const guard::ContainerReading& reading, guard::WorkKind kind) {
+    std::int64_t sum = 0;
     for (const auto& [slot, process] : reading.processes)
-        sum += std::chrono::nanoseconds(process.in_flight_ns[static_cast<std::size_t>(kind)]);
+        sum += process.in_flight_ns[static_cast<std::size_t>(kind)];
     return sum;
+}
+
+// Of a region that an older agent made: empty.
+PodName read_pod_name(const fs::path& path) {
+    const auto text = read_text_file(path);
+    const std::size_t slash = text ? text->find('/') : std::string::npos;
+    if (slash == std::string::npos) return {};
+    return {text->substr(0, slash), text->substr(slash + 1, text->find('\n') - slash - 1)};
+}
+
+std::vector<ProcessUse> processes_of(const std::vector<guard::Holder>& holders) {
+    std::vector<ProcessUse> processes;
+    processes.reserve(holders.size());
+    for (const guard::Holder& holder : holders)
+        processes.push_back({.pid = holder.pid, .held = bytes_of(holder.granules)});
+    return processes;
 }
 
 // What cannot be read is left out: the container's own processes are stopped by it.
@@ -55,22 +74,28 @@ void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
     const auto opened = OpenRegion::open(region.path);
     if (opened == nullptr) return;
     const guard::Limits& limits = opened->limits();
+    const PodName name = read_pod_name(region.path / kPodName);
     for (unsigned i = 0; i < limits.card_count; i++) {
         const auto card = static_cast<int>(i);
         guard::HeldReading held;
         guard::ContainerReading time;
+        std::vector<guard::Holder> holders;
         if (!read_held(opened->accounts(), card, held) ||
-            !read_times(opened->accounts(), card, guard::monotonic_ns(), time))
+            !read_times(opened->accounts(), card, guard::monotonic_ns(), time) ||
+            !read_holders(opened->accounts(), card, holders))
             continue;
         all.push_back({.pod = PodUid(region.pod),
+                       .name = name,
                        .container = region.container,
                        .card = card_of(limits.cards[i]),
                        .held = bytes_of(held.held),
                        .limit = bytes_of(limits.cards[i].memory.load()),
+                       .cores = {static_cast<int>(limits.cards[i].cores.load() / kPercent)},
                        .refusals = static_cast<std::int64_t>(held.refusals),
-                       .kernels = in_flight(time, guard::WorkKind::kernels),
-                       .copies = in_flight(time, guard::WorkKind::copies),
-                       .waited = std::chrono::nanoseconds(time.waited_ns)});
+                       .kernels_ns = in_flight_ns(time, guard::WorkKind::kernels),
+                       .copies_ns = in_flight_ns(time, guard::WorkKind::copies),
+                       .waited_ns = time.waited_ns,
+                       .processes = processes_of(holders)});
     }
 }
 
@@ -99,11 +124,16 @@ Result<> GuardFolder::install() const {
     return write_text_file(folder / kPreload, fmt::format("{}/{}\n", kInContainer, kLibrary));
 }
 
-Result<std::vector<FileMount>> GuardFolder::hold(const PodUid& pod, const std::string& container,
+fs::path GuardFolder::region_of(const PodUid& pod, const std::string& container) const {
+    return fs::path(options_.folder) / kPods / pod.str() / container;
+}
+
+Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
                                                  const std::vector<HeldShare>& shares) {
     const fs::path folder = options_.folder;
-    const fs::path region = folder / kPods / pod.str() / container;
+    const fs::path region = region_of(container.pod, container.container);
     TRY_VOID(make_folder(region));
+    TRY_VOID(write_text_file(region / kPodName, container.name.str() + "\n"));
     std::vector<guard::CardShare> cards;
     cards.reserve(shares.size());
     for (const HeldShare& share : shares) {
@@ -152,6 +182,17 @@ void GuardFolder::forget(const PodUid& pod) {
     std::error_code error;
     fs::remove_all(fs::path(options_.folder) / kPods / pod.str(), error);
     sharer_.look_again();
+}
+
+bool GuardFolder::is_told(const PodUid& pod, const std::string& container) const {
+    std::error_code error;
+    return fs::exists(region_of(pod, container) / kTold, error);
+}
+
+// Where it cannot be noted the user is told again, and may learn of the disk.
+void GuardFolder::note_told(const PodUid& pod, const std::string& container) {
+    const auto noted = write_text_file(region_of(pod, container) / kTold, "");
+    if (!noted) log_event(Event::share_trouble, {{"reason", noted.error().text}});
 }
 
 }  // namespace tessera

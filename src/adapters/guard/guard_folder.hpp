@@ -7,8 +7,11 @@
 //     FOLDER/ld.so.preload               names it, as a container sees it
 //     FOLDER/pods/UID/CONTAINER/limits   read by its processes
 //                              /accounts   written by them
+//                              /pod        NAMESPACE/NAME, for people
+//                              /told       its user knows that it has reached its limit
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "adapters/guard/time_sharer.hpp"
@@ -28,16 +31,21 @@ class GuardFolder final : public ShareHolder {
     // Puts the library and its list in place. Containers that run keep the ones they have.
     Result<> install() const;
 
-    Result<std::vector<FileMount>> hold(const PodUid& pod, const std::string& container,
+    Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                         const std::vector<HeldShare>& shares) override;
     [[nodiscard]] std::vector<ShareUse> uses() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
     void forget(const PodUid& pod) override;
+    [[nodiscard]] bool is_told(const PodUid& pod, const std::string& container) const override;
+    void note_told(const PodUid& pod, const std::string& container) override;
 
     // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }
 
   private:
+    [[nodiscard]] std::filesystem::path region_of(const PodUid& pod,
+                                                  const std::string& container) const;
+
     const GuardFolderOptions options_;
     TimeSharer sharer_;
 };

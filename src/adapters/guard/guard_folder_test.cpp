@@ -45,7 +45,8 @@ class GuardFolderTest : public testing::Test {
         return text.str();
     }
     Result<std::vector<FileMount>> hold(std::int64_t gib) {
-        return guard_.hold(PodUid("uid-p"), "main", {{card, Bytes{gib << 30}, Percent{25}}});
+        return guard_.hold({PodUid("uid-p"), {"space", "p"}, "main"},
+                           {{card, Bytes{gib << 30}, Percent{25}}});
     }
 };
 
@@ -110,15 +111,31 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     const auto uses = guard_.uses();
     ASSERT_EQ(uses.size(), 1U);
     EXPECT_EQ(uses[0].pod, PodUid("uid-p"));
+    EXPECT_EQ(uses[0].name, (PodName{"space", "p"}));
     EXPECT_EQ(uses[0].container, "main");
+    EXPECT_EQ(uses[0].cores, Percent{25});
     EXPECT_EQ(uses[0].card, card);
     EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
-    EXPECT_EQ(uses[0].kernels, std::chrono::milliseconds(1500));
-    EXPECT_EQ(uses[0].waited, std::chrono::nanoseconds(7));
+    EXPECT_EQ(uses[0].kernels_ns, 1'500'000'000);
+    EXPECT_EQ(uses[0].waited_ns, 7);
+    EXPECT_EQ(uses[0].processes,
+              (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));
     fs::resize_file(region_ / "accounts", 3);
     EXPECT_TRUE(guard_.uses().empty()) << "what is broken says nothing";
+}
+
+TEST_F(GuardFolderTest, KnowsWhoWasToldAsLongAsThePodIsKept) {
+    ASSERT_TRUE(hold(3));
+    EXPECT_FALSE(guard_.is_told(PodUid("uid-p"), "main"));
+    guard_.note_told(PodUid("uid-p"), "main");
+    ASSERT_TRUE(hold(3));
+    const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
+    EXPECT_TRUE(after_a_restart.is_told(PodUid("uid-p"), "main"));
+    EXPECT_FALSE(guard_.is_told(PodUid("uid-p"), "side"));
+    guard_.forget(PodUid("uid-p"));
+    EXPECT_FALSE(guard_.is_told(PodUid("uid-p"), "main"));
 }
 
 TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {
@@ -137,7 +154,7 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     EXPECT_EQ(none.error().text,
               "guard_library: there is no file " + (scratch_ / "new.so").string());
     const auto odd =
-        guard_.hold(PodUid("uid-p"), "main", {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
+        guard_.hold({PodUid("uid-p"), {}, "main"}, {{GpuUuid("index-3"), Bytes{1}, Percent{0}}});
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_pod_events.hpp"
 #include "wire/eviction_json.hpp"
 
 namespace tessera {
@@ -68,14 +69,15 @@ Result<> KubeEvictions::mark_preempted(const PodUid& uid, const PodName& pod,
                                        const PodName& preemptor) {
     auto marked = patch_status(pod, write_preempted(uid, preemptor),
                                "application/strategic-merge-patch+json");
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const std::int64_t unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-    const auto told = kube_call(http_,
-                                {.method = "POST",
-                                 .path = fmt::format("/api/v1/namespaces/{}/events", pod.space),
-                                 .body = write_preempted_event(uid, pod, preemptor, unix_s),
-                                 .content_type = "application/json"},
-                                kDeadline);
+    const auto told = post_pod_event(
+        http_,
+        {.pod = uid,
+         .name = pod,
+         .type = PodEventType::normal,
+         .reason = "Preempted",
+         .message = fmt::format("Preempted by pod {}: it needs the card", preemptor.str()),
+         .source = "tessera-controller"},
+        kDeadline);
     if (marked && !told) return fail(told.error());
     return marked;
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -87,6 +88,16 @@ class NvmlInventory final : public GpuInventory {
         return readings;
     }
 
+    Result<std::vector<GpuProcess>> processes() override {
+        if (nvml_.nvmlDeviceGetComputeRunningProcesses_v3 == nullptr)
+            return fail(Code::unsupported, "the driver's NVML is too old to list processes");
+        const std::scoped_lock lock(mutex_);
+        std::vector<GpuProcess> found;
+        for (const auto& [device, reading] : known_)
+            TRY_VOID(add_processes(device, reading.uuid, found));
+        return found;
+    }
+
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override {
         TRY_VOID(subscribe());
         nvmlEventData_t event{};
@@ -141,6 +152,27 @@ class NvmlInventory final : public GpuInventory {
         out.model = name.data();
         out.recovery = read_recovery(device);
         return NVML_SUCCESS;
+    }
+
+    // There may be more by the time of the second question: then it is asked again.
+    Result<> add_processes(nvmlDevice_t device, const GpuUuid& uuid,
+                           std::vector<GpuProcess>& found) const {
+        std::vector<nvmlProcessInfo_t> infos(16);
+        nvmlReturn_t got = NVML_ERROR_INSUFFICIENT_SIZE;
+        for (unsigned count = 0; got == NVML_ERROR_INSUFFICIENT_SIZE;) {
+            count = static_cast<unsigned>(infos.size());
+            got = nvml_.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos.data());
+            infos.resize(got == NVML_SUCCESS ? count : infos.size() * 2);
+        }
+        if (got == NVML_ERROR_GPU_IS_LOST) return {};
+        TRY_VOID(ok(got, "nvmlDeviceGetComputeRunningProcesses"));
+        for (const nvmlProcessInfo_t& info : infos) {
+            // NVML's "not available" is the largest number.
+            const auto used = static_cast<std::int64_t>(info.usedGpuMemory);
+            found.push_back(
+                {.card = uuid, .pid = info.pid, .used = {std::max(used, std::int64_t{0})}});
+        }
+        return {};
     }
 
     nvmlReturn_t read_memory(nvmlDevice_t device, GpuReading& out) const {

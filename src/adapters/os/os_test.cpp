@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +15,7 @@
 #include "adapters/os/base64.hpp"
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/pause.hpp"
+#include "adapters/os/proc_table.hpp"
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/text_file.hpp"
 #include "adapters/os/unix_socket.hpp"
@@ -31,6 +34,27 @@ TEST(ProcessFacts, OfThisProcess) {
     const int more = ::dup(0);
     EXPECT_EQ(read_process_facts("me").open_files, facts.open_files + 1);
     ::close(more);
+}
+
+// Goal: only processes of the named pod are ended; who is of none, or is not there, is no error of
+// the caller's. (That they are ended: testing/e2e/guard.py, where pods have cgroups.)
+TEST(ProcTable, EndsNobodyElse) {
+    ProcTable table;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const auto refused = table.end(child, PodUid("0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::not_found);
+    EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it lives";
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_FALSE(table.pod_of(child));
+    const auto gone = table.end(child, PodUid("any"));
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().code, Code::not_found);
 }
 
 // Goal: base64 with and without padding; anything else is nothing.

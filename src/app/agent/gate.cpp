@@ -96,12 +96,12 @@ void Gate::on_link(bool connected, const std::string& detail) {
     log_event(connected ? Event::nri_connected : Event::nri_lost, {{"detail", detail}});
 }
 
-Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUid& pod,
-                                       const std::string& container) {
+Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
+                                       const HeldContainer& container) {
     const auto inventory = ports_.cards.inventory();
-    auto handover = hand_over(allocation, pod, node_, container, *inventory);
+    auto handover = hand_over(allocation, container.pod, node_, container.container, *inventory);
     if (!handover) return refuse(handover.error());
-    TRY(auto mounts, hold(*share_of(allocation, container), pod, handover->gpus));
+    TRY(auto mounts, hold(*share_of(allocation, container.container), container, handover->gpus));
     ContainerEdits edits{std::move(handover->env), {}, std::move(mounts)};
     for (const Gpu& gpu : handover->gpus) {
         auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
@@ -110,7 +110,8 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const PodUi
     return edits;
 }
 
-Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share, const PodUid& pod,
+Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share,
+                                          const HeldContainer& container,
                                           const std::vector<Gpu>& gpus) {
     if (ports_.holder == nullptr || std::ranges::all_of(share.gpus, &GpuShare::whole))
         return std::vector<FileMount>{};
@@ -118,7 +119,7 @@ Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share, cons
     shares.reserve(gpus.size());
     for (std::size_t i = 0; i < gpus.size(); i++)
         shares.push_back({gpus[i].uuid, share.gpus[i].memory, share.gpus[i].cores});
-    auto mounts = ports_.holder->hold(pod, share.container, shares);
+    auto mounts = ports_.holder->hold(container, shares);
     if (!mounts) return refuse(mounts.error());
     return mounts;
 }
@@ -183,7 +184,7 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
                        fmt::format("container {} sets {} {} times; remove it from the pod",
                                    container.name, kVisibleDevices, times)});
     }
-    return edits_for(*judged.allocation, container.pod_uid, container.name);
+    return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.name});
 }
 
 Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
@@ -288,7 +289,7 @@ Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {
     Result<ContainerEdits> edits =
         fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {
-        edits = *pod.allocation ? edits_for(**pod.allocation, pod.uid, holder.container)
+        edits = *pod.allocation ? edits_for(**pod.allocation, {pod.uid, pod.name, holder.container})
                                 : Result<ContainerEdits>(refuse(pod.allocation->error()));
     }
     if (!edits) {

@@ -73,10 +73,10 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     // record.
     static Result<Judgement> judge(const RuntimeContainer& container, const Record& record,
                                    const AllocationSeal* seal);
-    Result<ContainerEdits> edits_for(const Allocation& allocation, const PodUid& pod,
-                                     const std::string& container);
+    Result<ContainerEdits> edits_for(const Allocation& allocation, const HeldContainer& container);
     // Of shares that are not whole cards.
-    Result<std::vector<FileMount>> hold(const ContainerAllocation& share, const PodUid& pod,
+    Result<std::vector<FileMount>> hold(const ContainerAllocation& share,
+                                        const HeldContainer& container,
                                         const std::vector<Gpu>& gpus);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
     tl::unexpected<Error> unknown_devices();

@@ -391,6 +391,7 @@ TEST_F(GateTest, HoldsShares) {
     ASSERT_EQ(holder.held.size(), 1U);
     EXPECT_EQ(holder.held.at("uid-p/a").at(0).card, GpuUuid("GPU-0"));
     EXPECT_EQ(holder.held.at("uid-p/a").at(0).memory, Bytes{4 * kGiB});
+    EXPECT_EQ(holder.names, std::vector<PodName>{annotated("a", two).pod});
     const auto b = gate.complete(given("b", two));
     ASSERT_TRUE(b) << b.error().text;
     EXPECT_TRUE(b->mounts.empty());

@@ -16,10 +16,14 @@ constexpr auto kResults = std::to_array<ResultRow>({
     {"ended", Event::container_ended},
 });
 
+double in_seconds(std::int64_t ns) {
+    return static_cast<double>(ns) * 1e-9;
+}
+
 }  // namespace
 
 std::string agent_exposition(const NodeInventory& node, const CardReadings& readings,
-                             const std::vector<ShareUse>& uses, const ProcessFacts& process) {
+                             const ShareFacts& shares, const ProcessFacts& process) {
     prom::Registry now;
 #define METRIC(kind, name, exposed, help) auto& name = kind(now, exposed, help);
 #include "app/agent/metrics.def"
@@ -39,20 +43,24 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         card_used.Add(labels_of(card)).Set(static_cast<double>(card.used.count));
     }
     driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
-    for (const ShareUse& use : uses) {
+    for (const ShareUse& use : shares.uses) {
         const prom::Labels labels = {
             {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.card.str()}};
-        const auto busy = [&](std::string_view kind, std::chrono::duration<double> time) {
+        const auto busy = [&](std::string_view kind, std::int64_t ns) {
             prom::Labels of_kind = labels;
             of_kind["kind"] = kind;
-            share_busy.Add(of_kind).Increment(time.count());
+            share_busy.Add(of_kind).Increment(in_seconds(ns));
         };
         share_held.Add(labels).Set(static_cast<double>(use.held.count));
         share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
         share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
-        share_waited.Add(labels).Increment(std::chrono::duration<double>(use.waited).count());
-        busy("kernels", use.kernels);
-        busy("copies", use.copies);
+        share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
+        busy("kernels", use.kernels_ns);
+        busy("copies", use.copies_ns);
+    }
+    for (const Unaccounted& evader : shares.evaders) {
+        unaccounted.Add({{"pod_uid", evader.pod.str()}, {"uuid", evader.card.str()}})
+            .Set(static_cast<double>((evader.used - evader.held).count));
     }
     for (const ResultRow& row : kResults) {
         containers.Add({{"result", row.result}})

@@ -6,12 +6,19 @@
 
 #include "app/agent/cards.hpp"
 #include "domain/cluster/node.hpp"
+#include "domain/usage/unaccounted.hpp"
 #include "ports/process_facts.hpp"
 #include "ports/share_holder.hpp"
 
 namespace tessera {
 
+// Of who is held, and of who goes past that.
+struct ShareFacts {
+    std::vector<ShareUse> uses;
+    std::vector<Unaccounted> evaders;
+};
+
 std::string agent_exposition(const NodeInventory& node, const CardReadings& readings,
-                             const std::vector<ShareUse>& uses, const ProcessFacts& process);
+                             const ShareFacts& shares, const ProcessFacts& process);
 
 }  // namespace tessera

@@ -23,13 +23,17 @@ TEST(AgentMetrics, Exposition) {
     }
     readings.cards[1].lost = "GPU is lost";
     const std::string text = agent_exposition(node, readings,
-                                              {{.pod = PodUid("uid-p"),
-                                                .container = "main",
-                                                .card = node.gpus[0].uuid,
-                                                .held = gibibytes(1),
-                                                .limit = gibibytes(4),
-                                                .refusals = 3,
-                                                .kernels = std::chrono::milliseconds(1500)}},
+                                              {{{.pod = PodUid("uid-p"),
+                                                 .container = "main",
+                                                 .card = node.gpus[0].uuid,
+                                                 .held = gibibytes(1),
+                                                 .limit = gibibytes(4),
+                                                 .refusals = 3,
+                                                 .kernels_ns = 1'500'000'000}},
+                                               {{.pod = PodUid("uid-e"),
+                                                 .card = node.gpus[0].uuid,
+                                                 .used = gibibytes(5),
+                                                 .held = gibibytes(1)}}},
                                               {.program = "tessera-agent"});
     const std::string card0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string card1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
@@ -44,6 +48,8 @@ TEST(AgentMetrics, Exposition) {
     EXPECT_TRUE(has_line(text, "tessera_agent_share_refusals_total" + share + " 3"));
     EXPECT_NE(text.find(R"(kind="kernels",pod_uid="uid-p",uuid="GPU-n1-0"} 1.5)"),
               std::string::npos);
+    EXPECT_TRUE(has_line(
+        text, R"(tessera_agent_unaccounted_bytes{pod_uid="uid-e",uuid="GPU-n1-0"} 4294967296)"));
     EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));
     EXPECT_NE(text.find(R"(tessera_agent_containers_total{result="refused"} )"), std::string::npos);
     EXPECT_NE(text.find(R"(tessera_build_info{program="tessera-agent",)"), std::string::npos);

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "app/cli/tab_writer.hpp"
-#include "wire/json.hpp"
 
 namespace tessera {
 namespace {
@@ -81,6 +80,28 @@ void write_card(JsonWriter& w, const CardLine& line) {
     });
 }
 
+void write_node(JsonWriter& w, const NodeUsage& node) {
+    w.object([&] {
+        w.member("name", node.inventory.name.str());
+        w.member("address", node.inventory.address);
+        w.member("unit", unit_name(node.inventory.unit));
+        w.array("gpus", [&] {
+            for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i)
+                write_card(w, {&node, i});
+        });
+        w.array("withoutCard", [&] {
+            for (const PodUsage& pod : node.pods) {
+                if (pod.pending.count == 0) continue;
+                w.object([&] {
+                    w.member("namespace", pod.name.space);
+                    w.member("name", pod.name.name);
+                    w.member("askedBytes", pod.pending.count);
+                });
+            }
+        });
+    });
+}
+
 }  // namespace
 
 std::string wide_table(std::span<const NodeUsage> nodes) {
@@ -93,35 +114,17 @@ std::string top_table(std::span<const NodeUsage> nodes) {
     return table(lines, false);
 }
 
+void write_usage(JsonWriter& w, std::span<const NodeUsage> nodes) {
+    w.member("version", 1);
+    w.array("nodes", [&] {
+        for (const NodeUsage& node : nodes)
+            write_node(w, node);
+    });
+}
+
 std::string usage_json(std::span<const NodeUsage> nodes) {
     JsonWriter w;
-    w.object([&] {
-        w.member("version", 1);
-        w.array("nodes", [&] {
-            for (const NodeUsage& node : nodes) {
-                w.object([&] {
-                    w.member("name", node.inventory.name.str());
-                    w.member("address", node.inventory.address);
-                    w.member("unit", unit_name(node.inventory.unit));
-                    w.array("gpus", [&] {
-                        for (std::size_t i = 0; i < node.inventory.gpus.size(); ++i) {
-                            write_card(w, {&node, i});
-                        }
-                    });
-                    w.array("withoutCard", [&] {
-                        for (const PodUsage& pod : node.pods) {
-                            if (pod.pending.count == 0) continue;
-                            w.object([&] {
-                                w.member("namespace", pod.name.space);
-                                w.member("name", pod.name.name);
-                                w.member("askedBytes", pod.pending.count);
-                            });
-                        }
-                    });
-                });
-            }
-        });
-    });
+    w.object([&] { write_usage(w, nodes); });
     return w.take();
 }
 

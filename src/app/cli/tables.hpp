@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/cli/usage.hpp"
+#include "wire/json.hpp"
 
 namespace tessera {
 
@@ -13,7 +14,9 @@ namespace tessera {
 std::string wide_table(std::span<const NodeUsage> nodes);
 // The same cards, fullest first, without the UUID.
 std::string top_table(std::span<const NodeUsage> nodes);
-// Everything, bytes and percent, with "version": 1.
+// Everything, bytes and percent, with "version": 1; also as members of an object that is being
+// written.
+void write_usage(JsonWriter& w, std::span<const NodeUsage> nodes);
 std::string usage_json(std::span<const NodeUsage> nodes);
 
 }  // namespace tessera

@@ -87,6 +87,8 @@ int run_program(const ProgramInfo& info, int argc, char** argv,
         const auto take = [&given, name](const std::string& value) { given[name] = value; };
         CLI::Option* option =
             app.add_option_function<std::string>(flag_name(row.name), take, help_of(row));
+        // As with most programs; so whoever deploys ours may add to the arguments of others.
+        option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
         // --name alone says yes; --name=false says no.
         if (row.type == ConfigType::flag) option->expected(0, 1)->default_str("true");
     }

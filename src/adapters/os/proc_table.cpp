@@ -1,0 +1,37 @@
+#include "adapters/os/proc_table.hpp"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "adapters/os/text_file.hpp"
+#include "wire/cgroup_text.hpp"
+
+namespace tessera {
+
+std::optional<PodUid> ProcTable::pod_of(std::int64_t pid) {
+    const auto text = read_text_file(fmt::format("/proc/{}/cgroup", pid));
+    return text ? pod_of_cgroup(*text) : std::nullopt;
+}
+
+// By a descriptor, taken before it is asked whose the process is: the pid may be given to another
+// at any moment. glibc 2.36 has no names for these calls.
+Result<> ProcTable::end(std::int64_t pid, const PodUid& pod) {
+    const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    if (handle < 0) return fail(Code::not_found, fmt::format("no process {}", pid));
+    const bool is_of_pod = pod_of(pid) == pod;
+    const bool is_sent =
+        is_of_pod && syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0) == 0;
+    const int error = errno;
+    close(handle);
+    if (is_sent) return {};
+    if (!is_of_pod || error == ESRCH)
+        return fail(Code::not_found, fmt::format("process {} is not of pod {}", pid, pod.str()));
+    return fail(Code::permission_denied, fmt::format("process {}: {}", pid, std::strerror(error)));
+}
+
+}  // namespace tessera

@@ -1,0 +1,15 @@
+// The ProcessTable port over /proc. Of other containers' processes it sees those of its pid name
+// space: it needs the node's (hostPID).
+#pragma once
+
+#include "ports/process_table.hpp"
+
+namespace tessera {
+
+class ProcTable final : public ProcessTable {
+  public:
+    std::optional<PodUid> pod_of(std::int64_t pid) override;
+    Result<> end(std::int64_t pid, const PodUid& pod) override;
+};
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+#include "app/agent/evader_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+
+namespace tessera {
+
+Result<std::vector<CardProcess>> EvaderWatch::read_processes() {
+    TRY(const auto processes, ports_.driver.processes());
+    std::vector<CardProcess> out;
+    for (const GpuProcess& process : processes) {
+        if (process.pid == 0) {
+            return fail(Code::permission_denied,
+                        "the driver does not name the processes of a card: does the agent's pod "
+                        "have hostPID (deploy/guard)?");
+        }
+        out.push_back({.card = process.card,
+                       .pid = process.pid,
+                       .pod = ports_.processes.pod_of(process.pid).value_or(PodUid()),
+                       .used = process.used});
+    }
+    return out;
+}
+
+void EvaderWatch::look() {
+    const auto processes = read_processes();
+    if (!processes) {
+        if (!is_blind_) log_event(Event::evaders_unseen, {{"reason", processes.error().text}});
+        is_blind_ = true;
+        return;
+    }
+    is_blind_ = false;
+    const auto now = find_unaccounted(*processes, ports_.shares.uses(), options_.allowance);
+    std::map<Key, int> looks;
+    std::vector<Unaccounted> found;
+    for (const Unaccounted& evader : now) {
+        const Key key{evader.pod, evader.card};
+        const auto before = looks_.find(key);
+        looks[key] = before == looks_.end() ? 1 : before->second + 1;
+        if (looks[key] >= kLooks) found.push_back(evader);
+    }
+    looks_ = std::move(looks);
+    std::erase_if(told_, [&](const Key& key) { return !looks_.contains(key); });
+    for (const Unaccounted& evader : found) {
+        report(evader);
+        if (options_.ends_them) end(evader);
+    }
+    const std::scoped_lock lock(mutex_);
+    found_ = std::move(found);
+}
+
+void EvaderWatch::report(const Unaccounted& evader) {
+    if (!told_.insert({evader.pod, evader.card}).second) return;
+    log_event(Event::evader_found, {{"pod_uid", evader.pod.str()},
+                                    {"pod", evader.name.str()},
+                                    {"gpu", evader.card.str()},
+                                    {"used", to_string(evader.used)},
+                                    {"held", to_string(evader.held)}});
+    if (evader.name.name.empty()) return;  // nothing of it is held: who it is, the log says by uid
+    const auto told = ports_.events.tell(
+        {.pod = evader.pod,
+         .name = evader.name,
+         .type = PodEventType::warning,
+         .reason = "GpuMemoryUnaccounted",
+         .message = fmt::format("The driver says that this pod uses {} of {}, and the guard counts "
+                                "{}: a program goes past the guard{}",
+                                to_string(evader.used), evader.card.str(), to_string(evader.held),
+                                options_.ends_them ? ", and is ended" : ""),
+         .source = "tessera-agent"});
+    if (!told) log_event(Event::api_trouble, {{"reason", told.error().text}});
+}
+
+void EvaderWatch::end(const Unaccounted& evader) {
+    for (const std::int64_t pid : evader.pids) {
+        const auto ended = ports_.processes.end(pid, evader.pod);
+        if (ended) {
+            log_event(Event::evader_ended, {{"pod_uid", evader.pod.str()}, {"pid", pid}});
+        } else if (ended.error().code != Code::not_found) {
+            log_event(Event::evader_goes_on, {{"reason", ended.error().text}});
+        }
+    }
+}
+
+void EvaderWatch::run(Clock& clock, const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        look();
+        clock.sleep_for(kPeriod, stop);
+    }
+}
+
+std::vector<Unaccounted> EvaderWatch::found() const {
+    const std::scoped_lock lock(mutex_);
+    return found_;
+}
+
+}  // namespace tessera

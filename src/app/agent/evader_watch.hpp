@@ -1,0 +1,67 @@
+// Sees who goes past the guard: compares what the driver says of each process with what the guard's
+// accounts say (domain/usage/unaccounted.hpp), and reports, or ends, whoever uses what he does not
+// hold.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "domain/usage/unaccounted.hpp"
+#include "ports/clock.hpp"
+#include "ports/gpu_inventory.hpp"
+#include "ports/pod_events.hpp"
+#include "ports/process_table.hpp"
+#include "ports/share_holder.hpp"
+
+namespace tessera {
+
+struct EvaderPorts {
+    GpuInventory& driver;
+    ProcessTable& processes;
+    const ShareHolder& shares;
+    PodEvents& events;
+};
+
+struct EvaderOptions {
+    Bytes allowance;         // for each process: what its context may take
+    bool ends_them = false;  // or only says so
+};
+
+class EvaderWatch {
+  public:
+    static constexpr std::chrono::seconds kPeriod{5};
+    // The driver and the accounts are not read at one instant, and a process that starts or ends is
+    // in one before it is in the other; who is found so often in a row is no accident.
+    static constexpr int kLooks = 3;
+
+    EvaderWatch(EvaderPorts ports, EvaderOptions options) : ports_(ports), options_(options) {}
+
+    // One comparison. One thread.
+    void look();
+    // One every kPeriod, until `stop`.
+    void run(Clock& clock, const std::stop_token& stop);
+    // Those that were found kLooks times, up to the last look. Any thread.
+    [[nodiscard]] std::vector<Unaccounted> found() const;
+
+  private:
+    using Key = std::pair<PodUid, GpuUuid>;
+
+    Result<std::vector<CardProcess>> read_processes();
+    void report(const Unaccounted& evader);
+    void end(const Unaccounted& evader);
+
+    const EvaderPorts ports_;
+    const EvaderOptions options_;
+    std::map<Key, int> looks_;  // in a row
+    std::set<Key> told_;
+    bool is_blind_ = false;  // it was said that nothing can be compared
+    mutable std::mutex mutex_;
+    std::vector<Unaccounted> found_;  // guarded by mutex_
+};
+
+}  // namespace tessera

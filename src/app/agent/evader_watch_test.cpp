@@ -1,0 +1,116 @@
+// Goal: who goes past the guard is found, told of once, and ended where that is asked for; nobody
+// else ever is.
+#include "app/agent/evader_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/log.hpp"
+#include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_pod_events.hpp"
+
+namespace tessera {
+namespace {
+
+class FakeProcessTable final : public ProcessTable {
+  public:
+    std::optional<PodUid> pod_of(std::int64_t pid) override {
+        const auto pod = pods.find(pid);
+        return pod == pods.end() ? std::nullopt : std::optional(pod->second);
+    }
+    Result<> end(std::int64_t pid, const PodUid& pod) override {
+        if (pod_of(pid) != pod) return fail(Code::not_found, "another's");
+        ended.push_back(pid);
+        return {};
+    }
+
+    std::map<std::int64_t, PodUid> pods;
+    std::vector<std::int64_t> ended;
+};
+
+class EvaderWatchTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        processes_.pods = {{7, PodUid("evader")}, {8, PodUid("honest")}};
+        shares_.used = {share("evader"), share("honest")};
+        use(gibibytes(5));
+    }
+    static ShareUse share(const char* pod) {
+        return {.pod = PodUid(pod),
+                .name = {"s", pod},
+                .container = "main",
+                .card = GpuUuid("GPU-a"),
+                .held = gibibytes(1),
+                .processes = {{.pid = 1, .held = gibibytes(1)}}};
+    }
+    // The evader's process; the other's uses what it holds, and a context.
+    void use(Bytes amount) {
+        driver_.set_processes(
+            std::vector<GpuProcess>{{GpuUuid("GPU-a"), 7, amount},
+                                    {GpuUuid("GPU-a"), 8, gibibytes(1) + mebibytes(500)},
+                                    {GpuUuid("GPU-a"), 9, gibibytes(9)}});
+    }
+    void look(int times) {
+        for (int i = 0; i < times; i++)
+            watch_.look();
+    }
+
+    FakeGpuInventory driver_;
+    FakeProcessTable processes_;
+    FakeShareHolder shares_;
+    FakePodEvents events_;
+    EvaderWatch watch_{{driver_, processes_, shares_, events_}, {.allowance = mebibytes(600)}};
+};
+
+TEST_F(EvaderWatchTest, TellsOnceOfWhoIsFoundThreeTimes) {
+    look(2);
+    EXPECT_TRUE(watch_.found().empty());
+    EXPECT_TRUE(events_.told.empty());
+    look(2);
+    ASSERT_EQ(watch_.found().size(), 1U);
+    EXPECT_EQ(watch_.found()[0].pod, PodUid("evader"));
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_EQ(events_.told[0].message,
+              "The driver says that this pod uses 5Gi of GPU-a, and the guard counts 1Gi: a "
+              "program goes past the guard");
+    EXPECT_TRUE(processes_.ended.empty()) << "it was to be reported only";
+}
+
+TEST_F(EvaderWatchTest, AnAccidentIsNothing) {
+    look(2);
+    use(gibibytes(1));
+    look(1);
+    use(gibibytes(5));
+    look(2);
+    EXPECT_TRUE(watch_.found().empty());
+    look(1);
+    EXPECT_EQ(watch_.found().size(), 1U);
+    use(gibibytes(1));
+    look(1);
+    EXPECT_TRUE(watch_.found().empty()) << "it has stopped";
+}
+
+TEST_F(EvaderWatchTest, EndsWhomItFindsWhereThatIsAskedFor) {
+    EvaderWatch ending({driver_, processes_, shares_, events_},
+                       {.allowance = mebibytes(600), .ends_them = true});
+    for (int i = 0; i < 3; i++)
+        ending.look();
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{7});
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_NE(events_.told[0].message.find(", and is ended"), std::string::npos);
+}
+
+// Goal: where the driver says nothing, nobody is found, and it is said once.
+TEST_F(EvaderWatchTest, SaysThatItIsBlind) {
+    const auto before = event_count(Event::evaders_unseen);
+    driver_.set_processes(std::vector<GpuProcess>{{GpuUuid("GPU-a"), 0, gibibytes(5)}});
+    look(4);
+    driver_.set_processes(fail(Code::unsupported, "too old"));
+    look(1);
+    EXPECT_EQ(event_count(Event::evaders_unseen), before + 1);
+    EXPECT_TRUE(watch_.found().empty());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,21 @@
+// What a pod's user is told of it.
+#pragma once
+
+#include <string>
+
+#include "base/ids.hpp"
+
+namespace tessera {
+
+enum class PodEventType { normal, warning };
+
+struct PodEvent {
+    PodUid pod;
+    PodName name;
+    PodEventType type = PodEventType::normal;
+    std::string reason;   // one word, CamelCase
+    std::string message;  // for people
+    std::string source;   // the program that says so
+};
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+#include "domain/usage/unaccounted.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+bool is_lived_on_by_another(std::span<const ShareUse> uses, const PodUid& pod,
+                            const GpuUuid& card) {
+    return std::ranges::any_of(uses, [&](const ShareUse& use) {
+        return use.card == card && use.pod != pod && !use.processes.empty();
+    });
+}
+
+}  // namespace
+
+std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes,
+                                          std::span<const ShareUse> uses, Bytes allowance) {
+    std::map<std::pair<PodUid, GpuUuid>, Unaccounted> by_pod;
+    for (const CardProcess& process : processes) {
+        if (process.pod.empty()) continue;
+        Unaccounted& of = by_pod[{process.pod, process.card}];
+        of.pod = process.pod;
+        of.card = process.card;
+        of.used += process.used;
+        of.pids.push_back(process.pid);
+    }
+    std::vector<Unaccounted> found;
+    for (auto& [key, of] : by_pod) {
+        bool has_share = false;
+        for (const ShareUse& use : uses) {
+            if (use.pod != of.pod || use.card != of.card) continue;
+            has_share = true;
+            of.held += use.held;
+            of.name = use.name;
+        }
+        const auto contexts = static_cast<std::int64_t>(of.pids.size()) * allowance.count;
+        const bool is_beyond = has_share ? of.used > of.held + Bytes{contexts}
+                                         : is_lived_on_by_another(uses, of.pod, of.card);
+        if (is_beyond) found.push_back(std::move(of));
+    }
+    return found;
+}
+
+}  // namespace tessera

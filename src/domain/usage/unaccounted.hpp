@@ -1,0 +1,41 @@
+// Memory of a card that the driver says a pod's processes use, and that the guard's accounts do not
+// know: somebody goes past the guard (docs/guard.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/quantity.hpp"
+#include "domain/usage/share_use.hpp"
+
+namespace tessera {
+
+// A process that uses a card, as the driver counts it: its context too.
+struct CardProcess {
+    GpuUuid card;
+    std::int64_t pid = 0;  // as the asker sees it
+    PodUid pod;            // empty: of no pod
+    Bytes used;
+};
+
+struct Unaccounted {
+    PodUid pod;
+    PodName name;  // empty where nothing of the pod is held
+    GpuUuid card;
+    Bytes used;                      // as the driver says
+    Bytes held;                      // as the accounts say
+    std::vector<std::int64_t> pids;  // of the pod, on the card
+
+    friend bool operator==(const Unaccounted&, const Unaccounted&) = default;
+};
+
+// Pods that use more of a card than they hold of it, by more than `allowance` for each of their
+// processes (contexts, which the accounts may not know). A pod without a share of the card counts
+// where another's processes live by one: a card that is given whole has no such neighbour. Both
+// looks are of about one time, so one finding alone proves nothing. By pod, then card.
+std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes,
+                                          std::span<const ShareUse> uses, Bytes allowance);
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+#include "domain/usage/unaccounted.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+const GpuUuid kCard("GPU-a");
+const Bytes kContext = mebibytes(500);
+
+ShareUse share(const char* pod, std::int64_t gib, bool lives = true) {
+    ShareUse use{.pod = PodUid(pod),
+                 .name = {"s", pod},
+                 .container = "main",
+                 .card = kCard,
+                 .held = gibibytes(gib)};
+    if (lives) use.processes = {{.pid = 1, .held = gibibytes(gib)}};
+    return use;
+}
+
+CardProcess process(const char* pod, std::int64_t pid, Bytes used) {
+    return {.card = kCard, .pid = pid, .pod = PodUid(pod), .used = used};
+}
+
+// Goal: who uses what he holds is not found, whatever his contexts take; who uses more is, with all
+// that is known of him. Method: a table around one pod that holds 2 GiB.
+TEST(Unaccounted, BeyondTheAccounts) {
+    struct Case {
+        std::vector<Bytes> used;
+        bool is_found;
+    };
+    for (const Case& c : {Case{{gibibytes(2)}, false},
+                          {{gibibytes(2) + kContext}, false},
+                          {{gibibytes(2) + kContext + Bytes{1}}, true},
+                          {{gibibytes(1), gibibytes(1) + kContext + kContext}, false},
+                          {{gibibytes(1), gibibytes(2) + kContext}, true}}) {
+        std::vector<CardProcess> processes;
+        for (const Bytes used : c.used)
+            processes.push_back(process("p", static_cast<std::int64_t>(processes.size()), used));
+        const std::vector uses{share("p", 2)};
+        EXPECT_EQ(find_unaccounted(processes, uses, kContext).size(), c.is_found ? 1U : 0U);
+    }
+}
+
+TEST(Unaccounted, SaysWhatIsKnown) {
+    ShareUse side = share("p", 1);
+    side.container = "side";
+    const std::vector uses{share("p", 2), side};
+    const std::vector processes{process("p", 7, gibibytes(4)), process("p", 8, gibibytes(1))};
+    EXPECT_EQ(find_unaccounted(processes, uses, kContext),
+              (std::vector<Unaccounted>{{.pod = PodUid("p"),
+                                         .name = {"s", "p"},
+                                         .card = kCard,
+                                         .used = gibibytes(5),
+                                         .held = gibibytes(3),
+                                         .pids = {7, 8}}}));
+}
+
+// Goal: who has no share of a card is found where others live by theirs, and not on a card that was
+// given whole, or on which only the dead have left something; processes of no pod are nobody's.
+TEST(Unaccounted, Strangers) {
+    const std::vector stranger{process("stranger", 7, mebibytes(1)), process("", 8, gibibytes(9))};
+    EXPECT_EQ(find_unaccounted(stranger, std::vector{share("p", 2)}, kContext).size(), 1U);
+    EXPECT_TRUE(find_unaccounted(stranger, std::vector{share("p", 2, false)}, kContext).empty());
+    EXPECT_TRUE(find_unaccounted(stranger, {}, kContext).empty());
+}
+
+}  // namespace
+}  // namespace tessera

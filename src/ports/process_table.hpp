@@ -1,0 +1,24 @@
+// The processes of this node, seen from outside their containers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+
+namespace tessera {
+
+// Any thread. A pid is as this program sees it; it may be another's by the time of the call.
+class ProcessTable {
+  public:
+    virtual ~ProcessTable() = default;
+
+    // Nothing where it is of no pod, gone, or not to be seen from here.
+    virtual std::optional<PodUid> pod_of(std::int64_t pid) = 0;
+    // Kills it (-9), if it is of that pod. not_found where it is not, or is gone;
+    // permission_denied.
+    virtual Result<> end(std::int64_t pid, const PodUid& pod) = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+#include "wire/event_json.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "wire/json.hpp"
+
+namespace tessera {
+
+std::string write_pod_event(const PodEvent& event, std::int64_t unix_s) {
+    const std::string time =
+        fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
+    JsonWriter w;
+    w.object([&] {
+        w.member("apiVersion", "v1");
+        w.member("kind", "Event");
+        w.object("metadata", [&] {
+            w.member("generateName", event.name.name + ".");
+            w.member("namespace", event.name.space);
+        });
+        w.object("involvedObject", [&] {
+            w.member("apiVersion", "v1");
+            w.member("kind", "Pod");
+            w.member("name", event.name.name);
+            w.member("namespace", event.name.space);
+            w.member("uid", event.pod.str());
+        });
+        w.member("type", event.type == PodEventType::warning ? "Warning" : "Normal");
+        w.member("reason", event.reason);
+        w.member("message", event.message);
+        w.object("source", [&] { w.member("component", event.source); });
+        w.member("firstTimestamp", time);
+        w.member("lastTimestamp", time);
+        w.member("count", 1);
+    });
+    return w.take();
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// What an agent answers to GET /shares: what its node's containers make of their shares.
+//
+//     {"version":1,"node":"n1","shares":[{"podUid":"…","namespace":"default","pod":"train",
+//      "container":"main","uuid":"GPU-…","heldBytes":…,"limitBytes":…,"coresPercent":30,
+//      "refusals":0,"kernelsNs":…,"copiesNs":…,"waitedNs":…,
+//      "processes":[{"pid":7,"heldBytes":…}]}]}
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/usage/share_use.hpp"
+
+namespace tessera {
+
+inline constexpr int kShareUsesVersion = 1;
+
+struct NodeShareUses {
+    NodeName node;
+    std::vector<ShareUse> shares;
+
+    friend bool operator==(const NodeShareUses&, const NodeShareUses&) = default;
+};
+
+std::string write_share_uses(const NodeShareUses& uses);
+
+// invalid_argument for broken text, unsupported for a newer version.
+Result<NodeShareUses> read_share_uses(std::string_view text);
+
+}  // namespace tessera
