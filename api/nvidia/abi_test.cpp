@@ -26,6 +26,14 @@ static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, maxSize) == 24);
 static_assert(CU_MEMPOOL_ATTR_USED_MEM_HIGH == 8);
 static_assert(sizeof(CUipcMemHandle) == 64);
+static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v1) == 120 &&
+              offsetof(CUDA_MEM_ALLOC_NODE_PARAMS_v1, bytesize) == 104);
+static_assert(sizeof(CUgraphNodeParams) == 256 && offsetof(CUgraphNodeParams, of) == 16);
+static_assert(sizeof(CUgraphEdgeData) == 8);
+static_assert(sizeof(CUDA_MEMCPY2D_v2) == 128 && sizeof(CUDA_MEMCPY3D_v2) == 200);
+static_assert(sizeof(CUDA_MEMCPY3D_PEER_v1) == 200 && sizeof(CUmemcpyAttributes_v1) == 24);
+static_assert(sizeof(CUmemcpy3DOperand) == 40 && sizeof(CUDA_MEMCPY3D_BATCH_OP_v1) == 112);
+static_assert(sizeof(CUDA_LAUNCH_PARAMS_v1) == 56);
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104 &&
               offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size) == 24);
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC) == 88);

@@ -163,4 +163,5 @@ CUresult cuCtxSynchronize(void);
 // clang-format off: the later ones use the earlier
 #include "api/nvidia/cuda_memory.h"
 #include "api/nvidia/cuda_work.h"
+#include "api/nvidia/cuda_copies.h"
 #include "api/nvidia/cuda_graph.h"

@@ -112,6 +112,9 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule modu
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit_options,
                            void** jit_values, unsigned int jit_count, CUlibraryOption* options,
                            void** values, unsigned int count);
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit_options,
+                               void** jit_values, unsigned int jit_count, CUlibraryOption* options,
+                               void** values, unsigned int count);
 CUresult cuLibraryUnload(CUlibrary library);
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name);
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library);

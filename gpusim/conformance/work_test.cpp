@@ -1,7 +1,12 @@
 // Goal: streams, events, kernels, copies and functions of the host do what the CUDA driver API says
 // of them, in its order and with its error codes. Method: a kernel that lasts as long as it is
 // told, and times between events behind other work, which do not depend on the host.
+#include <unistd.h>
+
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "gpusim/test_support/conformance.hpp"
@@ -216,6 +221,14 @@ TEST_F(ConformingWork, ModulesGiveKernelsAndVariables) {
                   CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuLibraryGetKernel)(&kernel, library, "spin"), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuKernelGetFunction)(&function, kernel), CUDA_SUCCESS);
+        const std::filesystem::path path =
+            std::filesystem::temp_directory_path() / ("kernels" + std::to_string(getpid()));
+        std::ofstream(path) << kKernels;
+        EXPECT_EQ(CALL(cuda, cuLibraryLoadFromFile)(&library, path.c_str(), nullptr, nullptr, 0,
+                                                    nullptr, nullptr, 0),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuLibraryGetKernel)(&kernel, library, "spin"), CUDA_SUCCESS);
+        std::filesystem::remove(path);
     });
 }
 

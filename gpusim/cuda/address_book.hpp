@@ -12,6 +12,7 @@ namespace gpusim {
 enum class RangeKind {
     device,      // cuMemAlloc, cuMemAllocPitch, variables of modules
     pooled,      // cuMemAllocAsync
+    graph,       // a graph's node that allocates
     managed,     // cuMemAllocManaged
     host,        // cuMemHostAlloc, cuMemAllocHost
     registered,  // cuMemHostRegister

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/copies.hpp"
 #include "gpusim/cuda/device_memory.hpp"
 #include "gpusim/cuda/work.hpp"
 
@@ -224,6 +225,24 @@ CUresult requirements_of(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
 }
 
 }  // namespace
+
+namespace gpusim {
+
+CUresult find_content(CUarray handle, ArrayContent* content) {
+    const CUarray_st* array = find(arrays, handle);
+    if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (array->is_level) return CUDA_ERROR_NOT_SUPPORTED;
+    if (array->content == 0) return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_ARRAY3D_DESCRIPTOR& of = array->descriptor;
+    content->base = array->content;
+    content->extent = {of.Width * of.NumChannels * bytes_of(of.Format),
+                       of.Height > 0 ? of.Height : 1, of.Depth > 0 ? of.Depth : 1};
+    content->strides.row = tiled(content->extent.bytes, kTileWidth) * kTileWidth;
+    content->strides.slice = content->strides.row * content->extent.rows;
+    return CUDA_SUCCESS;
+}
+
+}  // namespace gpusim
 
 CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
     if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;

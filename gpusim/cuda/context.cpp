@@ -4,6 +4,7 @@
 #include "gpusim/cuda/accounts.hpp"
 #include "gpusim/cuda/address_book.hpp"
 #include "gpusim/cuda/driver.hpp"
+#include "gpusim/cuda/graph_memory.hpp"
 #include "gpusim/cuda/module.hpp"
 #include "gpusim/cuda/pools.hpp"
 #include "gpusim/cuda/work.hpp"
@@ -59,6 +60,7 @@ void bring_down(Context& context) {
     gpusim::end_work(context);
     gpusim::unload_all(context);
     gpusim::release_ranges(context);
+    gpusim::end_graph_memory(context);
     gpusim::release_idle_memory();
     gpusim::discharge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
     context.alive = false;

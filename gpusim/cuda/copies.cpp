@@ -1,4 +1,6 @@
 // cuMemcpy* and cuMemset*: an engine takes time for them, and at the end of it the bytes are there.
+#include "gpusim/cuda/copies.hpp"
+
 #include <cstring>
 
 #include "gpusim/cuda/capture.hpp"
@@ -6,6 +8,7 @@
 #include "gpusim/cuda/work.hpp"
 
 using gpusim::Context;
+using gpusim::End;
 using gpusim::Engine;
 using gpusim::Operation;
 using gpusim::Session;
@@ -28,34 +31,62 @@ gpusim::Work work_of(std::size_t bytes, std::int64_t bytes_per_ns) {
             gpusim::kWholeEngine};
 }
 
+// Calls `body` with how far each row is from the first, at both ends.
+template <class Body>
+void for_each_row(const gpusim::Box& box, const Body& body) {
+    for (std::size_t z = 0; z < box.slices; z++) {
+        for (std::size_t y = 0; y < box.rows; y++)
+            body(z * box.to.slice + y * box.to.row, z * box.from.slice + y * box.from.row);
+    }
+}
+
+std::size_t span_of(const Operation& of, const gpusim::Box::Strides& strides) {
+    return (of.box.slices - 1) * strides.slice + (of.box.rows - 1) * strides.row + of.bytes;
+}
+
 void move_bytes(Operation& operation) {
-    gpusim::touch_managed(operation.to, operation.bytes);
-    gpusim::touch_managed(operation.from, operation.bytes);
-    std::memmove(gpusim::address(operation.to), gpusim::address(operation.from), operation.bytes);
+    gpusim::touch_managed(operation.to, span_of(operation, operation.box.to));
+    gpusim::touch_managed(operation.from, span_of(operation, operation.box.from));
+    for_each_row(operation.box, [&operation](std::size_t to, std::size_t from) {
+        std::memmove(gpusim::address(operation.to + to), gpusim::address(operation.from + from),
+                     operation.bytes);
+    });
 }
 
-void set_bytes(Operation& operation) {
-    gpusim::touch_managed(operation.to, operation.bytes);
-    std::memset(gpusim::address(operation.to), static_cast<int>(operation.value), operation.bytes);
+void set_values(Operation& operation) {
+    gpusim::touch_managed(operation.to, span_of(operation, operation.box.to));
+    for_each_row(operation.box, [&operation](std::size_t to, std::size_t) {
+        if (operation.value_bytes == 1) {
+            std::memset(gpusim::address(operation.to + to), static_cast<int>(operation.value),
+                        operation.bytes);
+            return;
+        }
+        for (std::size_t i = 0; i < operation.bytes; i += operation.value_bytes)
+            std::memcpy(gpusim::address(operation.to + to + i), &operation.value,
+                        operation.value_bytes);
+    });
 }
 
-void set_words(Operation& operation) {
-    gpusim::touch_managed(operation.to, operation.bytes);
-    for (std::size_t i = 0; i < operation.bytes; i += sizeof operation.value)
-        std::memcpy(gpusim::address(operation.to + i), &operation.value, sizeof operation.value);
-}
-
-bool is_allowed(const Context& context, const Operation& wanted, CUgraphNodeType type) {
-    if (wanted.to == 0 ||
-        !gpusim::is_reachable(context, wanted.to, wanted.bytes, wanted.to_side, Use::write)) {
+bool is_allowed(const Context& context, const Operation& wanted, CUgraphNodeType type,
+                bool to_array, bool from_array) {
+    if (wanted.to == 0) return false;
+    if (!to_array && !gpusim::is_reachable(context, wanted.to, span_of(wanted, wanted.box.to),
+                                           wanted.to_side, Use::write)) {
         return false;
     }
-    if (type == CU_GRAPH_NODE_TYPE_MEMSET) return true;
+    if (type == CU_GRAPH_NODE_TYPE_MEMSET || from_array) return true;
     return wanted.from != 0 &&
-           gpusim::is_reachable(context, wanted.from, wanted.bytes, wanted.from_side, Use::read);
+           gpusim::is_reachable(context, wanted.from, span_of(wanted, wanted.box.from),
+                                wanted.from_side, Use::read);
 }
 
-CUresult run(const Operation& wanted, CUgraphNodeType type, CUstream handle, bool waits) {
+struct Arrays {
+    bool to;
+    bool from;
+};
+
+CUresult run(const Operation& wanted, CUgraphNodeType type, const Arrays& arrays, CUstream handle,
+             bool waits) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     Stream* stream = nullptr;
@@ -63,17 +94,18 @@ CUresult run(const Operation& wanted, CUgraphNodeType type, CUstream handle, boo
         return error;
     }
     const Context& context = *stream->context;
-    if (wanted.bytes == 0) return CUDA_SUCCESS;
-    if (!is_allowed(context, wanted, type)) return CUDA_ERROR_INVALID_VALUE;
+    const std::size_t bytes = wanted.bytes * wanted.box.rows * wanted.box.slices;
+    if (bytes == 0) return CUDA_SUCCESS;
+    if (!is_allowed(context, wanted, type, arrays.to, arrays.from)) return CUDA_ERROR_INVALID_VALUE;
     Operation* operation = gpusim::make_operation(Operation::Place::engine);
     if (operation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *operation = wanted;
     operation->references = 1;
     const bool is_inside =
-        gpusim::is_device_memory(wanted.to) &&
-        (type == CU_GRAPH_NODE_TYPE_MEMSET || gpusim::is_device_memory(wanted.from));
+        (arrays.to || gpusim::is_device_memory(wanted.to)) &&
+        (type == CU_GRAPH_NODE_TYPE_MEMSET || arrays.from || gpusim::is_device_memory(wanted.from));
     operation->id = {context.card, is_inside ? Engine::compute : Engine::copies};
-    operation->work = work_of(wanted.bytes, is_inside ? kCardBytesPerNs : kHostBytesPerNs);
+    operation->work = work_of(bytes, is_inside ? kCardBytesPerNs : kHostBytesPerNs);
     if (stream->capture != nullptr) {
         if (!waits) return gpusim::record(*stream, gpusim::node_of(type, operation));
         gpusim::release(operation);
@@ -89,83 +121,90 @@ CUresult run(const Operation& wanted, CUgraphNodeType type, CUstream handle, boo
     return result;
 }
 
-Operation copy_of(CUdeviceptr to, Side to_side, CUdeviceptr from, Side from_side,
-                  std::size_t bytes) {
-    Operation operation = {};
-    operation.deed = move_bytes;
-    operation.to = to;
-    operation.to_side = to_side;
-    operation.from = from;
-    operation.from_side = from_side;
-    operation.bytes = bytes;
-    return operation;
+End at(CUdeviceptr pointer, Side side) {
+    return {pointer, side, false, {}};
 }
 
-CUresult copy(const Operation& wanted, CUstream stream, bool waits) {
-    return run(wanted, CU_GRAPH_NODE_TYPE_MEMCPY, stream, waits);
+CUresult copy(const End& to, const End& from, std::size_t bytes, CUstream stream, bool waits) {
+    return gpusim::copy(to, from, {.bytes = bytes}, stream, waits);
 }
 
-CUresult set(CUdeviceptr to, std::uint32_t value, std::size_t bytes, bool is_words, CUstream stream,
-             bool waits) {
-    Operation operation = {};
-    operation.deed = is_words ? set_words : set_bytes;
-    operation.to = to;
-    operation.to_side = Side::device;
-    operation.value = value;
-    operation.bytes = bytes;
-    if (is_words && to % sizeof value != 0) return CUDA_ERROR_INVALID_VALUE;
-    return run(operation, CU_GRAPH_NODE_TYPE_MEMSET, stream, waits);
+CUresult set(CUdeviceptr to, std::uint32_t value, std::size_t value_bytes, std::size_t count,
+             CUstream stream, bool waits) {
+    return gpusim::fill({.to = to, .value = value, .value_bytes = value_bytes}, {.bytes = count},
+                        stream, waits);
 }
 
 }  // namespace
 
+namespace gpusim {
+
+CUresult copy(const End& to, const End& from, const Extent& extent, CUstream stream, bool waits) {
+    Operation operation = {};
+    operation.deed = move_bytes;
+    operation.to = to.pointer;
+    operation.to_side = to.side;
+    operation.from = from.pointer;
+    operation.from_side = from.side;
+    operation.bytes = extent.bytes;
+    operation.box = {extent.rows, extent.slices, to.strides, from.strides};
+    return run(operation, CU_GRAPH_NODE_TYPE_MEMCPY, {to.is_array, from.is_array}, stream, waits);
+}
+
+CUresult fill(const Fill& fill, const Extent& extent, CUstream stream, bool waits) {
+    const bool has_pitch = extent.rows > 1;
+    if (fill.to % fill.value_bytes != 0 || (has_pitch && fill.pitch % fill.value_bytes != 0) ||
+        (has_pitch && fill.pitch < extent.bytes * fill.value_bytes)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    Operation operation = {};
+    operation.deed = set_values;
+    operation.to = fill.to;
+    operation.to_side = Side::device;
+    operation.value = fill.value;
+    operation.value_bytes = fill.value_bytes;
+    operation.bytes = extent.bytes * fill.value_bytes;
+    operation.box = {extent.rows, 1, {fill.pitch, 0}, {}};
+    return run(operation, CU_GRAPH_NODE_TYPE_MEMSET, {}, stream, waits);
+}
+
+}  // namespace gpusim
+
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    return copy(copy_of(to, Side::either, from, Side::either, bytes), stream, false);
+    return copy(at(to, Side::either), at(from, Side::either), bytes, stream, false);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
-    return copy(copy_of(to, Side::device, pointer_of(from), Side::either, bytes), stream, false);
+    return copy(at(to, Side::device), at(pointer_of(from), Side::either), bytes, stream, false);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    return copy(copy_of(pointer_of(to), Side::either, from, Side::device, bytes), stream, false);
+    return copy(at(pointer_of(to), Side::either), at(from, Side::device), bytes, stream, false);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    return copy(copy_of(to, Side::device, from, Side::device, bytes), stream, false);
+    return copy(at(to, Side::device), at(from, Side::device), bytes, stream, false);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
-    return set(to, value, count, false, stream, false);
+    return set(to, value, 1, count, stream, false);
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream) {
-    return set(to, value, count * sizeof value, true, stream, false);
+    return set(to, value, sizeof value, count, stream, false);
 }
 
-// Without a stream: in the default one, and they come back when they are done. (A real memset and a
-// copy within the card may come back before.)
-#define IN_DEFAULT_STREAM(name, parameters, call_in)  \
-    CUresult name parameters {                        \
-        const CUstream stream = CU_STREAM_LEGACY;     \
-        return call_in;                               \
-    }                                                 \
-    CUresult name##_ptds parameters {                 \
-        const CUstream stream = CU_STREAM_PER_THREAD; \
-        return call_in;                               \
-    }
-
 IN_DEFAULT_STREAM(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                  copy(copy_of(to, Side::either, from, Side::either, bytes), stream, true))
+                  copy(at(to, Side::either), at(from, Side::either), bytes, stream, true))
 IN_DEFAULT_STREAM(cuMemcpyHtoD_v2, (CUdeviceptr to, const void* from, size_t bytes),
-                  copy(copy_of(to, Side::device, pointer_of(from), Side::either, bytes), stream,
+                  copy(at(to, Side::device), at(pointer_of(from), Side::either), bytes, stream,
                        true))
 IN_DEFAULT_STREAM(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, size_t bytes),
-                  copy(copy_of(pointer_of(to), Side::either, from, Side::device, bytes), stream,
+                  copy(at(pointer_of(to), Side::either), at(from, Side::device), bytes, stream,
                        true))
 IN_DEFAULT_STREAM(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-                  copy(copy_of(to, Side::device, from, Side::device, bytes), stream, true))
+                  copy(at(to, Side::device), at(from, Side::device), bytes, stream, true))
 IN_DEFAULT_STREAM(cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t count),
-                  set(to, value, count, false, stream, true))
+                  set(to, value, 1, count, stream, true))
 IN_DEFAULT_STREAM(cuMemsetD32_v2, (CUdeviceptr to, unsigned int value, size_t count),
-                  set(to, value, count * sizeof value, true, stream, true))
+                  set(to, value, sizeof value, count, stream, true))

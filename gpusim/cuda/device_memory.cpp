@@ -54,8 +54,8 @@ CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** 
 }
 
 Range* find_freeable(CUdeviceptr pointer) {
-    for (const RangeKind kind :
-         {RangeKind::device, RangeKind::managed, RangeKind::pooled, RangeKind::external}) {
+    for (const RangeKind kind : {RangeKind::device, RangeKind::managed, RangeKind::pooled,
+                                 RangeKind::graph, RangeKind::external}) {
         if (Range* range = find_range(pointer, kind); range != nullptr) return range;
     }
     return nullptr;
@@ -126,9 +126,8 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     }
     Range* range = gpusim::find_freeable(pointer);
     if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (range->kind == RangeKind::pooled) {
-        if (gpusim::is_being_freed(*range)) return CUDA_ERROR_INVALID_VALUE;
-    } else {
+    if (gpusim::is_being_freed(*range)) return CUDA_ERROR_INVALID_VALUE;
+    if (range->kind != RangeKind::pooled) {
         gpusim::wait_for(*context);
         range = gpusim::find_freeable(pointer);  // others may have had the mutex meanwhile
         if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "gpusim/cuda/capture.hpp"
+#include "gpusim/cuda/graph_memory.hpp"
 #include "gpusim/cuda/module.hpp"
 
 using gpusim::Graph;
@@ -38,6 +39,8 @@ CUresult clone_node(const Graph& from, const Node& node, Graph& to) {
     Node* made = make_node(node.type);
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     made->pattern = node.pattern;
+    made->memory = node.memory;
+    if (made->memory != nullptr) made->memory->references++;
     if (node.child != nullptr) {
         if (const CUresult error = clone_graph(*node.child, &made->child); error != CUDA_SUCCESS) {
             std::free(made);
@@ -68,7 +71,7 @@ CUresult enqueue_all(Stream& stream, const Graph& graph) {
 
 CUresult enqueue_node(Stream& stream, const Node& node) {
     if (node.child != nullptr) return enqueue_all(stream, *node.child);
-    if (node.type == CU_GRAPH_NODE_TYPE_EMPTY) return CUDA_SUCCESS;
+    if (node.type == CU_GRAPH_NODE_TYPE_EMPTY || node.memory != nullptr) return CUDA_SUCCESS;
     Operation* operation = make_operation(node.pattern.place);
     if (operation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     *operation = node.pattern;
@@ -77,7 +80,33 @@ CUresult enqueue_node(Stream& stream, const Node& node) {
     return enqueue(stream, operation);
 }
 
-// The nodes' handles are checked by being found.
+// A graph that allocates has one executable at a time.
+CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, cuuint64_t flags) {
+    Graph* graph = find(graph_handle, kGraphMark);
+    if (handle == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (graph->exec != nullptr && graph->exec->mark == kExecMark) return CUDA_ERROR_NOT_SUPPORTED;
+    Graph* made = nullptr;
+    if (const CUresult error = clone_graph(*graph, &made); error != CUDA_SUCCESS) return error;
+    made->mark = kExecMark;
+    if (has_memory(*made)) {
+        made->frees_itself = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
+        graph->exec = made;
+        enter(*made);
+    }
+    *handle = reinterpret_cast<CUgraphExec>(made);
+    return CUDA_SUCCESS;
+}
+
+CUresult launch(Graph& exec, Stream& stream) {
+    if (!has_memory(exec)) return enqueue_all(stream, exec);
+    CUresult result = check_launch(exec);
+    if (result == CUDA_SUCCESS) result = back(exec);
+    if (result == CUDA_SUCCESS) result = enqueue_all(stream, exec);
+    return result == CUDA_SUCCESS ? note_launch(exec, stream) : result;
+}
+
+}  // namespace
+
 CUresult add(CUgraphNode* handle, CUgraph graph_handle, const CUgraphNode* dependencies,
              std::size_t count, Node* node) {
     Graph* graph = find(graph_handle, kGraphMark);
@@ -90,8 +119,7 @@ CUresult add(CUgraphNode* handle, CUgraph graph_handle, const CUgraphNode* depen
         if (counterpart(*graph, *graph, after) == nullptr) result = CUDA_ERROR_INVALID_VALUE;
     }
     if (result != CUDA_SUCCESS) {
-        if (node->child != nullptr) free_graph(node->child);
-        std::free(node);
+        free_node(node);
         return result;
     }
     result = add_node(*graph, node, reinterpret_cast<Node* const*>(dependencies), count);
@@ -99,17 +127,9 @@ CUresult add(CUgraphNode* handle, CUgraph graph_handle, const CUgraphNode* depen
     return result;
 }
 
-CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle) {
-    const Graph* graph = find(graph_handle, kGraphMark);
-    if (handle == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    Graph* made = nullptr;
-    if (const CUresult error = clone_graph(*graph, &made); error != CUDA_SUCCESS) return error;
-    made->mark = kExecMark;
-    *handle = reinterpret_cast<CUgraphExec>(made);
-    return CUDA_SUCCESS;
+Graph* find_graph(CUgraph handle) {
+    return find(handle, kGraphMark);
 }
-
-}  // namespace
 
 CUgraph handle_of(Graph* graph) {
     return reinterpret_cast<CUgraph>(graph);
@@ -125,12 +145,17 @@ void free_graph(Graph* graph) {
     while (graph->first != nullptr) {
         Node* node = graph->first;
         graph->first = node->next;
-        if (node->child != nullptr) free_graph(node->child);
-        std::free(static_cast<void*>(node->after));
-        std::free(node);
+        free_node(node);
     }
     graph->last = nullptr;
     graph->mark = 0;
+}
+
+void free_node(Node* node) {
+    if (node->child != nullptr) free_graph(node->child);
+    if (node->memory != nullptr) drop(*node->memory);
+    std::free(static_cast<void*>(node->after));
+    std::free(node);
 }
 
 Node* make_node(CUgraphNodeType type) {
@@ -189,6 +214,7 @@ CUresult cuGraphClone(CUgraph* handle, CUgraph original) {
     if (session.error() != CUDA_SUCCESS) return session.error();
     const Graph* from = gpusim::find(original, gpusim::kGraphMark);
     if (handle == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (gpusim::has_memory(*from)) return CUDA_ERROR_NOT_SUPPORTED;
     Graph* made = nullptr;
     if (const CUresult error = gpusim::clone_graph(*from, &made); error != CUDA_SUCCESS) {
         return error;
@@ -257,6 +283,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* handle, CUgraph graph,
     if (session.error() != CUDA_SUCCESS) return session.error();
     const Graph* original = gpusim::find(child, gpusim::kGraphMark);
     if (original == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (gpusim::has_memory(*original)) return CUDA_ERROR_NOT_SUPPORTED;
     Node* node = gpusim::make_node(CU_GRAPH_NODE_TYPE_GRAPH);
     if (node == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     if (const CUresult error = gpusim::clone_graph(*original, &node->child);
@@ -290,19 +317,42 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
-                                     unsigned long long /*flags*/) {
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph* graph) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
-    return gpusim::instantiate(exec, graph);
+    const auto* node = reinterpret_cast<const Node*>(handle);
+    if (node == nullptr || node->child == nullptr || graph == nullptr)
+        return CUDA_ERROR_INVALID_VALUE;
+    *graph = gpusim::handle_of(node->child);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    return gpusim::instantiate(exec, graph, flags);
+}
+
+CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node,
+                            char* /*log*/, size_t /*log_bytes*/) {
+    if (error_node != nullptr) *error_node = nullptr;
+    return cuGraphInstantiateWithFlags(exec, graph, 0);
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
+                               size_t log_bytes) {
+    return cuGraphInstantiate(exec, graph, error_node, log, log_bytes);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
-    const Session session;
-    if (session.error() != CUDA_SUCCESS) return session.error();
     if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const CUresult result = gpusim::instantiate(exec, graph);
+    CUresult result = cuGraphInstantiateWithFlags(exec, graph, parameters->flags);
+    const bool is_uploaded = (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0;
+    if (result == CUDA_SUCCESS && is_uploaded) {
+        result = cuGraphUpload(*exec, parameters->hUploadStream);
+        if (result != CUDA_SUCCESS) cuGraphExecDestroy(*exec);
+    }
     parameters->hErrNode_out = nullptr;
     parameters->result_out =
         result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -314,6 +364,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle) {
     if (session.error() != CUDA_SUCCESS) return session.error();
     Graph* exec = gpusim::find(handle, gpusim::kExecMark);
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    gpusim::leave(*exec);
     gpusim::free_graph(exec);
     return CUDA_SUCCESS;
 }
@@ -325,8 +376,8 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {
     if (const CUresult error = gpusim::find_stream(stream_handle, &stream); error != CUDA_SUCCESS) {
         return error;
     }
-    return gpusim::find(handle, gpusim::kExecMark) != nullptr ? CUDA_SUCCESS
-                                                              : CUDA_ERROR_INVALID_VALUE;
+    Graph* exec = gpusim::find(handle, gpusim::kExecMark);
+    return exec != nullptr ? gpusim::back(*exec) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
@@ -336,9 +387,11 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
     if (const CUresult error = gpusim::find_stream(stream_handle, &stream); error != CUDA_SUCCESS) {
         return error;
     }
-    const Graph* exec = gpusim::find(handle, gpusim::kExecMark);
+    Graph* exec = gpusim::find(handle, gpusim::kExecMark);
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (stream->capture == nullptr) return gpusim::enqueue_all(*stream, *exec);
+    if (stream->capture == nullptr) return gpusim::launch(*exec, *stream);
+    if (gpusim::has_memory(*exec))
+        return gpusim::spoil(*stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     Node* node = gpusim::make_node(CU_GRAPH_NODE_TYPE_GRAPH);
     if (node == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     if (const CUresult error = gpusim::clone_graph(*exec, &node->child); error != CUDA_SUCCESS) {

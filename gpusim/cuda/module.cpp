@@ -21,6 +21,7 @@ struct Function {
     char name[128];
     bool takes_parameter;  // a block takes the first parameter in nanoseconds, not block_ns
     std::uint64_t block_ns;
+    Shape shape;
     Function* next;
 };
 
@@ -256,6 +257,11 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
     return CUDA_SUCCESS;
 }
 
+Shape* shape_of(CUfunction handle) {
+    Function* function = find_function(handle);
+    return function != nullptr ? &function->shape : nullptr;
+}
+
 void unload_all(Context& context) {
     while (context.modules != nullptr)
         unload(context.modules);
@@ -333,6 +339,13 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* /
                            CUlibraryOption* /*options*/, void** /*values*/,
                            unsigned int /*count*/) {
     return cuModuleLoadData(reinterpret_cast<CUmodule*>(library), code);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* /*jit_options*/,
+                               void** /*jit_values*/, unsigned int /*jit_count*/,
+                               CUlibraryOption* /*options*/, void** /*values*/,
+                               unsigned int /*count*/) {
+    return cuModuleLoad(reinterpret_cast<CUmodule*>(library), path);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {

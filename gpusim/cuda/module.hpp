@@ -30,6 +30,15 @@ struct Launch {
     void** extra = nullptr;
 };
 
+// What the calls of CUDA 2 have said of a function's next launches.
+struct Shape {
+    unsigned block[3];
+    unsigned char parameters[4096];
+    std::size_t parameter_bytes;
+};
+// Null for a handle that is none. Wants a Session.
+Shape* shape_of(CUfunction function);
+
 // The operation that a launch is in the current context. Wants a Session.
 CUresult operation_of(const Launch& launch, Operation** operation);
 // Of each block so large, how many a multiprocessor runs at once.

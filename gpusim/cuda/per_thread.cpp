@@ -1,19 +1,7 @@
-// The calls whose null stream is the default stream of the calling thread (_ptsz). Those that name
-// no stream (_ptds) are in copies.cpp.
-#include "api/nvidia/cuda.h"
+// Launches, waits, allocations and captures in the default stream of the calling thread.
+#include "gpusim/cuda/per_thread.hpp"
 
-namespace {
-
-CUstream of_thread(CUstream stream) {
-    return stream == nullptr ? CU_STREAM_PER_THREAD : stream;
-}
-
-}  // namespace
-
-#define PER_THREAD(name, parameters, arguments) \
-    CUresult name##_ptsz parameters {           \
-        return name arguments;                  \
-    }
+using gpusim::of_thread;
 
 PER_THREAD(cuLaunchKernel,
            (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -43,18 +31,6 @@ PER_THREAD(cuStreamGetId, (CUstream stream, unsigned long long* id), (of_thread(
 PER_THREAD(cuEventRecord, (CUevent event, CUstream stream), (event, of_thread(stream)))
 PER_THREAD(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int flags),
            (event, of_thread(stream), flags))
-PER_THREAD(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-           (to, from, bytes, of_thread(stream)))
-PER_THREAD(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream),
-           (to, from, bytes, of_thread(stream)))
-PER_THREAD(cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream stream),
-           (to, from, bytes, of_thread(stream)))
-PER_THREAD(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
-           (to, from, bytes, of_thread(stream)))
-PER_THREAD(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
-           (to, value, count, of_thread(stream)))
-PER_THREAD(cuMemsetD32Async, (CUdeviceptr to, unsigned int value, size_t count, CUstream stream),
-           (to, value, count, of_thread(stream)))
 PER_THREAD(cuMemAllocAsync, (CUdeviceptr * pointer, size_t bytes, CUstream stream),
            (pointer, bytes, of_thread(stream)))
 PER_THREAD(cuMemAllocFromPoolAsync,

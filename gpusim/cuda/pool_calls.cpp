@@ -3,10 +3,11 @@
 
 #include "gpusim/cuda/capture.hpp"
 #include "gpusim/cuda/device_memory.hpp"
+#include "gpusim/cuda/graph_memory.hpp"
 #include "gpusim/cuda/pools.hpp"
 
 using gpusim::kMaxCards;
-using gpusim::Level;
+using gpusim::Node;
 using gpusim::Pool;
 using gpusim::Range;
 using gpusim::RangeKind;
@@ -51,42 +52,41 @@ std::uint64_t* number_of(Pool& pool, CUmemPool_attribute attribute) {
     }
 }
 
-// A high mark may be set to 0, which sets it to what is now.
-CUresult set_high(Level& level, std::uint64_t value) {
-    if (value != 0) return CUDA_ERROR_INVALID_VALUE;
-    level.high = level.now;
-    return CUDA_SUCCESS;
-}
-
 CUresult set_number(Pool& pool, CUmemPool_attribute attribute, std::uint64_t value) {
     switch (attribute) {
         case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
             pool.threshold = value;
             return CUDA_SUCCESS;
         case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-            return set_high(pool.reserved, value);
+            return gpusim::set_high(pool.reserved, value);
         case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-            return set_high(pool.used, value);
+            return gpusim::set_high(pool.used, value);
         default:
             return CUDA_ERROR_INVALID_VALUE;
     }
 }
 
-// Nodes of a graph that allocate are not modelled.
-CUresult find_recording_free_stream(CUstream handle, Stream** stream) {
-    const CUresult error = gpusim::find_stream(handle, stream);
-    if (error != CUDA_SUCCESS || (*stream)->capture == nullptr) return error;
-    return gpusim::spoil(**stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-}
-
 CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, Pool* pool, CUstream handle) {
     Stream* stream = nullptr;
-    if (const CUresult error = find_recording_free_stream(handle, &stream); error != CUDA_SUCCESS) {
+    if (const CUresult error = gpusim::find_stream(handle, &stream); error != CUDA_SUCCESS) {
         return error;
     }
     if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (pool == nullptr) pool = &current_pool(stream->context->device);
-    return gpusim::allocate_from(*pool, *stream, bytes, pointer);
+    if (stream->capture == nullptr) return gpusim::allocate_from(*pool, *stream, bytes, pointer);
+    // Of the pool, a graph takes the device alone.
+    Node* node = nullptr;
+    const CUresult error =
+        gpusim::make_allocation_node(*stream->capture->graph, pool->device, bytes, &node);
+    if (error != CUDA_SUCCESS) return gpusim::spoil(*stream, error);
+    *pointer = node->memory->base;
+    return gpusim::record(*stream, node);
+}
+
+CUresult record_free(Stream& stream, CUdeviceptr pointer) {
+    Node* node = nullptr;
+    const CUresult error = gpusim::make_free_node(*stream.capture->graph, pointer, &node);
+    return error == CUDA_SUCCESS ? gpusim::record(stream, node) : error;
 }
 
 }  // namespace
@@ -239,9 +239,10 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     Stream* stream = nullptr;
-    if (const CUresult error = find_recording_free_stream(handle, &stream); error != CUDA_SUCCESS) {
+    if (const CUresult error = gpusim::find_stream(handle, &stream); error != CUDA_SUCCESS) {
         return error;
     }
+    if (stream->capture != nullptr) return record_free(*stream, pointer);
     Range* range = gpusim::find_freeable(pointer);
     if (range == nullptr || range->kind == RangeKind::external || gpusim::is_being_freed(*range)) {
         return CUDA_ERROR_INVALID_VALUE;

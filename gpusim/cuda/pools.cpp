@@ -7,6 +7,7 @@
 #include "gpusim/cuda/accounts.hpp"
 #include "gpusim/cuda/blocks.hpp"
 #include "gpusim/cuda/device_memory.hpp"
+#include "gpusim/cuda/graph_memory.hpp"
 
 namespace gpusim {
 
@@ -37,11 +38,6 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
 
 int card_of(const Pool& pool) {
     return driver.devices.cards[pool.device];
-}
-
-void raise(Level& level, std::uint64_t bytes) {
-    level.now += bytes;
-    if (level.now > level.high) level.high = level.now;
 }
 
 bool is_unused(const Segment& segment) {
@@ -175,14 +171,19 @@ CUresult find_room(Pool& pool, Stream& stream, PooledRange& range) {
     return place(pool, range) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// Which operation frees it; null where any may.
+Operation** free_of(Range& range) {
+    if (range.kind == RangeKind::pooled) return &static_cast<PooledRange&>(range).free;
+    if (range.kind == RangeKind::graph) return &static_cast<GraphAllocation&>(range).free;
+    return nullptr;
+}
+
 // It is the stream's turn. Another allocation may have its place by now, or its address.
 void free_now(Operation& operation) {
     Range* range = find_freeable(operation.to);
     if (range == nullptr) return;
-    if (range->kind == RangeKind::pooled && static_cast<PooledRange*>(range)->free != &operation) {
-        return;
-    }
-    range->release(range);
+    Operation** free = free_of(*range);
+    if (free == nullptr || *free == &operation) range->release(range);
 }
 
 void set_up(Pool& pool, CUdevice device) {
@@ -250,6 +251,7 @@ CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdevicept
 }
 
 bool is_being_freed(const Range& range) {
+    if (range.kind == RangeKind::graph) return !is_graph_memory_live(range);
     return range.kind == RangeKind::pooled &&
            static_cast<const PooledRange&>(range).free != nullptr;
 }
@@ -259,18 +261,17 @@ CUresult free_in_order(Range& range, Stream& stream) {
     if (operation == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     operation->deed = free_now;
     operation->to = range.base;
-    if (range.kind == RangeKind::pooled) {
-        static_cast<PooledRange&>(range).free = refer(operation);
-    }
+    if (Operation** free = free_of(range); free != nullptr) *free = refer(operation);
     const CUdeviceptr base = range.base;
     const CUresult result = enqueue(stream, operation);
     if (result == CUDA_SUCCESS) {
         move_on();
         return result;
     }
-    Range* still = find_range(base, RangeKind::pooled);
-    if (still != nullptr && static_cast<PooledRange*>(still)->free == operation) {
-        static_cast<PooledRange*>(still)->free = nullptr;
+    Range* still = find_freeable(base);
+    Operation** free = still != nullptr ? free_of(*still) : nullptr;
+    if (free != nullptr && *free == operation) {
+        *free = nullptr;
         release(operation);
     }
     return result;

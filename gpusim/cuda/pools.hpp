@@ -9,16 +9,12 @@
 #pragma once
 
 #include "gpusim/cuda/address_book.hpp"
+#include "gpusim/cuda/level.hpp"
 #include "gpusim/cuda/work.hpp"
 
 namespace gpusim {
 
 struct Segment;
-
-struct Level {
-    std::uint64_t now;
-    std::uint64_t high;
-};
 
 // A CUmemoryPool points to one. Never freed, so that no stale handle can become a valid one again.
 struct Pool {
@@ -46,7 +42,7 @@ CUmemoryPool pool_of(const Range& range);
 
 // CUDA_ERROR_OUT_OF_MEMORY where the card, or the pool's limit, has not that much left.
 CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdeviceptr* pointer);
-// Frees what is from a pool or from cuMemAlloc when it is the stream's turn.
+// Frees what is from a pool, a graph or cuMemAlloc when it is the stream's turn.
 CUresult free_in_order(Range& range, Stream& stream);
 // True from then on.
 bool is_being_freed(const Range& range);

@@ -20,6 +20,16 @@ struct Stream;
 // What an operation does when its turn comes, besides taking time.
 using Deed = void (*)(Operation& operation);
 
+// Rows that are copied or filled as one; zeros: one row.
+struct Box {
+    std::size_t rows;
+    std::size_t slices;
+    struct Strides {
+        std::size_t row;
+        std::size_t slice;
+    } to, from;
+};
+
 struct Operation {
     enum class Place { engine, marker, host };
     enum class Progress { waiting, booked, done };
@@ -46,8 +56,10 @@ struct Operation {
     Side to_side;
     CUdeviceptr from;
     Side from_side;
-    std::size_t bytes;
+    std::size_t bytes;  // of a row
+    Box box;
     std::uint32_t value;
+    std::size_t value_bytes;  // that are repeated; 0: one
     CUhostFn host_function;
     CUstreamCallback callback;
     void* data;

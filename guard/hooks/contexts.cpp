@@ -2,6 +2,7 @@
 // One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
+#include "guard/process/context_cost.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -19,16 +20,22 @@ std::uint64_t address_of(CUcontext context) {
     return reinterpret_cast<std::uint64_t>(context);
 }
 
-// `make` has the driver make a context, which takes memory of the card; `undo` ends it again.
+// `make` has the driver make a context, which takes memory of the card; `undo` ends it again. What
+// the last one took is set aside before, and corrected to what this one does.
 template <typename Make, typename Undo>
 CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& undo) {
-    const std::uint64_t bytes = context_bytes(card);
+    std::uint64_t bytes = context_bytes(card);
     if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
-    CUresult result = make();
+    std::uint64_t taken = bytes;
+    CUresult result = make_measured(card, make, undo, taken);
     if (result == CUDA_SUCCESS) {
-        if (note({address_of(*context), *context, bytes, card})) return CUDA_SUCCESS;
+        result = correct(card, bytes, taken);
+        if (result == CUDA_SUCCESS) {
+            if (note({address_of(*context), *context, taken, card})) return result;
+            bytes = taken;
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        }
         undo();
-        result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     put_back(card, bytes);
     return result;

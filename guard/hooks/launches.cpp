@@ -1,4 +1,4 @@
-// Kernels and graphs: they go to the card when it is the container's turn.
+// Kernels: they go to the card when it is the container's turn.
 #include "guard/hooks/work.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -29,4 +29,35 @@ LAUNCH(cuLaunchCooperativeKernel, stream,
 LAUNCH(cuLaunchKernelEx, config != nullptr ? config->hStream : nullptr,
        (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra),
        (config, function, parameters, extra))
-LAUNCH(cuGraphLaunch, stream, (CUgraphExec exec, CUstream stream), (exec, stream))
+
+// The launches of CUDA 2.
+CUresult cuLaunch(CUfunction function) {
+    return give_work(&Driver::cuLaunch, WorkKind::kernels, nullptr, function);
+}
+
+CUresult cuLaunchGrid(CUfunction function, int width, int height) {
+    return give_work(&Driver::cuLaunchGrid, WorkKind::kernels, nullptr, function, width, height);
+}
+
+CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream) {
+    return give_work(&Driver::cuLaunchGridAsync, WorkKind::kernels, stream, function, width, height,
+                     stream);
+}
+
+// Each is work of its stream's card, in its turn.
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1* launches, unsigned int count,
+                                              unsigned int flags) {
+    const Entered real(&Driver::cuLaunchCooperativeKernelMultiDevice);
+    const Driver& driver_itself = *driver();
+    for (unsigned i = 0; real.is_held() && launches != nullptr && i < count; i++) {
+        CUstream stream = launches[i].hStream;
+        CUcontext context = nullptr;
+        const auto& ask_context = driver_itself.cuStreamGetCtx;
+        if (!ask_context || ask_context(stream, &context) != CUDA_SUCCESS) continue;
+        if (driver_itself.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) continue;
+        const CUresult refused = ask(stream, WorkKind::kernels);
+        driver_itself.cuCtxPopCurrent_v2(&context);
+        if (refused != CUDA_SUCCESS) return refused;
+    }
+    return real(launches, count, flags);
+}

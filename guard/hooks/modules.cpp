@@ -112,6 +112,17 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* j
                      [&] { driver()->cuLibraryUnload(*library); });
 }
 
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit_options,
+                               void** jit_values, unsigned int jit_count, CUlibraryOption* options,
+                               void** values, unsigned int count) {
+    const Entered real(&Driver::cuLibraryLoadFromFile);
+    const auto load = [&] {
+        return real(library, path, jit_options, jit_values, jit_count, options, values, count);
+    };
+    if (!real.is_held()) return load();
+    return load_held(library, nullptr, load, [&] { driver()->cuLibraryUnload(*library); });
+}
+
 CUresult cuLibraryUnload(CUlibrary library) {
     const Entered real(&Driver::cuLibraryUnload);
     if (!real.is_held()) return real(library);

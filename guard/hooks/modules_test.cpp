@@ -87,6 +87,13 @@ TEST_F(GuardModules, MeasuredWhereTheImageSaysNothing) {
         expect_held(kContext);
         EXPECT_EQ(CALL(tenant.cuda, cuModuleLoad)(&module, "/nothing"), CUDA_ERROR_FILE_NOT_FOUND);
         expect_held(kContext);
+        CUlibrary library = nullptr;
+        const auto load_library = CALL(tenant.cuda, cuLibraryLoadFromFile);
+        EXPECT_EQ(load_library(&library, path.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+                  CUDA_SUCCESS);
+        expect_held(kContext + 500 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuLibraryUnload)(library), CUDA_SUCCESS);
+        expect_held(kContext);
     });
 }
 

@@ -6,11 +6,11 @@
 
 #include <atomic>
 #include <deque>
-#include <random>
 #include <thread>
 
 #include "gpusim/state/locks.hpp"
 #include "guard/test_support/held_memory.hpp"
+#include "guard/test_support/holder.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -18,133 +18,11 @@ namespace {
 using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Peer;
-using gpusim::Tenant;
 
 constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr unsigned kProcesses = 8;
 constexpr int kRounds = 20;
 constexpr int kSteps = 400;
-
-// A process that holds memory of every family.
-class Holder {
-  public:
-    Holder(const std::filesystem::path& library, unsigned seed) : tenant_(library), random_(seed) {
-        std::uint64_t keep = ~std::uint64_t{0};
-        EXPECT_EQ(CALL(tenant_.cuda, cuDeviceGetDefaultMemPool)(&pool_, 0), CUDA_SUCCESS);
-        if (seed % 2 == 0) {
-            CALL(tenant_.cuda, cuMemPoolSetAttribute)
-            (pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
-        }
-    }
-
-    void step() {
-        const auto what = random_() % 10;
-        if (what < 5 && held_.size() < 12) return take();
-        if (what == 9) {
-            EXPECT_EQ(CALL(tenant_.cuda, cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
-        } else if (!held_.empty()) {
-            give();
-        }
-    }
-    void give_all() {
-        while (!held_.empty())
-            give();
-        EXPECT_EQ(CALL(tenant_.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(tenant_.cuda, cuMemPoolTrimTo)(pool_, 0), CUDA_SUCCESS);
-    }
-    unsigned long taken() const { return taken_; }
-
-  private:
-    enum class Family { plain, rows, managed, ordered, physical, array, module, kCount };
-    struct Held {
-        Family family;
-        std::uint64_t handle;
-    };
-
-    void take() {
-        const auto family = static_cast<Family>(random_() % static_cast<unsigned>(Family::kCount));
-        std::uint64_t handle = 0;
-        const CUresult result = take(family, (random_() % 64 + 1) * 2 * kMiB, handle);
-        EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY) << result;
-        if (result != CUDA_SUCCESS) return;
-        held_.push_back({family, handle});
-        taken_++;
-    }
-
-    CUresult take(Family family, std::uint64_t bytes, std::uint64_t& handle) {
-        const gpusim::Library& cuda = tenant_.cuda;
-        auto* const pointer = reinterpret_cast<CUdeviceptr*>(&handle);
-        switch (family) {
-            case Family::plain:
-                return CALL(cuda, cuMemAlloc_v2)(pointer, bytes);
-            case Family::rows: {
-                size_t pitch = 0;
-                return CALL(cuda, cuMemAllocPitch_v2)(pointer, &pitch, 1000, bytes / 1024, 4);
-            }
-            case Family::managed:
-                return CALL(cuda, cuMemAllocManaged)(pointer, bytes, CU_MEM_ATTACH_GLOBAL);
-            case Family::ordered:
-                return CALL(cuda, cuMemAllocAsync)(pointer, bytes, nullptr);
-            case Family::physical: {
-                CUmemAllocationProp properties = {};
-                properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-                properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-                return CALL(cuda, cuMemCreate)(pointer, bytes, &properties, 0);
-            }
-            case Family::array: {
-                const CUDA_ARRAY_DESCRIPTOR wanted = {1024, bytes / 4096, CU_AD_FORMAT_FLOAT, 1};
-                return CALL(cuda, cuArrayCreate_v2)(reinterpret_cast<CUarray*>(&handle), &wanted);
-            }
-            case Family::module: {
-                const std::string text =
-                    ".version 6.0\n.global .align 8 .b8 table[" + std::to_string(bytes) + "];\n";
-                return CALL(cuda, cuModuleLoadData)(reinterpret_cast<CUmodule*>(&handle),
-                                                    text.c_str());
-            }
-            case Family::kCount:
-                break;
-        }
-        return CUDA_ERROR_UNKNOWN;
-    }
-
-    void give() {
-        std::swap(held_[random_() % held_.size()], held_.back());
-        const auto [family, handle] = held_.back();
-        held_.pop_back();
-        EXPECT_EQ(give(family, handle), CUDA_SUCCESS);
-    }
-
-    // cuMemAlloc's and pools' memory by either of the two calls.
-    CUresult give(Family family, std::uint64_t handle) {
-        const gpusim::Library& cuda = tenant_.cuda;
-        void* const object = reinterpret_cast<void*>(handle);  // NOLINT(performance-no-int-to-ptr)
-        const bool is_ordered = random_() % 3 == 0;
-        switch (family) {
-            case Family::plain:
-            case Family::rows:
-            case Family::ordered:
-                return is_ordered ? CALL(cuda, cuMemFreeAsync)(handle, nullptr)
-                                  : CALL(cuda, cuMemFree_v2)(handle);
-            case Family::managed:
-                return CALL(cuda, cuMemFree_v2)(handle);
-            case Family::physical:
-                return CALL(cuda, cuMemRelease)(handle);
-            case Family::array:
-                return CALL(cuda, cuArrayDestroy)(static_cast<CUarray>(object));
-            case Family::module:
-                return CALL(cuda, cuModuleUnload)(static_cast<CUmodule>(object));
-            case Family::kCount:
-                break;
-        }
-        return CUDA_ERROR_UNKNOWN;
-    }
-
-    Tenant tenant_;
-    std::mt19937 random_;
-    CUmemoryPool pool_ = nullptr;
-    std::vector<Held> held_;
-    unsigned long taken_ = 0;
-};
 
 class GuardRaces : public HeldMemory {
   protected:
@@ -159,6 +37,7 @@ class GuardRaces : public HeldMemory {
     std::unique_ptr<Peer> start(unsigned seed) {
         auto peer = std::make_unique<Peer>([this, seed](gpusim::Wire& wire) {
             Holder holder(container_.facade(), seed);
+            EXPECT_TRUE(holder.has_room());
             wire.send();
             while (wire.receive() == 1) {
                 for (int i = 0; i < kSteps; i++)

@@ -1,11 +1,12 @@
-// Goal: memory that comes from elsewhere counts with whom it is from: once with the process that
-// made it, and not at all where another API did. Method: the facade before the simulated driver,
-// whose own count is compared after each step.
+// Goal: memory that several processes of a container have counts once, as long as any of them has
+// it, whoever lets go or dies first; and not at all where another API made it. Method: the facade
+// before the simulated driver, whose own count is compared after each step.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include "gpusim/test_support/descriptor_pipe.hpp"
 #include "guard/test_support/held_memory.hpp"
 
 namespace tessera::guard {
@@ -47,6 +48,297 @@ TEST_F(GuardSharedMemory, ByIpcCountsOnceWithItsMaker) {
     EXPECT_EQ(maker.join(), 0);
     container_.region().reap();
     expect_held(0);
+}
+
+// A process that makes memory, gives it away, and does what it is told: 1 lets go, 2 ends.
+class Sharing : public HeldMemory {
+  protected:
+    static constexpr std::uint64_t kBytes = 300 * kMiB;
+    static constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+    gpusim::DescriptorPipe pipe_;
+
+    static CUmemGenericAllocationHandle create(const Tenant& tenant) {
+        CUmemAllocationProp properties = {};
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.requestedHandleTypes = kDescriptor;
+        properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        CUmemGenericAllocationHandle handle = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemCreate)(&handle, kBytes, &properties, 0), CUDA_SUCCESS);
+        return handle;
+    }
+    static int exported(const Tenant& tenant, CUmemGenericAllocationHandle handle) {
+        int fd = -1;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemExportToShareableHandle)(&fd, handle, kDescriptor, 0),
+                  CUDA_SUCCESS);
+        return fd;
+    }
+    static CUresult import(const Tenant& tenant, int fd, CUmemGenericAllocationHandle& handle) {
+        return CALL(tenant.cuda, cuMemImportFromShareableHandle)(
+            &handle, gpusim::at(static_cast<CUdeviceptr>(fd)), kDescriptor);
+    }
+    static CUresult release(const Tenant& tenant, CUmemGenericAllocationHandle handle) {
+        return CALL(tenant.cuda, cuMemRelease)(handle);
+    }
+    // Maps it somewhere.
+    static CUdeviceptr map(const Tenant& tenant, CUmemGenericAllocationHandle handle) {
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAddressReserve)(&pointer, kBytes, 0, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemMap)(pointer, kBytes, 0, handle, 0), CUDA_SUCCESS);
+        return pointer;
+    }
+
+    [[nodiscard]] std::filesystem::path handle_path() const { return node_.root() / "handle"; }
+    [[nodiscard]] CUipcMemHandle ipc_handle() const {
+        CUipcMemHandle handle = {};
+        std::ifstream(handle_path(), std::ios::binary).read(handle.reserved, sizeof handle);
+        return handle;
+    }
+    static CUresult open_ipc(const Tenant& tenant, CUdeviceptr& pointer,
+                             const CUipcMemHandle& handle) {
+        return CALL(tenant.cuda, cuIpcOpenMemHandle_v2)(&pointer, handle,
+                                                        CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    }
+
+    std::unique_ptr<gpusim::Peer> ipc_maker(std::uint64_t bytes) {
+        auto maker = std::make_unique<gpusim::Peer>([this, bytes](gpusim::Wire& wire) {
+            Tenant tenant(container_.facade());
+            CUipcMemHandle handle = {};
+            EXPECT_EQ(tenant.take(bytes), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, tenant.pointers.front()),
+                      CUDA_SUCCESS);
+            std::ofstream(handle_path(), std::ios::binary).write(handle.reserved, sizeof handle);
+            wire.send();
+            while (wire.receive() == 1) {
+                EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+                wire.send();
+            }
+        });
+        EXPECT_EQ(maker->wire().receive(), 1U);
+        return maker;
+    }
+    std::unique_ptr<gpusim::Peer> descriptor_maker() {
+        auto maker = std::make_unique<gpusim::Peer>([this](gpusim::Wire& wire) {
+            const Tenant tenant(container_.facade());
+            const CUmemGenericAllocationHandle handle = create(tenant);
+            const int fd = exported(tenant, handle);
+            pipe_.send(fd);
+            close(fd);
+            wire.send();
+            while (wire.receive() == 1) {
+                EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+                wire.send();
+            }
+        });
+        EXPECT_EQ(maker->wire().receive(), 1U);
+        return maker;
+    }
+    static void tell(gpusim::Peer& peer) {
+        peer.wire().send(1);
+        EXPECT_EQ(peer.wire().receive(), 1U);
+    }
+};
+
+TEST_F(Sharing, AnIpcHandleThatOutlivesItsMakersFree) {
+    const auto maker = ipc_maker(kBytes);
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        CUdeviceptr again = 0;
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        EXPECT_EQ(open_ipc(tenant, again, ipc_handle()), CUDA_SUCCESS);
+        tell(*maker);
+        expect_held(2 * kContext + kBytes);
+        EXPECT_EQ(tenant.take(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(pointer), CUDA_SUCCESS);
+        expect_held(2 * kContext + kBytes);
+        EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(again), CUDA_SUCCESS);
+        expect_held(2 * kContext);
+        EXPECT_EQ(tenant.take(600 * kMiB), CUDA_SUCCESS);
+    });
+}
+
+TEST_F(Sharing, AnIpcHandleThatOutlivesItsMaker) {
+    auto maker = ipc_maker(kBytes);
+    gpusim::Peer importer([&](gpusim::Wire& wire) {
+        Tenant tenant(container_.facade());
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+        EXPECT_EQ(tenant.take(700 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(pointer), CUDA_SUCCESS);
+        expect_held(kContext);
+        EXPECT_EQ(tenant.take(700 * kMiB), CUDA_SUCCESS);
+    });
+    EXPECT_EQ(importer.wire().receive(), 1U);
+    maker->kill_hard();
+    container_.region().reap();
+    expect_held(kContext + kBytes);
+    importer.wire().send();
+    EXPECT_EQ(importer.join(), 0);
+    container_.region().reap();
+    expect_held(0);
+}
+
+TEST_F(Sharing, AnImporterThatDiesHasLetGo) {
+    const auto maker = ipc_maker(kBytes);
+    gpusim::Peer importer([&](gpusim::Wire& wire) {
+        const Tenant tenant(container_.facade());
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+    });
+    EXPECT_EQ(importer.wire().receive(), 1U);
+    tell(*maker);
+    expect_held(2 * kContext + kBytes);
+    importer.kill_hard();
+    container_.region().reap();
+    expect_held(kContext);
+}
+
+TEST_F(Sharing, AnIpcHandleEndsWithTheContextThatOpenedIt) {
+    const auto maker = ipc_maker(kBytes);
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        CUcontext second = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&second, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        tell(*maker);
+        expect_held(3 * kContext + kBytes);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(second), CUDA_SUCCESS);
+        expect_held(2 * kContext);
+    });
+}
+
+TEST_F(Sharing, SmallMemoryCountsAsTheGranuleThatItKeeps) {
+    const auto maker = ipc_maker(1000);
+    expect_held(kContext + 2 * kMiB);
+    in_tenant([&](Tenant& tenant) {
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        tell(*maker);
+        expect_held(2 * kContext + 2 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(pointer), CUDA_SUCCESS);
+        expect_held(2 * kContext);
+    });
+}
+
+TEST_F(Sharing, ManyRoundsLeaveNothingBehind) {
+    for (int round = 0; round < 3 * kMaxExports / 1000; round++) {
+        gpusim::Peer maker([&](gpusim::Wire& wire) {
+            Tenant tenant(container_.facade());
+            for (int i = 0; i < 1000; i++) {
+                CUipcMemHandle handle = {};
+                EXPECT_EQ(tenant.take(2 * kMiB), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, tenant.pointers.back()),
+                          CUDA_SUCCESS);
+                EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+            }
+            wire.send();
+        });
+        EXPECT_EQ(maker.wire().receive(), 1U);
+        EXPECT_EQ(maker.join(), 0);
+    }
+    container_.region().reap();
+    expect_held(0);
+}
+
+TEST_F(Sharing, ByDescriptorCountsOnceAndAfterItsMakerLetGo) {
+    const auto maker = descriptor_maker();
+    const int fd = pipe_.receive();
+    in_tenant([&](Tenant& tenant) {
+        CUmemGenericAllocationHandle handle = 0;
+        EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+        expect_held(2 * kContext + kBytes);
+        close(fd);
+        const CUdeviceptr pointer = map(tenant, handle);
+        EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+        tell(*maker);
+        expect_held(2 * kContext + kBytes);
+        EXPECT_EQ(tenant.take(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemUnmap)(pointer, kBytes), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 2 * kContext);
+    });
+    close(fd);
+}
+
+TEST_F(Sharing, ADescriptorThatOutlivesItsMaker) {
+    auto maker = descriptor_maker();
+    const int fd = pipe_.receive();
+    gpusim::Peer importer([&](gpusim::Wire& wire) {
+        const Tenant tenant(container_.facade());
+        CUmemGenericAllocationHandle handle = 0;
+        EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+        EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kContext);
+    });
+    EXPECT_EQ(importer.wire().receive(), 1U);
+    maker->kill_hard();
+    container_.region().reap();
+    expect_held(kContext + kBytes);
+    importer.wire().send();
+    EXPECT_EQ(importer.join(), 0);
+    close(fd);
+    container_.region().reap();
+    expect_held(0);
+}
+
+TEST_F(Sharing, WhatWasOnTheWayWhenItsMakerLetGoCountsWithWhoImportsIt) {
+    const auto maker = descriptor_maker();
+    const int fd = pipe_.receive();
+    tell(*maker);
+    EXPECT_EQ(held_bytes(), kContext) << "nobody has it but the descriptor";
+    in_tenant([&](Tenant& tenant) {
+        CUmemGenericAllocationHandle handle = 0;
+        EXPECT_EQ(tenant.take(700 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(import(tenant, fd, handle), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+        expect_held(2 * kContext + kBytes);
+        EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 2 * kContext);
+    });
+    close(fd);
+}
+
+TEST_F(Sharing, OneProcessIsAsMany) {
+    in_tenant([&](Tenant& tenant) {
+        CUmemGenericAllocationHandle mine = create(tenant);
+        CUmemGenericAllocationHandle imported = 0;
+        const int fd = exported(tenant, mine);
+        const int second = exported(tenant, mine);
+        EXPECT_EQ(import(tenant, second, imported), CUDA_SUCCESS);
+        expect_held(kContext + kBytes);
+        EXPECT_EQ(release(tenant, mine), CUDA_SUCCESS);
+        expect_held(kContext + kBytes);
+        CUmemGenericAllocationHandle again = 0;
+        EXPECT_EQ(import(tenant, fd, again), CUDA_SUCCESS);
+        EXPECT_EQ(release(tenant, imported), CUDA_SUCCESS);
+        expect_held(kContext + kBytes);
+        EXPECT_EQ(release(tenant, again), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kContext);
+        close(fd);
+        close(second);
+        expect_held(kContext);
+    });
+}
+
+// It counts with its maker, in his container.
+TEST_F(Sharing, OfAnotherContainerCountsThere) {
+    const GuardedContainer other(node_, {{0, gpusim::kGiB, kContext}});
+    const auto maker = descriptor_maker();
+    const int fd = pipe_.receive();
+    gpusim::in_child([&] {
+        const Tenant tenant(other.facade());
+        CUmemGenericAllocationHandle handle = 0;
+        EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+        EXPECT_EQ(held(other.region().accounts(), 0) * kGranuleBytes, kContext);
+        EXPECT_EQ(held_bytes(), kContext + kBytes);
+    });
+    close(fd);
 }
 
 TEST_F(GuardSharedMemory, OfAnotherApiTakesNothing) {

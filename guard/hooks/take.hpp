@@ -42,7 +42,7 @@ CUresult give_held(std::uint64_t address, const Give& give) {
     if (result != CUDA_SUCCESS) {
         note(held);  // there is room: it has just been taken out
     } else if (held.pool == 0) {
-        put_back(held.card, held.bytes);
+        put_back(held);
     } else {
         note_freed(held, nullptr, true);
     }

@@ -1,5 +1,6 @@
 // Virtual memory: what cuMemCreate takes of a card counts until it is gone (process/physical.hpp).
-// Reserved addresses take nothing, nor does the host's memory; what is imported its maker counts.
+// Reserved addresses take nothing, nor does the host's memory; what is exported and imported counts
+// once among those of the container who have it.
 #include "guard/hooks/enter.hpp"
 #include "guard/process/physical.hpp"
 
@@ -41,12 +42,25 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
     return physical_memory().retain(handle, [&] { return real(handle, address); });
 }
 
+// Of the other types of handles nobody can be told.
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+    const Entered real(&Driver::cuMemExportToShareableHandle);
+    const auto give = [&] { return real(shareable, handle, type, flags); };
+    if (!real.is_held() || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return give();
+    return physical_memory().share(handle, static_cast<const int*>(shareable), give);
+}
+
 // A driver may give one's own memory the handle that it has.
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
                                         CUmemAllocationHandleType type) {
     const Entered real(&Driver::cuMemImportFromShareableHandle);
-    if (!real.is_held()) return real(handle, shareable, type);
-    return physical_memory().retain(handle, [&] { return real(handle, shareable, type); });
+    const auto take = [&] { return real(handle, shareable, type); };
+    if (!real.is_held()) return take();
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return physical_memory().retain(handle, take);
+    const auto fd = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
+    return physical_memory().import(handle, fd, take);
 }
 
 CUresult cuMemMap(CUdeviceptr pointer, size_t bytes, size_t offset,

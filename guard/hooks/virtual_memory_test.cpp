@@ -199,8 +199,7 @@ TEST_F(GuardVirtualMemory, WhatIsImportedItsMakerCounts) {
     expect_held(0);
 }
 
-// What docs/guard.md says is not held: the memory is there, and nobody counts it.
-TEST_F(GuardVirtualMemory, WhatOutlivesItsMakerIsNotCountedYet) {
+TEST_F(GuardVirtualMemory, WhatOutlivesItsMakerIsRefusedToOthers) {
     const auto creator = start_creator(200 * kMiB);
     gpusim::Peer importer([&](gpusim::Wire& wire) {
         Tenant tenant(container_.facade());
@@ -209,8 +208,8 @@ TEST_F(GuardVirtualMemory, WhatOutlivesItsMakerIsNotCountedYet) {
         EXPECT_EQ(import(tenant, handle, fd), CUDA_SUCCESS);
         wire.send();
         wire.receive();
-        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(node_.used(0) - held_bytes(), 200 * kMiB);
+        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext + 200 * kMiB);
     });
     EXPECT_EQ(importer.wire().receive(), 1U);
     creator->kill_hard();

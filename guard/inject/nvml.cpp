@@ -8,7 +8,12 @@ Nvml read_nvml(const Object& library) {
 #define NVML_HOOK(symbol) nvml.symbol.set(find_function(library, #symbol));
 #include "guard/nvml_entrypoints.def"
 #undef NVML_HOOK
-    nvml.nvmlDeviceGetUUID.set(find_function(library, "nvmlDeviceGetUUID"));
+#define NEEDED(symbol) nvml.symbol.set(find_function(library, #symbol));
+    NEEDED(nvmlDeviceGetUUID)
+    NEEDED(nvmlInit_v2)
+    NEEDED(nvmlShutdown)
+    NEEDED(nvmlDeviceGetHandleByUUID)
+#undef NEEDED
     return nvml;
 }
 

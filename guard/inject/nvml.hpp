@@ -12,6 +12,9 @@ struct Nvml {
 #undef NVML_HOOK
     // Not hooked, but needed.
     DriverFunction<decltype(&::nvmlDeviceGetUUID)> nvmlDeviceGetUUID;
+    DriverFunction<decltype(&::nvmlInit_v2)> nvmlInit_v2;
+    DriverFunction<decltype(&::nvmlShutdown)> nvmlShutdown;
+    DriverFunction<decltype(&::nvmlDeviceGetHandleByUUID)> nvmlDeviceGetHandleByUUID;
 
     [[nodiscard]] bool is_whole() const { return static_cast<bool>(nvmlDeviceGetUUID); }
 };

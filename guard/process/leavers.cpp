@@ -27,14 +27,14 @@ void note_leaver(const Holding& holding, CUstream stream) {
         const Leaver before = here.all.take(holding.address);
         if (before.event != nullptr) {
             driver()->cuEventDestroy_v2(before.event);
-            put_back(before.holding.card, before.holding.bytes);
+            put_back(before.holding);
         }
         here.has_any.store(true, std::memory_order_relaxed);
         if (here.all.add({holding, event})) return;
         driver()->cuEventDestroy_v2(event);
     }
     driver()->cuStreamSynchronize(stream);
-    put_back(holding.card, holding.bytes);
+    put_back(holding);
 }
 
 bool look_at_leavers() {
@@ -49,7 +49,7 @@ bool look_at_leavers() {
         });
         if (gone.event == nullptr) break;
         driver()->cuEventDestroy_v2(gone.event);
-        put_back(gone.holding.card, gone.holding.bytes);
+        put_back(gone.holding);
         have_left = true;
     }
     here.has_any.store(!here.all.is_empty(), std::memory_order_relaxed);
@@ -66,7 +66,7 @@ void forget_leavers_of(CUcontext context) {
         const Leaver gone = here.all.take_next(
             place, [context](const Leaver& each) { return each.holding.context == context; });
         if (gone.event == nullptr) break;
-        put_back(gone.holding.card, gone.holding.bytes);
+        put_back(gone.holding);
     }
 }
 

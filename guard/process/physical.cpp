@@ -1,13 +1,87 @@
 #include "guard/process/physical.hpp"
 
+#include <unistd.h>
+
+#include "guard/process/pools.hpp"
 #include "guard/process/process.hpp"
+#include "guard/region/exports.hpp"
 
 namespace tessera::guard {
+namespace {
+
+void let_go(const Physical& gone) {
+    if (!gone.is_shared) return put_back(gone.card, gone.bytes);
+    if (gone.is_imported) return leave_export(gone.index);
+    end_export(*seat().accounts, gone.index);
+}
+
+// The card of the memory, and room for it. -1 where it is the host's.
+CUresult take_adopted(PhysicalHandle handle, Granules granules, int& card) {
+    card = -1;
+    CUmemAllocationProp properties = {};
+    const auto& ask = driver()->cuMemGetAllocationPropertiesFromHandle;
+    if (!ask || ask(&properties, handle) != CUDA_SUCCESS ||
+        properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_SUCCESS;
+    card = card_of(properties.location.id);
+    if (card < 0) return kNotGuarded;
+    if (take_granules(card, granules)) return CUDA_SUCCESS;
+    if (give_unused_back(card) && take_granules(card, granules)) return CUDA_SUCCESS;
+    return refuse(card);
+}
+
+}  // namespace
 
 void PhysicalMemory::put_back_if_unused(const Physical& physical) {
     if (physical.handles > 0 || physical.mappings > 0) return;
-    const Physical gone = all_.take(physical.handle);
-    put_back(gone.card, gone.bytes);
+    let_go(all_.take(physical.handle));
+}
+
+bool PhysicalMemory::note_shared(PhysicalHandle handle, int fd) {
+    Physical* physical = all_.find(handle);
+    if (physical == nullptr) return true;  // the host's, or another's
+    const Granules granules = granules_of(physical->bytes);
+    if (physical->is_shared) {
+        name_again(fd, physical->index, granules);
+        return true;
+    }
+    physical->index = export_descriptor(fd, physical->card, granules);
+    physical->is_shared = physical->index >= 0;
+    return physical->is_shared;
+}
+
+CUresult PhysicalMemory::undo_share(int fd) {
+    close(fd);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// Where its maker let go of it on the way, or died, nobody is charged for it any more: then we are.
+CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorName& name,
+                                       int index) {
+    Physical* known = all_.find(handle);
+    if (known != nullptr) {
+        known->handles++;
+        if (index >= 0) leave_export(index);
+        return CUDA_SUCCESS;
+    }
+    if (!is_ours(name)) return CUDA_SUCCESS;
+    int card = -1;
+    if (index < 0) {
+        const CUresult over = take_adopted(handle, name.granules, card);
+        if (over == CUDA_SUCCESS && card < 0) return CUDA_SUCCESS;
+        if (over == CUDA_SUCCESS) index = adopt(name, card);
+        if (index < 0) {
+            if (card >= 0 && over == CUDA_SUCCESS) give_granules(card, name.granules);
+            driver()->cuMemRelease(handle);
+            return over != CUDA_SUCCESS ? over : CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    const std::uint64_t bytes = name.granules * kGranuleBytes;
+    if (all_.add({handle, ++last_serial_, bytes, card, 1, 0, true, true, index}))
+        return CUDA_SUCCESS;
+    leave_export(index);
+    driver()->cuMemRelease(handle);
+    return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 // What has the handle already was unmapped for the last time by another thread, which has not come
@@ -15,8 +89,8 @@ void PhysicalMemory::put_back_if_unused(const Physical& physical) {
 bool PhysicalMemory::note(PhysicalHandle handle, int card, std::uint64_t bytes) {
     const Locked lock(mutex_);
     const Physical before = all_.take(handle);
-    if (before.handle != 0) put_back(before.card, before.bytes);
-    return all_.add({handle, ++last_serial_, bytes, card, 1, 0});
+    if (before.handle != 0) let_go(before);
+    return all_.add({handle, ++last_serial_, bytes, card, 1, 0, false, false, 0});
 }
 
 void PhysicalMemory::add_handle(PhysicalHandle handle) {

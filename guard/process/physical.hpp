@@ -1,7 +1,8 @@
 // Physical memory that this process has made (cuMemCreate): the card has it back when neither a
 // handle nor a mapping of it is left, and so long it counts. It does not end with a context.
 //
-// Memory that was imported is its maker's, and is not here.
+// Memory that was exported, or imported from others of the container, is charged to one of those
+// who have it (exports.hpp). What others export is theirs, and is not here.
 //
 // Each function but the first takes the call to the driver and returns what that said. Those that
 // do not wait for the card make it under the mutex, so that what was counted is in the order in
@@ -11,6 +12,7 @@
 #include <pthread.h>
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/exports.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/table.hpp"
 #include "guard/region/layout.hpp"
@@ -26,6 +28,9 @@ struct Physical {
     int card;
     unsigned handles;  // how often cuMemRelease may be called
     unsigned mappings;
+    bool is_shared;  // and an export of the region says who is charged
+    bool is_imported;
+    int index;  // of that
 };
 
 struct Mapping {
@@ -65,6 +70,30 @@ class PhysicalMemory {
         return result;
     }
 
+    // Gives a descriptor of it away, which the call sets. False, and its export is undone, where it
+    // cannot be told to others of the container.
+    template <typename Call>
+    CUresult share(PhysicalHandle handle, const int* fd, const Call& call) {
+        const Locked lock(mutex_);
+        const CUresult result = call();
+        if (result != CUDA_SUCCESS || note_shared(handle, *fd)) return result;
+        return undo_share(*fd);
+    }
+
+    // Imports what somebody of the container may have exported; `*handle` is set by the call.
+    template <typename Call>
+    CUresult import(const PhysicalHandle* handle, int fd, const Call& call) {
+        const Locked lock(mutex_);
+        const DescriptorName name = name_of(fd);
+        const int index = name.key != 0 ? join_export(name.key) : -1;
+        const CUresult result = call();
+        if (result != CUDA_SUCCESS) {
+            if (index >= 0) leave_export(index);
+            return result;
+        }
+        return note_imported(*handle, name, index);
+    }
+
     template <typename Call>
     CUresult map(const Mapping& mapping, const Call& call) {
         const Locked lock(mutex_);
@@ -79,6 +108,9 @@ class PhysicalMemory {
     void note_unmapped(std::uint64_t address, std::uint64_t bytes);
 
   private:
+    bool note_shared(PhysicalHandle handle, int fd);
+    static CUresult undo_share(int fd);
+    CUresult note_imported(PhysicalHandle handle, const DescriptorName& name, int index);
     void add_handle(PhysicalHandle handle);
     void drop_handle(PhysicalHandle handle);
     bool add_mapping(Mapping mapping);

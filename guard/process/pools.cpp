@@ -13,9 +13,15 @@ std::uint64_t in_grains(std::uint64_t bytes) {
     return (bytes + kGrain - 1) / kGrain * kGrain;
 }
 
-bool ask_reserved(CUmemoryPool pool, std::uint64_t& bytes) {
-    const auto& get = driver()->cuMemPoolGetAttribute;
-    return get && get(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS;
+bool ask_reserved(const Pool& pool, std::uint64_t& bytes) {
+    const Driver& real = *driver();
+    if (is_for_graphs(pool)) {
+        const auto& get = real.cuDeviceGetGraphMemAttribute;
+        return get && get(device_of(pool.card), CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes) ==
+                          CUDA_SUCCESS;
+    }
+    const auto& get = real.cuMemPoolGetAttribute;
+    return get && get(pool.handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes) == CUDA_SUCCESS;
 }
 
 // The functions below want the mutex.
@@ -28,9 +34,12 @@ void forget_freed(Pools& here, std::uint32_t pool) {
 // False where the driver has taken more than was set aside, and than the limit leaves.
 bool count_anew(Pools& here, Pool& pool) {
     std::uint64_t bytes = 0;
-    if (!ask_reserved(pool.handle, bytes)) return true;
+    if (!ask_reserved(pool, bytes)) return true;
     const Granules now = granules_of(bytes);
-    if (now < pool.reserved) forget_freed(here, pool.number);  // some of it is gone
+    if (now < pool.reserved) {  // some of it is gone
+        forget_freed(here, pool.number);
+        pool.shrinks++;
+    }
     pool.reserved = now;
     const Granules most = now + pool.promised;
     if (pool.counted > most) {
@@ -45,9 +54,14 @@ bool count_anew(Pools& here, Pool& pool) {
     return is_within;
 }
 
-void trim(const Pool& pool) {
-    const auto& trim_to = driver()->cuMemPoolTrimTo;
-    if (trim_to) trim_to(pool.handle, 0);
+void trim(Pool& pool) {
+    const Driver& real = *driver();
+    pool.shrinks++;
+    if (is_for_graphs(pool)) {
+        if (real.cuDeviceGraphMemTrim) real.cuDeviceGraphMemTrim(device_of(pool.card));
+    } else if (real.cuMemPoolTrimTo) {
+        real.cuMemPoolTrimTo(pool.handle, 0);
+    }
 }
 
 void destroy_ended(Pools& here) {
@@ -102,7 +116,7 @@ void use_freed(Pools& here, std::uint64_t address, std::uint64_t bytes) {
 Pool* find_or_add(Pools& here, CUmemoryPool handle, int card) {
     Pool* known = here.all.find(key_of(handle));
     if (known != nullptr) return known;
-    if (!here.all.add({handle, ++here.last_number, card, 0, 0, 0, false, false})) return nullptr;
+    if (!here.all.add({handle, ++here.last_number, card, 0, 0, 0, 0, false, false})) return nullptr;
     return here.all.find(key_of(handle));
 }
 
@@ -188,6 +202,22 @@ bool is_ending(CUmemoryPool handle) {
     return pool != nullptr && pool->is_ending;
 }
 
+std::uint32_t shrinks_of(CUmemoryPool handle) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    const Pool* pool = here.all.find(key_of(handle));
+    return pool != nullptr ? pool->shrinks : 0;
+}
+
+void note_trimmed(CUmemoryPool handle) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    Pool* pool = here.all.find(key_of(handle));
+    if (pool == nullptr) return;
+    pool->shrinks++;
+    count_anew(here, *pool);
+}
+
 void note_freed(const Holding& holding, CUstream stream, bool is_for_everyone) {
     Pools& here = pools();
     const Locked lock(here.mutex);
@@ -234,7 +264,7 @@ bool give_unused_back(int card) {
     Pools& here = pools();
     const Locked lock(here.mutex);
     if (here.all.is_empty()) return have_left;
-    here.all.for_each([&](const Pool& pool) {
+    here.all.for_each([&](Pool& pool) {
         if (pool.card == card) trim(pool);
     });
     count_all_anew(here);

@@ -12,6 +12,8 @@
 //
 // Imported pools take nothing of the card: who made them counts them.
 //
+// What a device keeps for graphs is a pool too, without a handle of the driver's (graphs.hpp).
+//
 // Any thread. All want begin() to have succeeded.
 #pragma once
 
@@ -29,9 +31,10 @@ struct Pool {
     std::uint32_t number;  // no other has it in this process; not 0
     int card;
     Granules counted;
-    Granules promised;  // to allocations that are under way
-    Granules reserved;  // as the driver said last
-    bool is_made;       // by the program, which may destroy it
+    Granules promised;      // to allocations that are under way
+    Granules reserved;      // as the driver said last
+    std::uint32_t shrinks;  // how often it may have given something back
+    bool is_made;           // by the program, which may destroy it
     bool is_ending;
 };
 
@@ -92,6 +95,18 @@ void note_pool(CUmemoryPool pool, int card);
 // Destroys the pool, or says that it is ending. False where it is none that was noted.
 bool end_pool(CUmemoryPool pool);
 bool is_ending(CUmemoryPool pool);
+
+// A device's pool for graphs, as a handle that no driver gives.
+inline CUmemoryPool graph_pool(int card) {
+    return reinterpret_cast<CUmemoryPool>(static_cast<std::uintptr_t>(card) + 1);  // NOLINT
+}
+inline bool is_for_graphs(const Pool& pool) {
+    return pool.handle == graph_pool(pool.card);
+}
+// How often the pool has shrunk, or may have; 0 where it has never had anything.
+std::uint32_t shrinks_of(CUmemoryPool pool);
+// The program has trimmed it.
+void note_trimmed(CUmemoryPool pool);
 
 // What was freed is the pool's, at once or at the stream's turn.
 void note_freed(const Holding& holding, CUstream stream, bool is_for_everyone);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,12 +13,15 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
+#include "guard/process/exports.hpp"
+#include "guard/process/graphs.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/physical.hpp"
 #include "guard/process/place.hpp"
 #include "guard/process/pools.hpp"
 #include "guard/region/account.hpp"
+#include "guard/region/exports.hpp"
 #include "guard/region/limits.hpp"
 
 namespace tessera::guard {
@@ -30,6 +35,7 @@ struct Process {
     Seat seat;
     const Limits* limits;
     char accounts_path[kMaxPath];
+    std::uint64_t region_number;          // the accounts' inode
     std::atomic<std::int64_t> reaped_at;  // CLOCK_MONOTONIC, seconds
     std::atomic<int> cards[kMaxDevices];  // by CUdevice; card + 1, 0: not asked yet
     Holdings holdings;
@@ -37,6 +43,8 @@ struct Process {
     Timing timing;
     Pools pools;
     Leavers leavers;
+    Graphs graphs;
+    Exports exports;
     PhysicalMemory physical_memory;
 };
 
@@ -81,6 +89,12 @@ CUresult cannot_begin(Process& process, const char* path, const char* what) {
     return kNotGuarded;
 }
 
+// Its inode. Not by stat(), which libraries for older libcs do not find.
+std::uint64_t number_of_file(const char* path) {
+    struct stat about = {};
+    return syscall(SYS_newfstatat, AT_FDCWD, path, &about, 0) == 0 ? about.st_ino : 0;
+}
+
 // The loader is asked for our place before our lock is taken: a library that is being loaded may
 // call us while it holds the loader's.
 CUresult begin_now(Process& process) {
@@ -97,6 +111,7 @@ CUresult begin_now(Process& process) {
     const SeatError error = take_seat(process.accounts_path, process.seat);
     if (error != SeatError::none)
         return cannot_begin(process, process.accounts_path, text_of(error));
+    process.region_number = number_of_file(process.accounts_path);
     process.has_begun.store(true, std::memory_order_release);
     return CUDA_SUCCESS;
 }
@@ -142,6 +157,17 @@ void uncount(Process& process, int card, std::uint64_t bytes) {
     const Granules worth = process.holdings.worth_of(card, bytes);
     process.holdings.discount(card, bytes);
     if (worth != 0) release(*process.seat.accounts, card, process.seat.slot, worth);
+}
+
+// An export of memory that shares a granule with others has one of its own.
+void uncount(Process& process, const Holding& holding) {
+    const int index = take_exported(holding.address);
+    if (index >= 0) {
+        const Granules granules = granules_of(holding.bytes);
+        reserve(*process.seat.accounts, holding.card, process.seat.slot, granules, kMaxGranules);
+    }
+    uncount(process, holding.card, holding.bytes);
+    if (index >= 0) end_export(*process.seat.accounts, index);
 }
 
 }  // namespace
@@ -236,7 +262,7 @@ bool note(const Holding& holding) {
     Process& here = *process();
     const Locked lock(here.mutex);
     const Holding stale = here.holdings.take(holding.address);
-    if (stale.address != 0 && stale.pool == 0) uncount(here, stale.card, stale.bytes);
+    if (stale.address != 0 && stale.pool == 0) uncount(here, stale);
     return here.holdings.add(holding);
 }
 
@@ -244,6 +270,12 @@ void put_back(int card, std::uint64_t bytes) {
     Process& here = *process();
     const Locked lock(here.mutex);
     uncount(here, card, bytes);
+}
+
+void put_back(const Holding& holding) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    uncount(here, holding);
 }
 
 Holding take_note(std::uint64_t address) {
@@ -259,6 +291,13 @@ int card_noted(std::uint64_t address) {
     return found != nullptr ? found->card : -1;
 }
 
+Holding find_noted(std::uint64_t address) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    const Holding* found = here.holdings.find(address);
+    return found != nullptr ? *found : Holding{};
+}
+
 void put_back_all_of(CUcontext context) {
     Process& here = *process();
     {
@@ -267,11 +306,14 @@ void put_back_all_of(CUcontext context) {
         for (;;) {
             const Holding gone = here.holdings.take_next_of(context, place);
             if (gone.address == 0) break;
-            if (gone.pool == 0) uncount(here, gone.card, gone.bytes);
+            if (gone.pool == 0) uncount(here, gone);
             if (gone.pool != 0) here.pools.may_shrink.store(true, std::memory_order_relaxed);
         }
     }
+    // What graphs left may have gone with it, and is in no note.
+    if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
     forget_leavers_of(context);
+    forget_opened_in(context);
     look_at_pools();
 }
 
@@ -281,6 +323,27 @@ Pools& pools() {
 
 Leavers& leavers() {
     return process()->leavers;
+}
+
+Exports& exports() {
+    return process()->exports;
+}
+
+const Seat& seat() {
+    return process()->seat;
+}
+
+std::uint64_t region_number() {
+    return process()->region_number;
+}
+
+Graphs& graphs() {
+    return process()->graphs;
+}
+
+bool have_graphs_memory() {
+    const Process* here = kept.load(std::memory_order_relaxed);
+    return here != nullptr && here->graphs.have_memory();
 }
 
 PhysicalMemory& physical_memory() {
@@ -325,8 +388,10 @@ std::uint64_t held_now(int card) {
 }
 
 std::uint64_t context_bytes(int card) {
-    return process()->limits->cards[card].context_cost.load(std::memory_order_relaxed) *
-           kGranuleBytes;
+    const Process& here = *process();
+    const Granules measured = here.seat.accounts->context_costs[card].load();
+    const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
+    return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
 }
 
 }  // namespace tessera::guard

@@ -50,11 +50,15 @@ CUresult correct(int card, std::uint64_t set_aside_bytes, std::uint64_t taken_by
 bool note(const Holding& holding);
 // It was not taken after all, or is gone.
 void put_back(int card, std::uint64_t bytes);
+// The same of what was noted: charged still where others of the container have imported it.
+void put_back(const Holding& holding);
 // Takes a note out, before the driver frees what is there: the address may be another's at once.
 // Counted still; address 0 where nothing was noted.
 Holding take_note(std::uint64_t address);
 // The card of what is noted at an address; -1 where nothing is.
 int card_noted(std::uint64_t address);
+// What is noted at an address; with address 0 where nothing is.
+Holding find_noted(std::uint64_t address);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
 
@@ -71,6 +75,15 @@ struct Pools;
 Pools& pools();
 struct Leavers;
 Leavers& leavers();
+struct Exports;
+Exports& exports();
+const Seat& seat();
+// Of the container's region: no other on this machine has it.
+std::uint64_t region_number();
+class Graphs;
+Graphs& graphs();
+// Whether any executable graph of this process allocates memory. No lock, and no need of begin().
+bool have_graphs_memory();
 class PhysicalMemory;
 PhysicalMemory& physical_memory();
 
@@ -86,6 +99,7 @@ Contexts& contexts();
 std::uint64_t limit_bytes(int card);
 std::uint64_t held_bytes(int card);
 std::uint64_t held_now(int card);  // with whoever died and was not seen to have
+// What a context is expected to take: what the last of the container took, or what the agent says.
 std::uint64_t context_bytes(int card);
 
 }  // namespace tessera::guard

@@ -118,6 +118,15 @@ struct FlightLog {
     Entry entries[kLogEntries];
 };
 
+// Memory that a process has exported (exports.hpp).
+inline constexpr int kMaxExports = 1024;
+
+struct alignas(64) Export {
+    std::atomic<std::uint64_t> key;
+    std::atomic<std::uint64_t> state;  // who is charged for what, in one value; 0: none
+    std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
+};
+
 struct Accounts {
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
@@ -127,6 +136,10 @@ struct Accounts {
     Slot slots[kMaxProcesses];
     CardTime times[kMaxProcesses][kMaxCards];
     FlightLog logs[kMaxProcesses];
+    std::atomic<std::uint32_t> next_export;  // where the next one looks for a place first
+    Export exports[kMaxExports];
+    std::atomic<std::uint32_t> may_have_exports[kMaxProcesses];  // charged for or imported
+    std::atomic<Granules> context_costs[kMaxCards];  // of the last that was measured; 0: none
 };
 
 inline bool is_of_this_layout(const Accounts& accounts) {

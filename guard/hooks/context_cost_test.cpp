@@ -1,0 +1,126 @@
+// Goal: a context counts for what the driver took for it, though nobody has said what that is.
+// Method: cards whose contexts cost something that the limits do not know, with NVML in the
+// process, and the driver's own count.
+#include "api/nvidia/nvml.h"
+#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/tenant.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::in_child;
+using gpusim::kMiB;
+using gpusim::Library;
+
+constexpr std::uint64_t kCost = 138 * kMiB;
+
+class GuardContextCost : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB, context_overhead: 138MiB}\n"};
+    GuardedContainer container_{node_, {{0, gpusim::kGiB, 0}}};
+
+    // In a process that the loader gives the facade and NVML.
+    template <typename Body>
+    void with_cuda(Body body) const {
+        in_child([&] {
+            const Library nvml(node_.library("libnvidia-ml.so.1"));
+            const Library cuda(container_.facade());
+            EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+            body(cuda);
+        });
+    }
+    [[nodiscard]] std::uint64_t held_bytes() const {
+        return held(container_.region().accounts(), 0) * kGranuleBytes;
+    }
+    void expect_held(std::uint64_t bytes) const {
+        EXPECT_EQ(held_bytes(), bytes);
+        EXPECT_EQ(node_.used(0), bytes) << "as the driver says";
+    }
+    static CUresult create(const Library& cuda, CUcontext& context) {
+        return CALL(cuda, cuCtxCreate_v2)(&context, 0, 0);
+    }
+};
+
+TEST_F(GuardContextCost, IsWhatTheDriverTook) {
+    with_cuda([this](const Library& cuda) {
+        CUcontext first = nullptr;
+        CUcontext second = nullptr;
+        CUcontext primary = nullptr;
+        EXPECT_EQ(create(cuda, first), CUDA_SUCCESS);
+        expect_held(kCost);
+        EXPECT_EQ(create(cuda, second), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        expect_held(3 * kCost);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxReset_v2)(0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(second), CUDA_SUCCESS);
+        expect_held(kCost);
+        EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(first), CUDA_SUCCESS);
+        expect_held(0);
+    });
+}
+
+TEST_F(GuardContextCost, IsRefusedWhereItIsTooMuch) {
+    container_.limits().cards[0].memory = granules_of(kCost) - 1;
+    with_cuda([this](const Library& cuda) {
+        CUcontext context = nullptr;
+        EXPECT_EQ(create(cuda, context), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&context, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(0);
+        container_.limits().cards[0].memory = granules_of(kCost);
+        EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
+        expect_held(kCost);
+    });
+}
+
+// What the last one took is set aside first: the driver is not asked for what there is no room for.
+TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
+    with_cuda([](const Library& cuda) {
+        CUcontext context = nullptr;
+        EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
+    });
+    EXPECT_EQ(container_.region().accounts().context_costs[0].load(), granules_of(kCost));
+    container_.region().reap();
+    in_child([this] {
+        const gpusim::Tenant without_nvml(container_.facade());
+        expect_held(kCost);
+    });
+}
+
+TEST_F(GuardContextCost, IsExpectedAsTheAgentSaysWithoutNvml) {
+    container_.limits().cards[0].context_cost = granules_of(kCost);
+    in_child([this] {
+        const gpusim::Tenant tenant(container_.facade());
+        expect_held(kCost);
+    });
+}
+
+// A neighbour who takes memory while the context is made is not counted for it, once it is known.
+TEST_F(GuardContextCost, OfANeighbourIsNotCounted) {
+    with_cuda([this](const Library& cuda) {
+        CUcontext context = nullptr;
+        EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
+        container_.region().accounts().context_costs[0].store(granules_of(kCost) / 3);
+        EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kCost + 46 * kMiB) << "by far less than it seems";
+    });
+}
+
+// The program has begun NVML itself, and ends it when it likes.
+TEST_F(GuardContextCost, LeavesNvmlAsItWas) {
+    in_child([this] {
+        const Library nvml(node_.library("libnvidia-ml.so.1"));
+        const gpusim::Tenant tenant(container_.facade());
+        unsigned count = 0;
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_ERROR_UNINITIALIZED);
+        EXPECT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        CUcontext second = nullptr;
+        EXPECT_EQ(create(tenant.cuda, second), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_SUCCESS);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

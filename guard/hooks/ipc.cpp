@@ -1,0 +1,76 @@
+// IPC handles: memory that several processes have counts once, until the last of them lets go
+// (process/exports.hpp).
+#include "guard/hooks/enter.hpp"
+#include "guard/process/exports.hpp"
+
+using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+
+namespace {
+
+// Whoever made it died, and what he was charged for was taken back, a moment before the driver
+// noticed. Then we are charged for it.
+CUresult adopt_opened(CUdeviceptr pointer, std::uint64_t key, int& index) {
+    Current current;
+    std::size_t bytes = 0;
+    const auto& ask = driver()->cuMemGetAddressRange_v2;
+    CUresult result = find_current(current);
+    if (result == CUDA_SUCCESS && ask) result = ask(nullptr, &bytes, pointer);
+    const Granules granules = granules_of(bytes);
+    if (result == CUDA_SUCCESS && !take_granules(current.card, granules))
+        result = refuse(current.card);
+    if (result == CUDA_SUCCESS) {
+        index = adopt({key, granules}, current.card);
+        if (index >= 0) return CUDA_SUCCESS;
+        give_granules(current.card, granules);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    driver()->cuIpcCloseMemHandle(pointer);
+    return result;
+}
+
+// Said before it is opened: whoever made it may let go at any moment.
+template <typename Open>
+CUresult open_handle(CUdeviceptr* pointer, const CUipcMemHandle& handle, const Open& open) {
+    const std::uint64_t key = key_of(handle);
+    int index = join_export(key);
+    CUresult result = open();
+    if (index < 0 && result == CUDA_SUCCESS && was_export(key))
+        result = adopt_opened(*pointer, key, index);
+    if (index < 0) return result;
+    CUcontext context = nullptr;
+    driver()->cuCtxGetCurrent(&context);
+    if (result == CUDA_SUCCESS) {
+        note_opened(*pointer, context, index);
+    } else {
+        leave_export(index);
+    }
+    return result;
+}
+
+}  // namespace
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr pointer) {
+    const Entered real(&Driver::cuIpcGetMemHandle);
+    const CUresult result = real(handle, pointer);
+    if (!real.is_held() || result != CUDA_SUCCESS) return result;
+    return note_exported(pointer, key_of(*handle)) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned int flags) {
+    const Entered real(&Driver::cuIpcOpenMemHandle);
+    if (!real.is_held()) return real(pointer, handle, flags);
+    return open_handle(pointer, handle, [&] { return real(pointer, handle, flags); });
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsigned int flags) {
+    const Entered real(&Driver::cuIpcOpenMemHandle_v2);
+    if (!real.is_held()) return real(pointer, handle, flags);
+    return open_handle(pointer, handle, [&] { return real(pointer, handle, flags); });
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
+    const Entered real(&Driver::cuIpcCloseMemHandle);
+    const CUresult result = real(pointer);
+    if (real.is_held() && result == CUDA_SUCCESS) note_closed(pointer);
+    return result;
+}

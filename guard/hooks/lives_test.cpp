@@ -1,0 +1,137 @@
+// Goal: 10,000 processes, 64 at a time, that take and give memory of every family, pass it on to
+// each other, and end or are killed at any instant: the card never has more of them than the limit,
+// by the driver's own count, and nothing is left of any. Method: a life is a fork of a process that
+// has loaded the driver and not begun it; a timer kills it; a fixed seed for each.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include "gpusim/state/locks.hpp"
+#include "guard/test_support/held_memory.hpp"
+#include "guard/test_support/holder.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::Wire;
+
+constexpr int kLives = 10'000;
+constexpr int kAtOnce = 64;
+constexpr int kBatch = 1'000;  // after which all is looked at
+constexpr std::uint64_t kContext = 100 * gpusim::kMiB;
+constexpr std::uint64_t kLimit = kAtOnce * kContext + kGiB;
+
+// The kernel kills this process after so many microseconds.
+void die_after(long us) {
+    sigevent event = {};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGKILL;
+    timer_t timer = {};
+    ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    const itimerspec when = {{0, 0}, {0, us * 1000}};
+    ASSERT_EQ(timer_settime(timer, 0, &when, nullptr), 0);
+}
+
+class GuardLives : public HeldMemory {
+  protected:
+    void SetUp() override { container_.limits().cards[0].memory = granules_of(kLimit); }
+
+    [[nodiscard]] std::uint64_t used_at_once() const {
+        if (!gpusim::lock_byte(locks_fd_, gpusim::kDecisionLock)) return ~std::uint64_t{0};
+        const std::uint64_t used = node_.used(0);
+        gpusim::unlock_byte(locks_fd_, gpusim::kDecisionLock);
+        return used;
+    }
+
+    // Two of three are killed on the way; one ends by itself, half of these with all that it has.
+    void live(unsigned seed, Board* board) const {
+        std::mt19937 random(seed);
+        const auto end = random() % 6;
+        if (end < 4) die_after(static_cast<long>(random() % 20'000 + 1));
+        Holder holder(container_.facade(), seed, board);
+        const auto steps = random() % 60;
+        for (unsigned i = 0; holder.has_room() && i < steps; i++)
+            holder.step();
+        if (end == 4 && holder.has_room()) holder.give_all();
+        std::fflush(nullptr);
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+
+    // In a process that only forks: as many as are asked for, and how many were killed.
+    static std::uint64_t run(std::uint64_t count, const std::function<void(unsigned)>& life) {
+        std::uint64_t begun = 0;
+        std::uint64_t ended = 0;
+        std::uint64_t killed = 0;
+        while (ended < count) {
+            if (begun < count && begun - ended < kAtOnce) {
+                const pid_t pid = fork();
+                if (pid == 0) life(static_cast<unsigned>(begun));
+                begun++;
+                continue;
+            }
+            int status = 0;
+            EXPECT_GT(wait(&status), 0);
+            ended++;
+            if (WIFSIGNALED(status)) {
+                EXPECT_EQ(WTERMSIG(status), SIGKILL);
+                killed++;
+            } else {
+                EXPECT_EQ(WEXITSTATUS(status), 0);
+            }
+        }
+        return killed;
+    }
+
+  private:
+    int locks_fd_ = open((node_.state_directory() / "locks").c_str(), O_RDWR | O_CLOEXEC);
+};
+
+TEST_F(GuardLives, TenThousandOfThemLeaveNothingBehind) {
+    void* pages =
+        mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(pages, MAP_FAILED);
+    auto* board = static_cast<Board*>(pages);
+    gpusim::Peer nursery([this, board](Wire& wire) {
+        const gpusim::Library warm(container_.facade());
+        unsigned seed = 0;
+        while (const std::uint64_t count = wire.receive()) {
+            wire.send(1 + run(count, [&](unsigned which) { live(seed + which, board); }));
+            seed += static_cast<unsigned>(count);
+        }
+    });
+    std::atomic<bool> is_over = false;
+    std::atomic<std::uint64_t> most = 0;
+    std::thread watch([&] {
+        while (!is_over) {
+            most = std::max(most.load(), used_at_once());
+            EXPECT_LE(held_bytes(), kLimit);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+    });
+    std::uint64_t killed = 0;
+    for (int begun = 0; begun < kLives; begun += kBatch) {
+        nursery.wire().send(kBatch);
+        killed += nursery.wire().receive() - 1;
+        container_.region().reap();
+        expect_held(0);
+        EXPECT_LE(most.load(), kLimit) << "as the driver says";
+    }
+    nursery.wire().send(0);
+    EXPECT_EQ(nursery.join(), 0);
+    is_over = true;
+    watch.join();
+    EXPECT_GT(most.load(), kGiB) << "there was something to hold";
+    EXPECT_GT(killed, kLives / 4U) << "on the way";
+    munmap(pages, sizeof(Board));
+}
+
+}  // namespace
+}  // namespace tessera::guard

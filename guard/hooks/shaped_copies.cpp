@@ -1,0 +1,102 @@
+// Copies and fills of other shapes: rows, boxes, arrays, between contexts, in batches; and moves of
+// managed memory.
+#include "guard/hooks/copies.hpp"
+
+using namespace tessera::guard;  // the hooks are extern "C" and stand outside
+
+namespace {
+
+bool is_on_card(CUmemorytype type) {
+    return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_ARRAY;
+}
+
+template <typename Copy>
+WorkKind kind_of(const Copy* copy) {
+    const bool is_within =
+        copy != nullptr && is_on_card(copy->srcMemoryType) && is_on_card(copy->dstMemoryType);
+    return is_within ? WorkKind::kernels : WorkKind::copies;
+}
+
+}  // namespace
+
+IN_STREAM(cuMemcpyPeerAsync, WorkKind::copies,
+          (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+           size_t bytes, CUstream stream),
+          (to, to_context, from, from_context, bytes, stream))
+IN_STREAM(cuMemcpyHtoAAsync_v2, WorkKind::copies,
+          (CUarray to, size_t offset, const void* from, size_t bytes, CUstream stream),
+          (to, offset, from, bytes, stream))
+IN_STREAM(cuMemcpyAtoHAsync_v2, WorkKind::copies,
+          (void* to, CUarray from, size_t offset, size_t bytes, CUstream stream),
+          (to, from, offset, bytes, stream))
+IN_STREAM(cuMemcpy2DAsync_v2, kind_of(copy), (const CUDA_MEMCPY2D_v2* copy, CUstream stream),
+          (copy, stream))
+IN_STREAM(cuMemcpy3DAsync_v2, kind_of(copy), (const CUDA_MEMCPY3D_v2* copy, CUstream stream),
+          (copy, stream))
+IN_STREAM(cuMemcpy3DPeerAsync, WorkKind::copies,
+          (const CUDA_MEMCPY3D_PEER_v1* copy, CUstream stream), (copy, stream))
+IN_STREAM(cuMemcpyBatchAsync, WorkKind::copies,
+          (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+           CUmemcpyAttributes_v1* attributes, size_t* attribute_indices, size_t attribute_count,
+           size_t* failed, CUstream stream),
+          (to, from, bytes, count, attributes, attribute_indices, attribute_count, failed, stream))
+IN_STREAM(cuMemcpy3DBatchAsync, WorkKind::copies,
+          (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, size_t* failed,
+           unsigned long long flags, CUstream stream),
+          (count, copies, failed, flags, stream))
+IN_STREAM(cuMemsetD16Async, WorkKind::kernels,
+          (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
+          (to, value, count, stream))
+IN_STREAM(cuMemsetD2D8Async, WorkKind::kernels,
+          (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+           CUstream stream),
+          (to, pitch, value, width, height, stream))
+IN_STREAM(cuMemsetD2D16Async, WorkKind::kernels,
+          (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+           CUstream stream),
+          (to, pitch, value, width, height, stream))
+IN_STREAM(cuMemsetD2D32Async, WorkKind::kernels,
+          (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height,
+           CUstream stream),
+          (to, pitch, value, width, height, stream))
+IN_STREAM(cuMemPrefetchAsync, WorkKind::copies,
+          (CUdeviceptr pointer, size_t bytes, CUdevice device, CUstream stream),
+          (pointer, bytes, device, stream))
+IN_STREAM(cuMemPrefetchAsync_v2, WorkKind::copies,
+          (CUdeviceptr pointer, size_t bytes, CUmemLocation location, unsigned int flags,
+           CUstream stream),
+          (pointer, bytes, location, flags, stream))
+
+IN_DEFAULT_STREAM(cuMemcpyPeer, WorkKind::copies,
+                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                   size_t bytes),
+                  (to, to_context, from, from_context, bytes))
+IN_DEFAULT_STREAM(cuMemcpyDtoA_v2, WorkKind::kernels,
+                  (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
+                  (to, offset, from, bytes))
+IN_DEFAULT_STREAM(cuMemcpyAtoD_v2, WorkKind::kernels,
+                  (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
+                  (to, from, offset, bytes))
+IN_DEFAULT_STREAM(cuMemcpyHtoA_v2, WorkKind::copies,
+                  (CUarray to, size_t offset, const void* from, size_t bytes),
+                  (to, offset, from, bytes))
+IN_DEFAULT_STREAM(cuMemcpyAtoH_v2, WorkKind::copies,
+                  (void* to, CUarray from, size_t offset, size_t bytes), (to, from, offset, bytes))
+IN_DEFAULT_STREAM(cuMemcpyAtoA_v2, WorkKind::kernels,
+                  (CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes),
+                  (to, to_offset, from, from_offset, bytes))
+IN_DEFAULT_STREAM(cuMemcpy2D_v2, kind_of(copy), (const CUDA_MEMCPY2D_v2* copy), (copy))
+IN_DEFAULT_STREAM(cuMemcpy2DUnaligned_v2, kind_of(copy), (const CUDA_MEMCPY2D_v2* copy), (copy))
+IN_DEFAULT_STREAM(cuMemcpy3D_v2, kind_of(copy), (const CUDA_MEMCPY3D_v2* copy), (copy))
+IN_DEFAULT_STREAM(cuMemcpy3DPeer, WorkKind::copies, (const CUDA_MEMCPY3D_PEER_v1* copy), (copy))
+IN_DEFAULT_STREAM(cuMemsetD16_v2, WorkKind::kernels,
+                  (CUdeviceptr to, unsigned short value, size_t count), (to, value, count))
+IN_DEFAULT_STREAM(cuMemsetD2D8_v2, WorkKind::kernels,
+                  (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
+                  (to, pitch, value, width, height))
+IN_DEFAULT_STREAM(cuMemsetD2D16_v2, WorkKind::kernels,
+                  (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
+                  (to, pitch, value, width, height))
+IN_DEFAULT_STREAM(cuMemsetD2D32_v2, WorkKind::kernels,
+                  (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height),
+                  (to, pitch, value, width, height))

@@ -1,0 +1,85 @@
+// What this process has exported, and what it has imported from others of its container: by IPC
+// handles, and by descriptors. Exported memory is charged as long as any of the container has it
+// (region/exports.hpp). For that an importer must find which it is:
+//
+// - An IPC handle is opaque, but the bytes that are opened are those that were given.
+// - A descriptor says nothing. So its open file is given a name when it is given away
+//   (named_descriptor.hpp). Where that fails, its maker is charged until he ends.
+//
+// What another container exports counts there.
+//
+// Any thread. All want begin() to have succeeded.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "guard/process/holdings.hpp"
+#include "guard/process/named_descriptor.hpp"
+#include "guard/process/table.hpp"
+
+namespace tessera::guard {
+
+// Memory by address whose IPC handle was asked for.
+struct ExportedAddress {
+    std::uint64_t address;
+    std::uint64_t key;
+    int index;  // of the region's export
+};
+
+// An IPC handle that is open.
+struct OpenedAddress {
+    std::uint64_t address;
+    CUcontext context;
+    int index;
+    unsigned opened;
+};
+
+inline std::uint64_t key_of(const ExportedAddress& exported) {
+    return exported.address;
+}
+inline std::uint64_t key_of(const OpenedAddress& opened) {
+    return opened.address;
+}
+
+// Zero at first, and again in a forked child.
+struct Exports {
+    pthread_mutex_t mutex;
+    std::atomic<bool> has_any;  // was exported by address, or opened
+    std::uint64_t last_name;
+    Table<ExportedAddress> exported;
+    Table<OpenedAddress> opened;
+    unsigned imports[kMaxExports];  // of each export of the region, by this process
+};
+
+std::uint64_t key_of(const CUipcMemHandle& handle);
+
+// An IPC handle was given of what is noted at the address. False where the region has no place.
+bool note_exported(CUdeviceptr pointer, std::uint64_t key);
+// What was noted at the address was exported, and is to be ended: the region's export, or -1.
+int take_exported(std::uint64_t address);
+
+// One more use of the export of that name, before the driver is asked for it; -1: none of the
+// container.
+int join_export(std::uint64_t key);
+void leave_export(int index);
+// Whether somebody of the container has given it, who may have died since.
+bool was_export(std::uint64_t key);
+
+void note_opened(CUdeviceptr pointer, CUcontext context, int index);
+void note_closed(CUdeviceptr pointer);
+void forget_opened_in(CUcontext context);
+
+// Gives a descriptor of memory that this process is charged for a name, and the region its export.
+// -1 where that has no place for it.
+int export_descriptor(int fd, int card, Granules granules);
+// One more descriptor of it.
+void name_again(int fd, int index, Granules granules);
+// Memory of the container that nobody of it was charged for any more, and this process is now. -1
+// where the region has no place.
+int adopt(const DescriptorName& name, int card);
+// Whether it is of this container.
+bool is_ours(const DescriptorName& name);
+
+}  // namespace tessera::guard

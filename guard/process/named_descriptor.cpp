@@ -1,0 +1,80 @@
+#include "guard/process/named_descriptor.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace tessera::guard {
+namespace {
+
+// Bits of a place in a file: key, which file of that name, how long.
+constexpr unsigned kLengthBits = 24;
+constexpr unsigned kCopyBits = 6;
+constexpr std::int64_t kFirst = std::int64_t{1} << (kLengthBits + kCopyBits);
+constexpr std::int64_t kEnd = INT64_MAX;
+
+struct Run {
+    std::int64_t start;
+    std::int64_t end;
+};
+
+struct flock lock_of(const Run& run) {
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = run.start;
+    lock.l_len = run.end - run.start;
+    return lock;
+}
+
+bool set_lock(int fd, std::uint64_t key, int copy, Granules granules) {
+    const std::int64_t start = static_cast<std::int64_t>(key << (kLengthBits + kCopyBits)) |
+                               static_cast<std::int64_t>(copy) << kLengthBits;
+    struct flock lock = lock_of({start, start + granules});
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// A lock of another open file within the run; empty where there is none.
+Run find_others(int fd, const Run& run) {
+    struct flock lock = lock_of(run);
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK || lock.l_len <= 0) return {};
+    return {lock.l_start, lock.l_start + lock.l_len};
+}
+
+// Looks through the locks that `probe`, another open file of the same, sees in the run, for one
+// that `fd` does not see: its own.
+Run find_own(int fd, int probe, const Run& run) {
+    if (run.start >= run.end) return {};
+    const Run seen = find_others(probe, run);
+    if (seen.end == 0) return {};
+    if (find_others(fd, seen).end == 0) return seen;
+    const Run before = find_own(fd, probe, {run.start, seen.start});
+    return before.end != 0 ? before : find_own(fd, probe, {seen.end, run.end});
+}
+
+}  // namespace
+
+bool set_new_name(int fd, const DescriptorName& name) {
+    return set_lock(fd, name.key, 0, name.granules);
+}
+
+bool set_name(int fd, const DescriptorName& name) {
+    for (int copy = 0; copy < 1 << kCopyBits; copy++)
+        if (set_lock(fd, name.key, copy, name.granules)) return true;
+    return false;
+}
+
+DescriptorName name_of(int fd) {
+    char path[32];
+    std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int probe = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (probe < 0) return {};
+    const Run own = find_own(fd, probe, {kFirst, kEnd});
+    close(probe);
+    if (own.end == 0) return {};
+    return {static_cast<std::uint64_t>(own.start) >> (kLengthBits + kCopyBits),
+            static_cast<Granules>(own.end - own.start)};
+}
+
+}  // namespace tessera::guard
