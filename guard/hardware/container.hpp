@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/tenant.hpp"
 #include "guard/hardware/machine.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/test_support/test_region.hpp"
@@ -41,6 +43,17 @@ class Container {
     }
     [[nodiscard]] const TestRegion& region() const { return region_; }
     [[nodiscard]] Limits& limits() const { return *limits_; }
+    // What the last context of the container took of the card, which counts; 0: none was measured.
+    [[nodiscard]] std::uint64_t context_bytes() const {
+        return std::uint64_t{region_.accounts().context_costs[0].load()} * kGranuleBytes;
+    }
+    // Lets it have a context beside its memory.
+    void make_room_for_a_context() const {
+        std::atomic<Granules>& memory = limits_->cards[0].memory;
+        const Granules share = memory.exchange(kMaxGranules);
+        gpusim::in_child([this] { const gpusim::Tenant tenant(facade()); });
+        memory.store(share + granules_of(context_bytes()));
+    }
 
   private:
     TestRegion region_;

@@ -54,6 +54,7 @@ bool allocate_in_order(const Library& cuda) {
 
 void check_families(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
+    container.make_room_for_a_context();
     const struct {
         const char* symbol;
         std::function<bool(Tenant&)> take;
@@ -82,15 +83,16 @@ void check_what_is_told(Figures& figures) {
                     "MiB");
     figures.exactly("free of cuMemGetInfo beside 256 MiB", kLimitMiB - 256,
                     in_tenant(container,
-                              [](Tenant& tenant) {
+                              [&container](Tenant& tenant) {
                                   tenant.take(256 * kMiB);
-                                  return tenant.free_bytes();
+                                  return tenant.free_bytes() + container.context_bytes();
                               }),
                     "MiB");
 }
 
 void check_out_of_memory(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
+    container.make_room_for_a_context();
     const double got = in_tenant(container, [](Tenant& tenant) {
         EXPECT_EQ(tenant.take(kLimit), CUDA_SUCCESS);
         EXPECT_EQ(tenant.take(2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
@@ -104,6 +106,7 @@ void check_out_of_memory(Figures& figures) {
 // The guard has it back at once; the driver when it has cleaned up, for which the next may wait.
 void check_kill(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
+    container.make_room_for_a_context();
     gpusim::start_holder(container.facade(), kLimit)->kill_hard();
     const auto start = std::chrono::steady_clock::now();
     const double got = in_tenant(
@@ -116,6 +119,8 @@ void check_kill(Figures& figures) {
 
 void check_processes(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
+    container.make_room_for_a_context();
+    container.make_room_for_a_context();
     const auto other = gpusim::start_holder(container.facade(), kLimit / 2);
     const double got = in_tenant(container, [](Tenant& tenant) {
         return take_all([&] { return tenant.take(kPiece) == CUDA_SUCCESS; });
@@ -126,6 +131,7 @@ void check_processes(Figures& figures) {
 // The program itself, started anew with the guard preloaded.
 void check_preload(Figures& figures) {
     const Container container({.memory_bytes = kLimit});
+    container.make_room_for_a_context();
     const std::string command = "LD_PRELOAD=" + container.guard().string() + " '" +
                                 std::filesystem::canonical("/proc/self/exe").string() + "' '" +
                                 driver_path().string() + "' take";

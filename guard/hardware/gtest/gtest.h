@@ -64,8 +64,10 @@ void print(std::ostream& out, const Value& value) {
         out << static_cast<long long>(value);
     } else if constexpr (std::is_null_pointer_v<Value>) {
         out << "null";
-    } else {
+    } else if constexpr (requires { out << value; }) {
         out << value;
+    } else {
+        out << "what cannot be printed";
     }
 }
 
