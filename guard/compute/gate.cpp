@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "guard/compute/timing.hpp"
+#include "guard/process/locked.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {
@@ -32,7 +33,7 @@ void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkK
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     Timing::Seen& seen = timing().seen[card][index];
     see(seen, mine, granted, kind, now);
     const std::int64_t in_flight = in_flight_ns(mine, now);

@@ -5,6 +5,8 @@
 #include "guard/compute/gate.hpp"
 #include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
+#include "guard/process/capture.hpp"
+#include "guard/process/locked.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {
@@ -76,13 +78,6 @@ bool has_events() {
     const Driver& real = *driver();
     return real.cuEventCreate && real.cuEventRecord && real.cuEventQuery &&
            real.cuEventSynchronize && real.cuEventElapsedTime && real.cuStreamQuery;
-}
-
-bool is_capturing(CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const auto& ask_driver = driver()->cuStreamIsCapturing;
-    return ask_driver &&
-           (ask_driver(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 // Our own questions are not the program's: a capture that forbids them elsewhere is none of ours.
@@ -244,7 +239,7 @@ void record_end(StreamTiming& of) {
 
 // Waits until the stream has done all that it was given, and so knows when that was.
 void drain(StreamTiming& of) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     if (!of.is_in_flight) return;
     const Relaxed relaxed;
     harvest(of);
@@ -259,7 +254,7 @@ void drain(StreamTiming& of) {
 
 // What the card is about to do for a stream.
 std::int64_t ahead_ns(StreamTiming& of) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     const Relaxed relaxed;
     harvest(of);
     int launches = of.is_in_flight ? of.since_mark - of.credit.load(std::memory_order_relaxed) : 0;
@@ -278,7 +273,7 @@ void wait_for_turn(StreamTiming* of, int card, WorkKind kind) {
 }
 
 StreamTiming* find_or_add_locked(CUstream stream, const Current& current) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     return find_or_add(stream, current);
 }
 
@@ -292,7 +287,7 @@ CUresult ask(CUstream stream, WorkKind kind) {
     StreamTiming* of = find_or_add_locked(stream, current);
     if (timed) wait_for_turn(of, current.card, kind);
     if (of == nullptr) return CUDA_SUCCESS;
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     last_used = {stream, of};
     if (!timed) {
         of->credit.store(kUntimedCredit, std::memory_order_relaxed);
@@ -317,13 +312,13 @@ CUresult ask(CUstream stream, WorkKind kind) {
 }
 
 void before_wait(CUstream stream) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
     if (of != nullptr && of->is_in_flight && !is_capturing(stream)) record_end(*of);
 }
 
 void after_wait(CUstream stream) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
     if (of != nullptr) end_waited_for(*of);
 }
@@ -331,14 +326,14 @@ void after_wait(CUstream stream) {
 void after_wait_for_context() {
     CUcontext context = nullptr;
     if (driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     for_each_stream([context](StreamTiming& each) {
         if (each.context == context) end_waited_for(each);
     });
 }
 
 void look_for_ended() {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     const Relaxed relaxed;
     for_each_stream([](StreamTiming& each) {
         const CUstream stream = each.stream.load();
@@ -348,7 +343,7 @@ void look_for_ended() {
 }
 
 bool watch_streams() {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     const Relaxed relaxed;
     bool is_any_in_flight = false;
     for_each_stream([&](StreamTiming& each) {
@@ -365,7 +360,7 @@ bool watch_streams() {
 }
 
 void forget_stream(CUstream stream) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     if (is_default(stream)) return;
     StreamTiming* of = find(stream, nullptr);
     if (of == nullptr) return;
@@ -375,7 +370,7 @@ void forget_stream(CUstream stream) {
 
 // Their events end with the context.
 void forget_streams_of(CUcontext context) {
-    const TimingLock lock;
+    const Locked lock(timing().mutex);
     for_each_stream([context](StreamTiming& each) {
         if (each.context == context) forget(each);
     });

@@ -63,12 +63,4 @@ CardTime& card_time(int card);
 FlightLog& flight_log();
 const CardLimit& card_limit(int card);
 
-class TimingLock {
-  public:
-    TimingLock() { pthread_mutex_lock(&timing().mutex); }
-    ~TimingLock() { pthread_mutex_unlock(&timing().mutex); }
-    TimingLock(const TimingLock&) = delete;
-    TimingLock& operator=(const TimingLock&) = delete;
-};
-
 }  // namespace tessera::guard

@@ -3,18 +3,11 @@
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/process/context_cost.hpp"
+#include "guard/process/locked.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
-
-class OneAtATime {
-  public:
-    OneAtATime() { pthread_mutex_lock(&contexts().mutex); }
-    ~OneAtATime() { pthread_mutex_unlock(&contexts().mutex); }
-    OneAtATime(const OneAtATime&) = delete;
-    OneAtATime& operator=(const OneAtATime&) = delete;
-};
 
 std::uint64_t address_of(CUcontext context) {
     return reinterpret_cast<std::uint64_t>(context);
@@ -43,7 +36,7 @@ CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& und
 
 template <typename Make>
 CUresult create_on(CUdevice device, CUcontext* context, const Make& make) {
-    const OneAtATime lock;
+    const Locked lock(contexts().mutex);
     const int card = card_of(device);
     const auto undo = [context] { driver()->cuCtxDestroy_v2(*context); };
     if (context != nullptr && card >= 0) return make_on(card, context, make, undo);
@@ -64,7 +57,7 @@ bool is_primary_active(CUdevice device) {
 // `end` ends the device's primary context, or one use of it.
 template <typename End>
 CUresult end_primary(CUdevice device, const End& end) {
-    const OneAtATime lock;
+    const Locked lock(contexts().mutex);
     const CUresult result = end();
     if (device < 0 || device >= kMaxDevices) return result;
     CUcontext& primary = contexts().primary[device];
@@ -102,7 +95,7 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned 
 CUresult cuCtxDestroy_v2(CUcontext context) {
     const Entered real(&Driver::cuCtxDestroy_v2);
     if (!real.is_held()) return real(context);
-    const OneAtATime lock;
+    const Locked lock(contexts().mutex);
     forget_streams_of(context);
     forget_last_used();
     const CUresult result = real(context);
@@ -113,7 +106,7 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     const Entered real(&Driver::cuDevicePrimaryCtxRetain);
     if (!real.is_held()) return real(context, device);
-    const OneAtATime lock;
+    const Locked lock(contexts().mutex);
     const int card = card_of(device);
     const auto retain = [&] { return real(context, device); };
     const auto release = [device] { driver()->cuDevicePrimaryCtxRelease_v2(device); };

@@ -4,17 +4,12 @@
 
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/stream_of.hpp"
+#include "guard/process/capture.hpp"
 #include "guard/process/leavers.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
-
-bool is_capturing(CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const auto& ask = driver()->cuStreamIsCapturing;
-    return ask && (ask(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
-}
 
 // Whose stream it is: a null stream, and those that the driver names itself, are of the current
 // context.

@@ -3,6 +3,7 @@
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/work.hpp"
+#include "guard/process/locked.hpp"
 #include "guard/process/pools.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -30,6 +31,15 @@ CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream arg
     const CUresult result = real(argument);
     if (result == CUDA_SUCCESS) after_wait(stream);
     return result;
+}
+
+// A stream that is drawn into a capture is not to be asked after meanwhile: that would spoil it.
+template <typename Function, typename... Arguments>
+CUresult draw_into_capture(Function Driver::* slot, Arguments... arguments) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(arguments...);
+    const Locked nobody_asks(timing().mutex);
+    return real(arguments...);
 }
 
 }  // namespace
@@ -73,33 +83,20 @@ CUresult cuCtxSynchronize() {
     return result;
 }
 
-// A stream that is drawn into a capture is not to be asked after meanwhile: that would spoil it.
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
-    const Entered real(&Driver::cuStreamBeginCapture_v2);
-    if (!real.is_held()) return real(stream, mode);
-    const TimingLock nobody_asks;
-    return real(stream, mode);
+    return draw_into_capture(&Driver::cuStreamBeginCapture_v2, stream, mode);
 }
 
 CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
-    const Entered real(&Driver::cuStreamBeginCapture_v2_ptsz);
-    if (!real.is_held()) return real(stream, mode);
-    const TimingLock nobody_asks;
-    return real(stream, mode);
+    return draw_into_capture(&Driver::cuStreamBeginCapture_v2_ptsz, stream, mode);
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-    const Entered real(&Driver::cuStreamWaitEvent);
-    if (!real.is_held()) return real(stream, event, flags);
-    const TimingLock nobody_asks;
-    return real(stream, event, flags);
+    return draw_into_capture(&Driver::cuStreamWaitEvent, stream, event, flags);
 }
 
 CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
-    const Entered real(&Driver::cuStreamWaitEvent_ptsz);
-    if (!real.is_held()) return real(stream, event, flags);
-    const TimingLock nobody_asks;
-    return real(stream, event, flags);
+    return draw_into_capture(&Driver::cuStreamWaitEvent_ptsz, stream, event, flags);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

@@ -133,9 +133,11 @@ void stop_being_current(const Pool& pool) {
 template <typename Match>
 void let_everyone_have(Pools& here, const Match& match) {
     if (!here.may_shrink.load(std::memory_order_relaxed)) return;
+    CUcontext context = nullptr;
+    driver()->cuCtxGetCurrent(&context);
     const Locked lock(here.mutex);
     for (Freed& each : here.freed)
-        if (match(each)) each.is_for_everyone = true;
+        if (each.context == context && match(each)) each.is_for_everyone = true;
 }
 
 }  // namespace
@@ -236,18 +238,12 @@ void look_at_pools() {
 }
 
 void look_after_wait(CUstream stream) {
-    CUcontext context = nullptr;
-    driver()->cuCtxGetCurrent(&context);
-    let_everyone_have(pools(), [=](const Freed& each) {
-        return each.stream == stream && each.context == context;
-    });
+    let_everyone_have(pools(), [stream](const Freed& each) { return each.stream == stream; });
     look_at_pools();
 }
 
 void look_after_wait_for_all() {
-    CUcontext context = nullptr;
-    driver()->cuCtxGetCurrent(&context);
-    let_everyone_have(pools(), [=](const Freed& each) { return each.context == context; });
+    let_everyone_have(pools(), [](const Freed&) { return true; });
     look_at_pools();
 }
 
