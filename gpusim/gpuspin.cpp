@@ -16,25 +16,13 @@
 
 namespace {
 
-// A real driver compiles it too.
 constexpr char kKernel[] =
     "//gpusim spin block_ns=param0\n"
     ".version 6.0\n"
     ".target sm_60\n"
     ".address_size 64\n"
-    ".visible .entry spin(.param .u64 nanoseconds)\n"
-    "{\n"
-    "    .reg .u64 %rd<4>;\n"
-    "    .reg .pred %p1;\n"
-    "    ld.param.u64 %rd1, [nanoseconds];\n"
-    "    mov.u64 %rd2, %globaltimer;\n"
-    "again:\n"
-    "    mov.u64 %rd3, %globaltimer;\n"
-    "    sub.u64 %rd3, %rd3, %rd2;\n"
-    "    setp.lt.u64 %p1, %rd3, %rd1;\n"
-    "    @%p1 bra again;\n"
-    "    ret;\n"
-    "}\n";
+#include "gpusim/spin_kernel.inc"
+    ;
 
 constexpr unsigned kBlocks = 40;
 constexpr unsigned kThreads = 1024;

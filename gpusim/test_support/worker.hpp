@@ -7,9 +7,9 @@
 
 namespace gpusim {
 
-// Kernels that a real driver compiles too. `spin` keeps each block busy for about as long as it is
-// told, by the clock, which goes on while another process has the card; `turn` for a number of
-// turns, so that its work is the same whoever else has the card (simulated: 1 ns a turn).
+// Kernels that a real driver compiles too: spin (spin_kernel.inc), and `turn`, which keeps each
+// block busy for a number of turns, so that its work is the same whoever else has the card
+// (simulated: 1 ns a turn).
 inline constexpr char kKernels[] =
     "//gpusim spin block_ns=param0\n"
     "//gpusim turn block_ns=param0\n"
@@ -17,19 +17,7 @@ inline constexpr char kKernels[] =
     ".target sm_60\n"
     ".address_size 64\n"
     ".visible .global .align 8 .b8 table[4194304];\n"
-    ".visible .entry spin(.param .u64 nanoseconds)\n"
-    "{\n"
-    "    .reg .u64 %rd<4>;\n"
-    "    .reg .pred %p1;\n"
-    "    ld.param.u64 %rd1, [nanoseconds];\n"
-    "    mov.u64 %rd2, %globaltimer;\n"
-    "again:\n"
-    "    mov.u64 %rd3, %globaltimer;\n"
-    "    sub.u64 %rd3, %rd3, %rd2;\n"
-    "    setp.lt.u64 %p1, %rd3, %rd1;\n"
-    "    @%p1 bra again;\n"
-    "    ret;\n"
-    "}\n"
+#include "gpusim/spin_kernel.inc"
     ".visible .entry turn(.param .u64 turns)\n"
     "{\n"
     "    .reg .u64 %rd<4>;\n"
