@@ -20,7 +20,7 @@ using gpusim::SimulatedNode;
 using gpusim::Worker;
 
 constexpr Millionths kPercent = kWhole / 100;
-constexpr std::size_t kWidth = 1024;
+constexpr std::size_t kWidth = 65536;
 constexpr std::size_t kHeight = 64;
 constexpr std::size_t kBytes = kWidth * kHeight;
 

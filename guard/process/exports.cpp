@@ -14,6 +14,8 @@ namespace {
 constexpr unsigned kOursBits = 17;
 constexpr unsigned kNumberBits = 16;
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
+constexpr unsigned kSlotShift =
+    48;  // of what has no name, so that no two processes call it the same
 constexpr std::uint64_t kOfHandle = std::uint64_t{1} << 63;  // no descriptor's name
 
 // Source of the constants: FNV-1a.
@@ -42,6 +44,12 @@ int join_locked(Exports& here, std::uint64_t key) {
     return index;
 }
 
+// Of an export that this process has made a moment ago.
+void join_own(Exports& here, int index, std::uint64_t key) {
+    const Seat& mine = seat();
+    if (join_export(*mine.accounts, index, key, mine.slot)) here.imports[index]++;
+}
+
 void leave_locked(Exports& here, int index) {
     const Seat& mine = seat();
     if (--here.imports[index] == 0) leave_export(*mine.accounts, index, mine.slot);
@@ -60,9 +68,10 @@ int export_as_new(Exports& here, int fd, int card, Granules granules) {
             return add_export(*mine.accounts, {key, card, granules}, mine.slot);
     }
     // Nobody can tell who has it: its maker has it, until he ends.
-    const std::uint64_t key = kOfHandle | ++here.last_name;
+    const std::uint64_t key =
+        kOfHandle | static_cast<std::uint64_t>(mine.slot) << kSlotShift | ++here.last_name;
     const int index = add_export(*mine.accounts, {key, card, granules}, mine.slot);
-    if (index >= 0) join_locked(here, key);
+    if (index >= 0) join_own(here, index, key);
     return index;
 }
 
@@ -73,11 +82,14 @@ std::uint64_t key_of(const CUipcMemHandle& handle) {
 }
 
 bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
-    const Holding held = find_noted(pointer);
+    CUdeviceptr base = pointer;  // a handle is of the whole allocation
+    const auto& ask = driver()->cuMemGetAddressRange_v2;
+    if (ask) ask(&base, nullptr, pointer);
+    const Holding held = find_noted(base);
     if (held.address == 0 || held.pool != 0) return true;
     Exports& here = exports();
     const Locked lock(here.mutex);
-    const ExportedAddress before = here.exported.take(pointer);
+    const ExportedAddress before = here.exported.take(base);
     if (before.address != 0 && before.key == key) return here.exported.add(before);
     const Granules granules = granules_of(held.bytes);
     if (before.address != 0) {
@@ -88,7 +100,7 @@ bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
     const int index = add_export(*seat().accounts, {key, held.card, granules}, seat().slot);
     if (index < 0) return false;
     here.has_any.store(true, std::memory_order_relaxed);
-    return here.exported.add({pointer, key, index});
+    return here.exported.add({base, key, index});
 }
 
 int take_exported(std::uint64_t address) {
@@ -169,10 +181,15 @@ void name_again(int fd, int index, Granules granules) {
 int adopt(const DescriptorName& name, int card) {
     Exports& here = exports();
     const Locked lock(here.mutex);
+    // Another importer may have been quicker, and is charged for it.
+    if (const int index = join_locked(here, name.key); index >= 0) {
+        give_granules(card, name.granules);
+        return index;
+    }
     const Seat& mine = seat();
     const int index = add_export(*mine.accounts, {name.key, card, name.granules}, mine.slot);
     if (index < 0) return -1;
-    join_locked(here, name.key);
+    join_own(here, index, name.key);
     end_export(*mine.accounts, index);
     return index;
 }

@@ -76,8 +76,9 @@ void forget_opened_in(CUcontext context);
 int export_descriptor(int fd, int card, Granules granules);
 // One more descriptor of it.
 void name_again(int fd, int index, Granules granules);
-// Memory of the container that nobody of it was charged for any more, and this process is now. -1
-// where the region has no place.
+// Memory of the container that nobody of it was charged for any more; this process has set it
+// aside, and is charged for it now, or gives that back where another has adopted it first. -1 where
+// the region has no place.
 int adopt(const DescriptorName& name, int card);
 // Whether it is of this container.
 bool is_ours(const DescriptorName& name);

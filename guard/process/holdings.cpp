@@ -6,34 +6,34 @@ namespace {
 constexpr std::uint64_t kGrain = 512;
 constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
 
-constexpr bool is_small(std::uint64_t bytes) {
-    return bytes < kSmall;
-}
-
 constexpr std::uint64_t in_grains(std::uint64_t bytes) {
     return (bytes + kGrain - 1) / kGrain * kGrain;
 }
 
 }  // namespace
 
+bool Holdings::shares_granules(std::uint64_t bytes) {
+    return bytes < kSmall;
+}
+
 Granules Holdings::cost_of(int card, std::uint64_t bytes) const {
-    if (!is_small(bytes)) return granules_of(bytes);
+    if (!shares_granules(bytes)) return granules_of(bytes);
     const std::uint64_t now = small_bytes_[card];
     return granules_of(now + in_grains(bytes)) - granules_of(now);
 }
 
 Granules Holdings::worth_of(int card, std::uint64_t bytes) const {
-    if (!is_small(bytes)) return granules_of(bytes);
+    if (!shares_granules(bytes)) return granules_of(bytes);
     const std::uint64_t now = small_bytes_[card];
     return granules_of(now) - granules_of(now - in_grains(bytes));
 }
 
 void Holdings::count(int card, std::uint64_t bytes) {
-    if (is_small(bytes)) small_bytes_[card] += in_grains(bytes);
+    if (shares_granules(bytes)) small_bytes_[card] += in_grains(bytes);
 }
 
 void Holdings::discount(int card, std::uint64_t bytes) {
-    if (is_small(bytes)) small_bytes_[card] -= in_grains(bytes);
+    if (shares_granules(bytes)) small_bytes_[card] -= in_grains(bytes);
 }
 
 Holding Holdings::take_next_of(CUcontext context, std::uint64_t& place) {

@@ -29,6 +29,8 @@ inline std::uint64_t key_of(const Holding& holding) {
 
 class Holdings {
   public:
+    // Whether the driver packs so many bytes together with others.
+    [[nodiscard]] static bool shares_granules(std::uint64_t bytes);
     // How many more granules the driver takes for one more of so many bytes.
     [[nodiscard]] Granules cost_of(int card, std::uint64_t bytes) const;
     // How many fewer it takes without one of so many.

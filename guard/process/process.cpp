@@ -159,14 +159,17 @@ void uncount(Process& process, int card, std::uint64_t bytes) {
     if (worth != 0) release(*process.seat.accounts, card, process.seat.slot, worth);
 }
 
-// An export of memory that shares a granule with others has one of its own.
+// What was exported is charged on as that. Where it shares a granule with others it has one of its
+// own from here on.
 void uncount(Process& process, const Holding& holding) {
     const int index = take_exported(holding.address);
-    if (index >= 0) {
+    if (index >= 0 && Holdings::shares_granules(holding.bytes)) {
         const Granules granules = granules_of(holding.bytes);
         reserve(*process.seat.accounts, holding.card, process.seat.slot, granules, kMaxGranules);
+        uncount(process, holding.card, holding.bytes);
+    } else if (index < 0) {
+        uncount(process, holding.card, holding.bytes);
     }
-    uncount(process, holding.card, holding.bytes);
     if (index >= 0) end_export(*process.seat.accounts, index);
 }
 

@@ -110,6 +110,7 @@ int create_region(const char* directory, const CardShare* cards, int card_count)
         if (!read_uuid(cards[i].uuid, limits.cards[i].uuid)) return EINVAL;
         // A limit is never exceeded by a part of a granule; a cost is never less than it is.
         limits.cards[i].memory = static_cast<Granules>(cards[i].memory_bytes / kGranuleBytes);
+        limits.cards[i].most_memory = limits.cards[i].memory.load();
         limits.cards[i].context_cost = granules_of(cards[i].context_bytes);
         limits.cards[i].cores = cards[i].cores;
         limits.cards[i].ceiling = cards[i].ceiling;

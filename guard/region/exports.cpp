@@ -122,11 +122,15 @@ int add_export(Accounts& accounts, const ExportName& name, int payer) {
 }
 
 int find_export(const Accounts& accounts, std::uint64_t key) {
+    int ended = -1;
     for (int index = 0; index < kMaxExports; index++) {
         const Export& entry = accounts.exports[index];
-        if (entry.key.load() == key && unpack(entry.state.load()).is_there) return index;
+        if (entry.key.load() != key) continue;
+        const State state = unpack(entry.state.load());
+        if (state.is_there && !state.has_ended) return index;
+        if (state.is_there && ended < 0) ended = index;
     }
-    return -1;
+    return ended;
 }
 
 bool was_export(const Accounts& accounts, std::uint64_t key) {

@@ -21,7 +21,8 @@ struct ExportName {
 
 // -1: there are as many as there may be. The slot is charged already, and goes on being.
 int add_export(Accounts& accounts, const ExportName& name, int payer);
-// -1 where there is none.
+// One whose maker has it before one that he has let go of: names may come again. -1 where there is
+// none.
 int find_export(const Accounts& accounts, std::uint64_t key);
 
 // Whether there is one of that name, or was one among the last.

@@ -60,6 +60,7 @@ struct Grant {
 struct CardLimit {
     std::uint8_t uuid[16];                // the card, as CUuuid
     std::atomic<Granules> memory;         // changed at any time; below what is held: nothing new
+    std::atomic<Granules> most_memory;    // that it ever was: nobody can hold more and say so truly
     std::atomic<Granules> context_cost;   // what a context takes of it by itself
     std::atomic<Millionths> cores;        // of its time that the container is sure of
     std::atomic<Millionths> ceiling;      // and the most it gets

@@ -25,7 +25,8 @@ class LiveLimits {
     // The newest allocation of a pod that was resized: kept on the node until ShareHolder::forget,
     // so that a container which starts again gets what it last had, whoever can be asked then.
     virtual Result<> keep(const Allocation& allocation) = 0;
-    // Nothing where none was kept. corrupt: it cannot be read, and must not be taken for none.
+    // Nothing where none was kept. corrupt: it cannot be read, and no container is to start as if
+    // there were none; what the API server shows takes its place.
     [[nodiscard]] virtual Result<std::optional<Allocation>> kept(const PodUid& pod) const = 0;
 };
 

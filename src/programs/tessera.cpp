@@ -86,7 +86,7 @@ int run(int argc, char** argv) {
     top->add_option("-s,--seconds", options.seconds, "for how long to watch who is busy; 0: not")
         ->check(CLI::Range(0, 60))
         ->capture_default_str();
-    top->add_option("-n,--namespace", options.space, "where Tessera runs");
+    top->add_option("-n,--namespace", options.space, "where Tessera runs")->capture_default_str();
     add_common(*top, options);
     CLI::App* doctor = app.add_subcommand("doctor", "Check the cluster, and say what to mend");
     doctor->add_option("-n,--namespace", options.space, "where Tessera runs");

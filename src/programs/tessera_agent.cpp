@@ -20,7 +20,7 @@
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
 #include "programs/common/small_server.hpp"
-#include "programs/held_shares.hpp"
+#include "programs/share_keeping.hpp"
 #include "wire/share_uses_json.hpp"
 
 namespace tessera {
@@ -58,15 +58,15 @@ Result<> check(const ConfigValues& values) {
 
 // Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
 // containers matter more than its graphs, so a port that is taken ends nothing.
-std::jthread serve_metrics(const Config& config, const Cards& cards, const HeldShares* held,
+std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareKeeping* held,
                            const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
     const auto answer = [&cards, held](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
+        if (request.path != "/shares" && request.path != "/metrics") return not_found();
         const ShareFacts shares = held != nullptr ? held->facts() : ShareFacts{};
         if (request.path == "/shares")
             return HttpResponse{.body = write_share_uses({cards.inventory()->name, shares.uses})};
-        if (request.path != "/metrics") return not_found();
         return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(), shares,
                                                      read_process_facts("tessera-agent")),
                             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
@@ -100,13 +100,13 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const auto holders = make_device_checkpoint(config.plugin_folder);
     CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
     SystemClock clock;
-    std::optional<HeldShares> held;
+    std::optional<ShareKeeping> held;
     if (is_guarded) {
         held.emplace(
             GuardFolderOptions{.folder = config.guard_folder, .library = config.guard_library},
             EvaderOptions{.allowance = mebibytes(config.context_mib),
                           .ends_them = config.evaders == "end"},
-            connection.endpoint, HeldSharesPorts{*driver, *holders, clock, kube, node});
+            connection.endpoint, ShareKeepingPorts{*driver, *holders, clock, kube, node});
         TRY_VOID(held->install());
     }
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,

@@ -26,6 +26,11 @@ Look look(const HttpEndpoint& api, const std::string& space, const NodeName& nod
         seen.silent.emplace_back(node, answers.error());
         return seen;
     }
+    if (answers->empty()) {
+        seen.silent.emplace_back(
+            node, Error{Code::not_found, "no agent of Tessera's runs in namespace " + space +
+                                             " (--namespace says where Tessera is)"});
+    }
     for (AgentAnswer& answer : *answers) {
         if (answer.shares) {
             seen.nodes.push_back({answer.node, *std::move(answer.shares)});
@@ -59,11 +64,19 @@ Shares read_shares(const HttpEndpoint& api, const UsageOptions& options, const s
     return {share_lines(nodes, now.nodes, before.nodes, passed.count()), std::move(now.silent)};
 }
 
-std::string json_of(std::span<const NodeUsage> nodes, std::span<const ShareLine> lines) {
+std::string json_of(std::span<const NodeUsage> nodes, const Shares& shares) {
     JsonWriter w;
     w.object([&] {
         write_usage(w, nodes);
-        write_shares(w, lines);
+        write_shares(w, shares.lines);
+        w.array("unknown", [&] {
+            for (const auto& [node, error] : shares.silent) {
+                w.object([&] {
+                    if (!node.empty()) w.member("node", node.str());
+                    w.member("reason", error.text);
+                });
+            }
+        });
     });
     return w.take();
 }
@@ -83,9 +96,9 @@ int run_top(const UsageOptions& options, const std::string& space, std::chrono::
     if (!connection) return refuse(connection.error());
     const Shares shares = read_shares(connection->endpoint, options, space, *nodes, watched);
     if (options.output == "json") {
-        std::cout << json_of(*nodes, shares.lines) << "\n";
+        std::cout << json_of(*nodes, shares) << "\n";
     } else if (options.output == "yaml") {
-        std::cout << yaml_of_json(json_of(*nodes, shares.lines));
+        std::cout << yaml_of_json(json_of(*nodes, shares));
     } else {
         std::cout << (options.output == "wide" ? wide_table(*nodes) : top_table(*nodes));
         if (!shares.lines.empty()) std::cout << "\n" << share_table(shares.lines);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/dns_name.hpp"
 #include "domain/request/dialect.hpp"
 #include "wire/json.hpp"
 
@@ -46,7 +47,8 @@ Result<std::optional<Bytes>> read_memory(JsonValue json) {
     const auto amount =
         number ? Result<std::int64_t>(*number) : parse_whole_quantity(text->substr(0, 64));
     if (!amount) return bad("memory", amount.error().text);
-    if (*amount < 0 || *amount > kMostBytes) return bad("memory", "is more than any card has");
+    if (*amount < 0) return bad("memory", "is below zero");
+    if (*amount > kMostBytes) return bad("memory", "is more than any card has");
     return std::optional(Bytes{*amount});
 }
 
@@ -64,7 +66,8 @@ Result<ResizeWish::Container> read_container(JsonValue json) {
     TRY_VOID(check_names(json, kOfContainer));
     ResizeWish::Container out;
     out.name = json["name"].text_or("");
-    if (out.name.empty() || out.name.size() > 63) return bad("name", "is no name of a container");
+    if (out.name.size() > 63 || !is_dns_name(out.name))
+        return bad("name", "is no name of a container");
     TRY(out.memory, read_memory(json["memory"]));
     TRY(out.cores, read_percent(json, "cores"));
     TRY(out.ceiling, read_percent(json, "cores_ceiling"));

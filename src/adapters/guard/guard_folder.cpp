@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -60,41 +61,52 @@ PodName read_pod_name(const fs::path& path) {
     return {text->substr(0, slash), text->substr(slash + 1, text->find('\n') - slash - 1)};
 }
 
-std::vector<ProcessUse> processes_of(const std::vector<guard::Holder>& holders) {
-    std::vector<ProcessUse> processes;
-    processes.reserve(holders.size());
-    for (const guard::Holder& holder : holders)
-        processes.push_back({.pid = holder.pid, .held = bytes_of(holder.granules)});
-    return processes;
+// Tenants write the accounts. What cannot be is not believed: more than the container could ever
+// hold, and times below zero.
+std::int64_t plausible(std::int64_t count) {
+    return std::clamp(count, std::int64_t{0}, std::int64_t{1} << 62);
 }
 
-// What cannot be read is left out: the container's own processes are stopped by it.
+void add_processes(const std::vector<guard::Holder>& holders, guard::Granules most, ShareUse& use) {
+    for (const guard::Holder& holder : holders) {
+        const Bytes held = bytes_of(std::min(holder.granules, most));
+        use.processes.push_back({.pid = std::max(holder.pid, 0), .held = held});
+        use.held += held;
+    }
+    use.held = std::min(use.held, bytes_of(most));
+}
+
+// Of accounts that cannot be read: nothing is held, as far as anybody can say.
+ShareUse read_use(const OpenRegion& region, int card) {
+    const guard::CardLimit& limit = region.limits().cards[card];
+    ShareUse use{.card = card_of(limit),
+                 .limit = bytes_of(limit.memory.load()),
+                 .cores = {static_cast<int>(limit.cores.load() / kPercent)}};
+    guard::HeldReading held;
+    guard::ContainerReading time;
+    std::vector<guard::Holder> holders;
+    if (!read_held(region.accounts(), card, held) ||
+        !read_times(region.accounts(), card, guard::monotonic_ns(), time) ||
+        !read_holders(region.accounts(), card, holders))
+        return use;
+    use.refusals = plausible(static_cast<std::int64_t>(held.refusals));
+    use.kernels_ns = plausible(in_flight_ns(time, guard::WorkKind::kernels));
+    use.copies_ns = plausible(in_flight_ns(time, guard::WorkKind::copies));
+    use.waited_ns = plausible(time.waited_ns);
+    add_processes(holders, limit.most_memory.load(), use);
+    return use;
+}
+
 void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
     const auto opened = OpenRegion::open(region.path);
     if (opened == nullptr) return;
-    const guard::Limits& limits = opened->limits();
     const PodName name = read_pod_name(region.path / kPodName);
-    for (unsigned i = 0; i < limits.card_count; i++) {
-        const auto card = static_cast<int>(i);
-        guard::HeldReading held;
-        guard::ContainerReading time;
-        std::vector<guard::Holder> holders;
-        if (!read_held(opened->accounts(), card, held) ||
-            !read_times(opened->accounts(), card, guard::monotonic_ns(), time) ||
-            !read_holders(opened->accounts(), card, holders))
-            continue;
-        all.push_back({.pod = PodUid(region.pod),
-                       .name = name,
-                       .container = region.container,
-                       .card = card_of(limits.cards[i]),
-                       .held = bytes_of(held.held),
-                       .limit = bytes_of(limits.cards[i].memory.load()),
-                       .cores = {static_cast<int>(limits.cards[i].cores.load() / kPercent)},
-                       .refusals = static_cast<std::int64_t>(held.refusals),
-                       .kernels_ns = in_flight_ns(time, guard::WorkKind::kernels),
-                       .copies_ns = in_flight_ns(time, guard::WorkKind::copies),
-                       .waited_ns = time.waited_ns,
-                       .processes = processes_of(holders)});
+    for (unsigned i = 0; i < opened->limits().card_count; i++) {
+        ShareUse use = read_use(*opened, static_cast<int>(i));
+        use.pod = PodUid(region.pod);
+        use.name = name;
+        use.container = region.container;
+        all.push_back(std::move(use));
     }
 }
 

@@ -122,8 +122,18 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(uses[0].waited_ns, 7);
     EXPECT_EQ(uses[0].processes,
               (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));
+    seat.accounts->cards[0].refusals = ~std::uint64_t{0};
+    seat.accounts->slots[seat.slot].pid = -1;
+    seat.accounts->slots[seat.slot].held[0].value = ~std::uint64_t{0};
+    seat.accounts->cards[0].last_move = {};
+    const ShareUse lies = guard_.uses().at(0);
+    EXPECT_EQ(lies.held, lies.limit) << "nobody is believed to hold more than he ever could";
+    EXPECT_EQ(lies.refusals, 0);
+    EXPECT_EQ(lies.processes.at(0).pid, 0);
     fs::resize_file(region_ / "accounts", 3);
-    EXPECT_TRUE(guard_.uses().empty()) << "what is broken says nothing";
+    ASSERT_EQ(guard_.uses().size(), 1U) << "the container is held all the same";
+    EXPECT_EQ(guard_.uses()[0].limit, Bytes{std::int64_t{3} << 30});
+    EXPECT_EQ(guard_.uses()[0].held, Bytes{});
 }
 
 TEST_F(GuardFolderTest, KnowsWhoWasToldAsLongAsThePodIsKept) {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <system_error>
@@ -40,7 +41,9 @@ bool set(std::atomic<Value>& limit, Value value) {
 bool set_limits(guard::CardLimit& limit, const HeldShare& share) {
     const guard::Millionths cores = millionths_of(share.cores);
     const guard::Millionths ceiling = millionths_of(share.ceiling);
-    bool has_changed = set(limit.memory, granules_within(share.memory));
+    const guard::Granules memory = granules_within(share.memory);
+    limit.most_memory = std::max(limit.most_memory.load(), memory);
+    bool has_changed = set(limit.memory, memory);
     if (ceiling >= limit.cores.load()) {
         has_changed |= set(limit.ceiling, ceiling);
         has_changed |= set(limit.cores, cores);

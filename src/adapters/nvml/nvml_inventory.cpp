@@ -93,8 +93,11 @@ class NvmlInventory final : public GpuInventory {
             return fail(Code::unsupported, "the driver's NVML is too old to list processes");
         const std::scoped_lock lock(mutex_);
         std::vector<GpuProcess> found;
-        for (const auto& [device, reading] : known_)
-            TRY_VOID(add_processes(device, reading.uuid, found));
+        Result<> answered;  // a card in trouble hides none of the others
+        for (const auto& [device, reading] : known_) {
+            if (auto added = add_processes(device, reading.uuid, found); !added) answered = added;
+        }
+        if (!answered && found.empty()) return fail(answered.error());
         return found;
     }
 
@@ -169,8 +172,11 @@ class NvmlInventory final : public GpuInventory {
         for (const nvmlProcessInfo_t& info : infos) {
             // NVML's "not available" is the largest number.
             const auto used = static_cast<std::int64_t>(info.usedGpuMemory);
-            found.push_back(
-                {.card = uuid, .pid = info.pid, .used = {std::max(used, std::int64_t{0})}});
+            if (used < 0) {
+                return fail(Code::unsupported,
+                            "the driver does not say what each process uses of a card");
+            }
+            found.push_back({.card = uuid, .pid = info.pid, .used = {used}});
         }
         return {};
     }

@@ -22,7 +22,10 @@ std::optional<PodUid> ProcTable::pod_of(std::int64_t pid) {
 // at any moment. glibc 2.36 has no names for these calls.
 Result<> ProcTable::end(std::int64_t pid, const PodUid& pod) {
     const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-    if (handle < 0) return fail(Code::not_found, fmt::format("no process {}", pid));
+    if (handle < 0) {
+        return fail(errno == ESRCH ? Code::not_found : Code::permission_denied,
+                    fmt::format("process {} cannot be reached: {}", pid, std::strerror(errno)));
+    }
     const bool is_of_pod = pod_of(pid) == pod;
     const bool is_sent =
         is_of_pod && syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0) == 0;

@@ -30,6 +30,9 @@ void EvaderWatch::look() {
     if (!processes) {
         if (!is_blind_) log_event(Event::evaders_unseen, {{"reason", processes.error().text}});
         is_blind_ = true;
+        looks_.clear();
+        const std::scoped_lock lock(mutex_);
+        found_.clear();
         return;
     }
     is_blind_ = false;
@@ -53,12 +56,14 @@ void EvaderWatch::look() {
 }
 
 void EvaderWatch::report(const Unaccounted& evader) {
-    if (!told_.insert({evader.pod, evader.card}).second) return;
+    const Key key{evader.pod, evader.card};
+    if (told_.contains(key)) return;
     log_event(Event::evader_found, {{"pod_uid", evader.pod.str()},
                                     {"pod", evader.name.str()},
                                     {"gpu", evader.card.str()},
                                     {"used", to_string(evader.used)},
                                     {"held", to_string(evader.held)}});
+    told_.insert(key);
     if (evader.name.name.empty()) return;  // nothing of it is held: who it is, the log says by uid
     const auto told = ports_.events.tell(
         {.pod = evader.pod,
@@ -70,7 +75,9 @@ void EvaderWatch::report(const Unaccounted& evader) {
                                 to_string(evader.used), evader.card.str(), to_string(evader.held),
                                 options_.ends_them ? ", and is ended" : ""),
          .source = "tessera-agent"});
-    if (!told) log_event(Event::api_trouble, {{"reason", told.error().text}});
+    if (told) return;
+    log_event(Event::api_trouble, {{"reason", told.error().text}});
+    if (told.error().code == Code::unavailable) told_.erase(key);
 }
 
 void EvaderWatch::end(const Unaccounted& evader) {

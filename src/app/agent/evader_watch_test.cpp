@@ -101,6 +101,27 @@ TEST_F(EvaderWatchTest, EndsWhomItFindsWhereThatIsAskedFor) {
     EXPECT_NE(events_.told[0].message.find(", and is ended"), std::string::npos);
 }
 
+// Goal: an event that could not be told is told at the next look.
+TEST_F(EvaderWatchTest, TellsAgainWhatNobodyHeard) {
+    events_.next_error = {Code::unavailable, "away"};
+    look(3);
+    EXPECT_TRUE(events_.told.empty());
+    look(2);
+    EXPECT_EQ(events_.told.size(), 1U);
+}
+
+// Goal: what was seen before it went blind is not said of now.
+TEST_F(EvaderWatchTest, KnowsNobodyWhileItIsBlind) {
+    look(3);
+    ASSERT_EQ(watch_.found().size(), 1U);
+    driver_.set_processes(fail(Code::unavailable, "the driver is being replaced"));
+    look(1);
+    EXPECT_TRUE(watch_.found().empty());
+    use(gibibytes(5));
+    look(2);
+    EXPECT_TRUE(watch_.found().empty()) << "three times in a row";
+}
+
 // Goal: where the driver says nothing, nobody is found, and it is said once.
 TEST_F(EvaderWatchTest, SaysThatItIsBlind) {
     const auto before = event_count(Event::evaders_unseen);

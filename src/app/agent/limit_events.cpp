@@ -21,24 +21,27 @@ PodEvent limit_event(const ShareUse& use) {
 
 }  // namespace
 
-void tell_of_limits(ShareHolder& shares, PodEvents& events) {
-    for (const ShareUse& use : shares.uses()) {
-        const bool is_known = !use.name.name.empty();
-        if (use.refusals == 0 || !is_known || shares.is_told(use.pod, use.container)) continue;
-        const auto told = events.tell(limit_event(use));
-        if (told || told.error().code == Code::not_found) {
-            shares.note_told(use.pod, use.container);
-            continue;
-        }
-        log_event(Event::api_trouble, {{"reason", told.error().text}});
-        return;  // the API server would say the same of the others
+void LimitEvents::look() {
+    std::set<Key> still_done;
+    bool is_away = false;
+    for (const ShareUse& use : shares_.uses()) {
+        const Key key{use.pod, use.container};
+        const bool is_done = done_.contains(key) || still_done.contains(key) ||
+                             shares_.is_told(use.pod, use.container);
+        if (is_done) still_done.insert(key);
+        if (is_done || is_away || use.refusals == 0 || use.name.name.empty()) continue;
+        const auto told = events_.tell(limit_event(use));
+        if (!told) log_event(Event::api_trouble, {{"reason", told.error().text}});
+        is_away = !told && told.error().code == Code::unavailable;
+        if (!is_away) still_done.insert(key);
+        if (told) shares_.note_told(use.pod, use.container);
     }
+    done_ = std::move(still_done);
 }
 
-void watch_limits(ShareHolder& shares, PodEvents& events, Clock& clock,
-                  const std::stop_token& stop) {
+void LimitEvents::run(Clock& clock, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        tell_of_limits(shares, events);
+        look();
         clock.sleep_for(kLimitLook, stop);
     }
 }

@@ -22,13 +22,14 @@ class LimitEventsTest : public testing::Test {
 
     FakeShareHolder shares_;
     FakePodEvents events_;
+    LimitEvents limits_{shares_, events_};
 };
 
 TEST_F(LimitEventsTest, TellsOnceOfEachContainerThatWasRefused) {
     use("at-limit", 2);
     use("below", 0);
-    tell_of_limits(shares_, events_);
-    tell_of_limits(shares_, events_);
+    limits_.look();
+    limits_.look();
     ASSERT_EQ(events_.told.size(), 1U);
     EXPECT_EQ(events_.told[0].pod, PodUid("at-limit"));
     EXPECT_EQ(events_.told[0].type, PodEventType::warning);
@@ -41,24 +42,42 @@ TEST_F(LimitEventsTest, TriesAgainWhatCouldNotBeTold) {
     use("a", 1);
     use("b", 1);
     events_.next_error = {Code::unavailable, "away"};
-    tell_of_limits(shares_, events_);
+    limits_.look();
     EXPECT_TRUE(events_.told.empty());
-    tell_of_limits(shares_, events_);
+    limits_.look();
     EXPECT_EQ(events_.told.size(), 2U);
 }
 
-TEST_F(LimitEventsTest, ANamespaceThatIsGoneIsNotToldAgain) {
+// Goal: who cannot be told keeps nobody else from it, and is not tried again and again.
+TEST_F(LimitEventsTest, WhatIsRefusedIsLeft) {
+    for (const Code refusal : {Code::not_found, Code::permission_denied}) {
+        use("refused", 1);
+        use("b", 1);
+        events_.next_error = {refusal, "no"};
+        LimitEvents limits(shares_, events_);
+        limits.look();
+        limits.look();
+        ASSERT_EQ(events_.told.size(), 1U);
+        EXPECT_EQ(events_.told[0].pod, PodUid("b"));
+        EXPECT_FALSE(shares_.is_told(PodUid("refused"), "main")) << "the next agent tries";
+        events_.told.clear();
+        shares_.told.clear();
+        shares_.used.clear();
+    }
+}
+
+// Goal: a disk that is full makes no flood of events.
+TEST_F(LimitEventsTest, TellsOnceThoughItCannotBeNoted) {
     use("a", 1);
-    use("b", 1);
-    events_.next_error = {Code::not_found, "no namespace"};
-    tell_of_limits(shares_, events_);
-    tell_of_limits(shares_, events_);
+    limits_.look();
+    shares_.told.clear();
+    limits_.look();
     EXPECT_EQ(events_.told.size(), 1U);
 }
 
 TEST_F(LimitEventsTest, WhoHasNoNameIsNotTold) {
     use("a", 1, "");
-    tell_of_limits(shares_, events_);
+    limits_.look();
     EXPECT_TRUE(events_.told.empty());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/agent/held_shares.hpp"
@@ -9,10 +10,6 @@
 
 namespace tessera {
 namespace {
-
-void report(std::string_view pod, const Error& error) {
-    log_event(Event::limits_trouble, {{"pod", std::string(pod)}, {"reason", error.text}});
-}
 
 // Its names are the API server's, which has checked them: they become names of folders.
 bool has_all(const PodFacts& pod, const Allocation& allocation) {
@@ -26,8 +23,10 @@ bool has_all(const PodFacts& pod, const Allocation& allocation) {
 
 void LimitFollower::take(const PodChanges& changes) {
     const std::scoped_lock lock(mutex_);
-    for (const PodUid& uid : changes.removed)
+    for (const PodUid& uid : changes.removed) {
         resized_.erase(uid);
+        said_.erase(uid);
+    }
     for (const PodFacts& pod : changes.present) {
         const Allocation* own = own_allocation(pod);
         if (pod.finished) {
@@ -59,21 +58,26 @@ void LimitFollower::apply() {
 void LimitFollower::apply(const Allocation& shown) {
     // Limits that the next start of a container would undo are not given.
     const auto newest = keep(shown);
-    if (!newest) return report(shown.pod.str(), newest.error());
+    if (!newest) return report(shown.pod, newest.error());
     bool has_changed = false;
     for (const ContainerAllocation& container : newest->containers) {
         if (!is_held(container)) continue;
         const auto changed =
             limits_.change(newest->pod, container.container, held_shares(container));
-        if (!changed) report(newest->pod.str(), changed.error());
+        if (!changed) report(newest->pod, changed.error());
         has_changed |= changed && *changed;
     }
     if (!has_changed) return;
+    {
+        const std::scoped_lock lock(mutex_);
+        said_.erase(newest->pod);
+    }
     log_event(Event::limits_changed, {{"pod", newest->pod.str()}, {"revision", newest->revision}});
 }
 
-// The newest of both, kept. Whoever may edit the pod may bring back what the controller once
-// signed; where the admission policy is missing nothing else stands in his way.
+// The newest of both, kept; one that cannot be read is written anew. Whoever may edit the pod may
+// bring back what the controller once signed; where the admission policy is missing nothing else
+// stands in his way.
 Result<Allocation> LimitFollower::keep(const Allocation& shown) {
     const auto kept = limits_.kept(shown.pod);
     if (kept && *kept && (*kept)->revision >= shown.revision) return **kept;
@@ -81,11 +85,19 @@ Result<Allocation> LimitFollower::keep(const Allocation& shown) {
     return shown;
 }
 
+// What stays wrong is said once, not every two seconds.
+void LimitFollower::report(const PodUid& pod, const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    std::string& said = said_[pod];
+    if (std::exchange(said, error.text) == error.text) return;
+    log_event(Event::limits_trouble, {{"pod", pod.str()}, {"reason", error.text}});
+}
+
 void LimitFollower::run(const std::stop_token& stop) {
     const std::jthread watch([&] {
         pods_.follow_pods_of(
             node_, [this](const PodChanges& changes) { take(changes); },
-            [](const Error& error) { report("", error); }, stop);
+            [this](const Error& error) { report({}, error); }, stop);
     });
     while (!stop.stop_requested()) {
         apply();

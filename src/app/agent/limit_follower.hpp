@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <stop_token>
+#include <string>
 
 #include "ports/live_limits.hpp"
 #include "ports/node_pods.hpp"
@@ -37,6 +38,7 @@ class LimitFollower {
   private:
     void apply(const Allocation& shown);
     Result<Allocation> keep(const Allocation& shown);
+    void report(const PodUid& pod, const Error& error);
 
     NodePods& pods_;
     LiveLimits& limits_;
@@ -45,7 +47,8 @@ class LimitFollower {
     std::mutex mutex_;
     std::condition_variable_any changed_;
     bool has_changed_ = false;              // guarded by mutex_, like the next
-    std::map<PodUid, Allocation> resized_;  // the newest of each
+    std::map<PodUid, Allocation> resized_;  // the newest of each; guarded by mutex_, like the next
+    std::map<PodUid, std::string> said_;    // the last trouble of each; no pod: of the watch
 };
 
 }  // namespace tessera

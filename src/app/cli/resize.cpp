@@ -21,9 +21,11 @@ Result<std::string> container_of(const ResizeAsk& ask, const Allocation& allocat
 }
 
 Result<Allocation> allocation_of(const PodResizes::Shown& pod) {
-    if (const Allocation* own = own_allocation(pod.facts)) return *own;
-    const char* why =
-        pod.facts.node.empty() ? "is not placed yet" : "has no share of a GPU that Tessera gave it";
+    const Allocation* own = own_allocation(pod.facts);
+    if (own != nullptr && !pod.facts.finished) return *own;
+    const char* why = pod.facts.finished       ? "has finished"
+                      : pod.facts.node.empty() ? "is not placed yet"
+                                               : "has no share of a GPU that Tessera gave it";
     return fail(Code::conflict, fmt::format("pod {} {}", pod.facts.name.str(), why));
 }
 
@@ -37,11 +39,14 @@ std::optional<Result<std::string>> answer(const PodResizes::Shown& pod, const st
         return fail(Code::not_found, fmt::format("pod {} is gone", pod.facts.name.str()));
     if (pod.wish != wish) {
         return fail(Code::conflict,
-                    "another wish has taken the place of this one (annotation "
-                    "tessera.dev/resize)");
+                    fmt::format("pod {}: another wish has taken the place of this one (annotation "
+                                "tessera.dev/resize); ask again",
+                                pod.facts.name.str()));
     }
     if (is_refusal_of(pod.refusal, wish)) {
-        const Error refused = read_resize_refusal(pod.refusal);
+        Error refused = read_resize_refusal(pod.refusal);
+        // To a script that is an answer, not the want of one.
+        if (refused.code == Code::unavailable) refused.code = Code::conflict;
         return fail(refused.in("pod " + pod.facts.name.str() + ": refused"));
     }
     const Allocation* now = own_allocation(pod.facts);

@@ -74,7 +74,7 @@ TEST_F(ResizeCommandTest, SaysWhyItWasRefused) {
                 write_resize_refusal(pods_.read(kName)->wish, {Code::unavailable, "no room"})}});
     });
     EXPECT_EQ(refused({.memory = gibibytes(6)}),
-              (Error{Code::unavailable, "pod default/p: refused: no room"}));
+              (Error{Code::conflict, "pod default/p: refused: no room"}));
 }
 
 // Goal: who gets no answer hears that the wish stands; a server that is away for a moment is asked

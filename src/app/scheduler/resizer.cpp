@@ -36,6 +36,7 @@ void Resizer::run_round(const std::stop_token& stop) {
             at = open_.erase(at);
             continue;
         }
+        if (turn && *turn == Turn::answered) open.rest = {};
         open.rest =
             std::clamp<std::chrono::milliseconds>(open.rest * 2, kShortestRest, kLongestRest);
         open.rest_until = now + open.rest;
@@ -107,7 +108,7 @@ Result<Resizer::Turn> Resizer::grant(Open& open, const PodResizes::Shown& pod,
                   {{"pod", facts.name.str()}, {"revision", turn.after.revision}, {"what", what}});
         tools_.metrics.count_resize(true);
         tell(facts, PodEventType::normal, "Resized", what);
-        return Turn::again;  // until the watch has shown it
+        return Turn::answered;
     }
     // Another version by now, which the next turn reads, or no answer.
     if (written.error().code == Code::conflict) return Turn::again;
@@ -132,7 +133,7 @@ Result<Resizer::Turn> Resizer::refuse(const PodResizes::Shown& pod, const Error&
     log_event(Event::resize_refused, {{"pod", facts.name.str()}, {"reason", reason.text}});
     tools_.metrics.count_resize(false);
     tell(facts, PodEventType::warning, "ResizeRefused", reason.text);
-    return Turn::again;  // what was reserved by an earlier turn is given back by the next
+    return Turn::answered;  // what was reserved by an earlier turn is given back by the next
 }
 
 // For people; what counts stands in the annotations.

@@ -58,7 +58,11 @@ class Resizer {
         Time rest_until{};
         std::chrono::milliseconds rest{};
     };
-    enum class Turn { over, again };
+    enum class Turn {
+        over,
+        again,
+        answered,  // and to be looked after until the watch has shown it
+    };
 
     [[nodiscard]] bool leads() const;
     [[nodiscard]] bool may_write() const;

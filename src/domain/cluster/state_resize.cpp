@@ -45,7 +45,8 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodFacts& pod, const Policy&
         return fail(Code::unsupported,
                     "the pod has no share that Tessera gave it, so there is nothing to resize");
     }
-    const Allocation& held = at->second->allocation;
+    const TenantPtr found = at->second;  // end_resize puts another in its place
+    const Allocation& held = found->allocation;
     if (is_resize_of(held, *own)) return ResizeTurn{.kind = ResizeTurn::Kind::later};
     if (is_over) end_resize(pod.uid);
     if (!pod.resize) return ResizeTurn{};

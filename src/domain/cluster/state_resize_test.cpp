@@ -58,6 +58,20 @@ TEST_F(StateResize, AGrowthIsReservedUntilItIsSeen) {
     EXPECT_EQ(held(), 0);
 }
 
+// What was decided on is put aside while it is judged anew: nothing of it may be read any more
+// (AddressSanitizer).
+TEST_F(StateResize, AWriteThatIsOverIsJudgedAnew) {
+    PodFacts pod = with_wish(runs("p", 4), 10);
+    ASSERT_TRUE(begin(pod));
+    const auto seen_meanwhile = state_.view();
+    pod.terminating = true;
+    state_.set_pod(pod);
+    const auto turn = begin(pod, true);
+    ASSERT_TRUE(turn) << turn.error().text;
+    EXPECT_EQ(turn->kind, ResizeTurn::Kind::write);
+    EXPECT_EQ(held(), 10);
+}
+
 TEST_F(StateResize, WhatIsGivenBackIsFreeOnceSeen) {
     const PodFacts pod = with_wish(runs("p", 10), 4);
     const auto turn = begin(pod);

@@ -22,7 +22,7 @@ struct ShareUse {
     PodName name;  // empty where the agent does not know it
     std::string container;
     GpuUuid card;
-    Bytes held;
+    Bytes held;  // by processes that live
     Bytes limit;
     Percent cores;              // of the card's time that it is sure of; 0: of none
     std::int64_t refusals = 0;  // allocations that the limit refused

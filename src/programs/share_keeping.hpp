@@ -3,10 +3,7 @@
 // the guard, and forget who is gone.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <stop_token>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,13 +11,14 @@
 #include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/evader_watch.hpp"
+#include "app/agent/limit_events.hpp"
 #include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
 #include "ports/kubelet.hpp"
 
 namespace tessera {
 
-struct HeldSharesPorts {
+struct ShareKeepingPorts {
     GpuInventory& driver;
     DeviceHolders& record;
     Clock& clock;
@@ -28,10 +26,10 @@ struct HeldSharesPorts {
     NodeName node;
 };
 
-class HeldShares {
+class ShareKeeping {
   public:
-    HeldShares(GuardFolderOptions guard, EvaderOptions evaders, const HttpEndpoint& api,
-               HeldSharesPorts ports);
+    ShareKeeping(GuardFolderOptions guard, EvaderOptions evaders, const HttpEndpoint& api,
+                 ShareKeepingPorts ports);
 
     // Errors as GuardFolder::install.
     [[nodiscard]] Result<> install() const { return guard_.install(); }
@@ -44,12 +42,13 @@ class HeldShares {
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);
 
   private:
-    const HeldSharesPorts ports_;
+    const ShareKeepingPorts ports_;
     GuardFolder guard_;
     KubePodEvents events_;
     ProcTable processes_;
     EvaderWatch evaders_;
     LimitFollower follower_;
+    LimitEvents limit_events_;
 };
 
 }  // namespace tessera
