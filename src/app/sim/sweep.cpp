@@ -45,10 +45,11 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
             const TraceName name{trace, seed};
             TRY(Workload workload, load_workload(read, options.folder, name));
             workloads.push_back(std::move(workload));
-            for (const FleetPolicyRow* policy : policies)
+            for (const FleetPolicyRow* policy : policies) {
                 jobs.push_back({&workloads.back(),
                                 policy,
                                 {.name = name, .policy = std::string(policy->name)}});
+            }
         }
     }
     std::atomic<std::size_t> next = 0;

@@ -15,7 +15,7 @@ Fleet::Fleet(std::span<const NodeShape> shapes) : kinds_(shapes.size()) {
 void Fleet::place(std::size_t node, const Task& task, CardSet cards) {
     TESSERA_CHECK(can_take(loads_[node], task), "a task is placed where it fits");
     TESSERA_CHECK(std::popcount(cards) == task.count, "as many cards as asked for");
-    NodeLoad after = load_after(loads_[node], task, cards);
+    const NodeLoad after = load_after(loads_[node], task, cards);
     for (const std::int16_t free : after.milli)
         TESSERA_CHECK(free >= 0, "no card is given out twice");
     loads_[node] = after;

@@ -33,9 +33,9 @@ Task any_task() {
 }
 
 std::vector<MixClass> any_mix() {
-    std::vector<MixSample> samples;
-    for (int i = 0; i < 8; ++i)
-        samples.push_back({any_task(), ""});
+    std::vector<MixSample> samples(8);
+    for (MixSample& sample : samples)
+        sample.task = any_task();
     return target_mix(samples, 95);
 }
 
@@ -61,6 +61,7 @@ struct Running {
 void check_accounts(const Fleet& fleet, const std::vector<NodeShape>& shapes,
                     const std::vector<Running>& running) {
     std::vector<NodeLoad> loads;
+    loads.reserve(shapes.size());
     for (const NodeShape& shape : shapes)
         loads.push_back(empty_load(shape));
     for (const Running& one : running) {
@@ -128,6 +129,24 @@ class Priced final : public FleetPolicy {
         return {load.model == favourite ? 1 : 0, tightest_cards(load, task)};
     }
 };
+
+// Goal: what is remembered is bounded, and forgetting it changes no decision: more states of a node
+// than the index numbers, then more kinds of tasks than it keeps.
+TEST(FleetIndex, ForgetsAndGoesOn) {
+    constexpr int kPlaced = 40'000;
+    const std::vector<NodeShape> shapes = {{kPlaced, 0, 0, 0}, {3'000, 0, 0, 0}};
+    Fleet fleet(shapes);
+    const auto policy = (*find_fleet_policy("Packing"))->make({});
+    FleetIndex index(fleet, *policy);
+    for (int i = 0; i < kPlaced; ++i) {
+        const auto decision = index.choose({.cpu_milli = 1}, 0);
+        ASSERT_EQ(decision->node, 0U) << i;
+        fleet.place(decision->node, {.cpu_milli = 1}, 0);
+    }
+    for (int cpu_milli = 1; cpu_milli <= 3'000; ++cpu_milli)
+        ASSERT_EQ(index.choose({.cpu_milli = cpu_milli}, 0)->node, 1U) << cpu_milli;
+    EXPECT_FALSE(index.choose({.cpu_milli = 3'001}, 0));
+}
 
 // Goal: what a policy has learnt anew counts from rescore() on.
 TEST(FleetIndex, RescoresNodesThatDidNotChange) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -47,9 +48,9 @@ class Tournament {
     [[nodiscard]] std::size_t first_best() const {
         const std::int32_t score = best();
         std::size_t at = 0;
-        for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
+        for (const auto& level : std::ranges::reverse_view(levels_)) {
             at *= kFanOut;
-            while ((*level)[at] != score)
+            while (level[at] != score)
                 ++at;
         }
         return at;
