@@ -26,6 +26,15 @@ inline bool at_most(const std::string& figure, double most, double measured, con
     return holds;
 }
 
+// One figure whose value must not be below `least`; false when it is.
+inline bool at_least(const std::string& figure, double least, double measured, const char* unit) {
+    const bool holds = measured >= least;
+    fmt::print("{} | >= {} {} | {:.3g} {} | {}\n", figure, least, unit, measured, unit,
+               holds ? "holds" : "falls short");
+    std::fflush(stdout);
+    return holds;
+}
+
 // A figure without a goal: there to compare with.
 inline void shown(const std::string& figure, double measured, const char* unit) {
     fmt::print("{} | - | {:.3g} {} | -\n", figure, measured, unit);

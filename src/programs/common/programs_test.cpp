@@ -251,5 +251,28 @@ TEST(CompletionWords, AreTheOptions) {
     EXPECT_NE(script.find("bash zsh fish\" ;;"), std::string::npos) << script;
 }
 
+// Goal: the simulator reads a folder, and says which file or policy is not there.
+TEST(Simulator, ReplaysAFolder) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    Program good("tessera-sim",
+                 {"replay", data, "--trace=multigpu40", "--policy=BestFit,Packing", "-o", "csv"},
+                 folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    EXPECT_TRUE(good.output().starts_with("trace,policy,seed,percent,allocation,"))
+        << good.output();
+    EXPECT_NE(good.output().find("\nmultigpu40,BestFit,42,100,95.0"), std::string::npos);
+    EXPECT_NE(good.output().find("\nmultigpu40,Packing,42,130,"), std::string::npos);
+    for (const auto& [arguments, text] :
+         std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {{"replay", data}, "/openb_pod_list_default.csv: No such file or directory\n"},
+             {{"replay", data, "--trace=multigpu40", "--policy=x"},
+              "tessera-sim: no placement policy \"x\"; there is BestFit,"}}) {
+        Program bad("tessera-sim", arguments, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), 3);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,0 +1,79 @@
+#include "app/sim/replay.hpp"
+
+#include <cmath>
+#include <random>
+
+#include "domain/placement/fleet/fleet.hpp"
+#include "domain/placement/fleet/fragmentation.hpp"
+#include "domain/placement/fleet/index.hpp"
+
+namespace tessera {
+namespace {
+
+double two_places(double value) {
+    return std::round(value * 100) / 100;
+}
+
+double percent(double part, double whole) {
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+}  // namespace
+
+std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& policy, int seed) {
+    Fleet fleet(workload.nodes);
+    const auto rates = policy.make(workload.mix);
+    FleetIndex index(fleet, *rates);
+    std::mt19937_64 draws(static_cast<std::uint64_t>(seed));
+    std::vector<Placed> placed;
+    placed.reserve(workload.arrivals.size());
+    for (const Task& task : workload.arrivals) {
+        const auto decision = index.choose(task, draws());
+        if (decision) fleet.place(decision->node, task, decision->rating.cards);
+        placed.push_back(
+            decision ? Placed{static_cast<std::int32_t>(decision->node), decision->rating.cards}
+                     : Placed{});
+    }
+    return placed;
+}
+
+Curve curve_of(const Workload& workload, const std::vector<Placed>& placed) {
+    Fleet fleet(workload.nodes);
+    Fragmentation fragmentation(workload.mix);
+    double capacity = 0;
+    double fragments = 0;
+    for (std::size_t node = 0; node < fleet.size(); ++node) {
+        capacity += fleet.load(node).free_milli();
+        fragments += fragmentation.of(fleet.load(node));
+    }
+    double used = 0;
+    double arrived = 0;
+    Curve curve;
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+        const Task& task = workload.arrivals[i];
+        arrived += task.milli * task.count;
+        if (placed[i].node >= 0) {
+            const auto node = static_cast<std::size_t>(placed[i].node);
+            fragments -= fragmentation.of(fleet.load(node));
+            fleet.place(node, task, placed[i].cards);
+            fragments += fragmentation.of(fleet.load(node));
+            used += task.milli * task.count;
+        }
+        const auto bin = static_cast<std::size_t>(std::nearbyint(percent(arrived, capacity)));
+        if (bin > kLastPercent) continue;
+        CurvePoint& point = curve[bin];
+        ++point.tasks;
+        point.allocation += two_places(percent(used, capacity));
+        point.fragmentation += two_places(percent(fragments, capacity));
+        point.ratio += two_places(percent(fragments, capacity - used));
+    }
+    for (CurvePoint& point : curve) {
+        if (point.tasks == 0) continue;
+        point.allocation /= point.tasks;
+        point.fragmentation /= point.tasks;
+        point.ratio /= point.tasks;
+    }
+    return curve;
+}
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+// Many replays, several at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/sim/replay.hpp"
+#include "app/sim/workload.hpp"
+#include "domain/placement/fleet/policy.hpp"
+
+namespace tessera {
+
+struct SweepOptions {
+    std::string folder;
+    std::vector<std::string> traces;
+    std::vector<int> seeds;
+    std::vector<std::string> policies;
+    int threads = 1;
+};
+
+struct SimRun {
+    TraceName name;
+    std::string policy;
+    std::size_t nodes = 0;
+    std::size_t arrivals = 0;
+    std::size_t dropped = 0;
+    double seconds = 0;  // of the decisions alone, by the clock
+    Curve curve;
+
+    [[nodiscard]] double decisions_per_second() const {
+        return seconds > 0 ? static_cast<double>(arrivals) / seconds : 0;
+    }
+};
+
+// Called after each run, by one thread at a time.
+using Progress = std::function<void(std::size_t done, std::size_t of)>;
+
+// Each trace under each seed and policy, in the order of the options, whatever the threads.
+// Nothing runs unless all can: errors of reading the files, not_found for a policy.
+Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& read,
+                                  const Progress& progress);
+
+}  // namespace tessera

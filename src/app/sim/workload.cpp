@@ -1,0 +1,119 @@
+#include "app/sim/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wire/openb_csv.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kMixPercent = 95;
+
+// The fleet's models, numbered as the node list first names them.
+class ModelNames {
+  public:
+    // Its number; -1 when there are kMaxModels others already.
+    int add(const std::string& name) {
+        const auto found = std::ranges::find(names_, name);
+        if (found != names_.end()) return static_cast<int>(found - names_.begin());
+        if (names_.size() == kMaxModels) return -1;
+        names_.push_back(name);
+        return static_cast<int>(names_.size()) - 1;
+    }
+
+    // "A|B" as a set; a model that no node has is in none.
+    [[nodiscard]] ModelSet set(std::string_view spec) const {
+        if (spec.empty()) return kAnyModel;
+        ModelSet models = 0;
+        while (!spec.empty()) {
+            const std::size_t bar = spec.find('|');
+            const auto found = std::ranges::find(names_, spec.substr(0, bar));
+            if (found != names_.end())
+                models |= model_bit(static_cast<int>(found - names_.begin()));
+            spec.remove_prefix(bar == std::string_view::npos ? spec.size() : bar + 1);
+        }
+        return models;
+    }
+
+  private:
+    std::vector<std::string> names_;
+};
+
+template <class Parse>
+auto parsed(const ReadFile& read, const std::string& path, Parse parse)
+    -> decltype(parse(std::string_view{})) {
+    TRY(const std::string text, read(path));
+    auto value = parse(std::string_view(text));
+    if (!value) return fail(value.error().in(path));
+    return value;
+}
+
+Result<std::vector<NodeShape>> shapes_of(const std::vector<OpenbNode>& nodes, ModelNames& models) {
+    std::vector<NodeShape> shapes;
+    shapes.reserve(nodes.size());
+    for (const OpenbNode& node : nodes) {
+        const int model = models.add(node.model);
+        if (model < 0) {
+            return fail(
+                Code::unsupported,
+                fmt::format("more than {} models of GPUs; leave some nodes out", kMaxModels));
+        }
+        shapes.push_back({node.cpu_milli, node.memory_mib, node.cards, model});
+    }
+    return shapes;
+}
+
+Task task_of(const OpenbPod& pod, const ModelNames& models) {
+    return {.cpu_milli = pod.cpu_milli,
+            .memory_mib = pod.memory_mib,
+            .milli = pod.milli,
+            .count = pod.cards,
+            .models = models.set(pod.models)};
+}
+
+}  // namespace
+
+Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
+                               const TraceName& name) {
+    const std::string node_file = folder + "/openb_node_list_gpu_node.csv";
+    TRY(const auto nodes, parsed(read, node_file, read_openb_nodes));
+    TRY(const auto pods,
+        parsed(read, folder + "/openb_pod_list_" + name.trace + ".csv", read_openb_pods));
+    const std::string order =
+        fmt::format("{}/arrivals/{}.seed{}.txt", folder, name.trace, name.seed);
+    TRY(auto arrivals, parsed(read, order, [&](std::string_view text) {
+            return read_arrivals(text, nodes.size(), pods.size());
+        }));
+    ModelNames models;
+    auto shapes = shapes_of(nodes, models);
+    if (!shapes) return fail(shapes.error().in(node_file));
+
+    std::vector<MixSample> samples;
+    samples.reserve(pods.size());
+    for (const OpenbPod& pod : pods)
+        samples.push_back({task_of(pod, models), pod.models});
+    Workload workload;
+    workload.mix = target_mix(samples, kMixPercent);
+    for (const std::uint32_t row : arrivals.nodes)
+        workload.nodes.push_back((*shapes)[row]);
+    for (const std::uint32_t row : arrivals.pods)
+        workload.arrivals.push_back(samples[row].task);
+    workload.node_rows = std::move(arrivals.nodes);
+    workload.pod_rows = std::move(arrivals.pods);
+    return workload;
+}
+
+Workload repeated(const Workload& one, int times) {
+    Workload all = one;
+    for (int i = 1; i < times; ++i) {
+        all.nodes.insert(all.nodes.end(), one.nodes.begin(), one.nodes.end());
+        all.node_rows.insert(all.node_rows.end(), one.node_rows.begin(), one.node_rows.end());
+        all.arrivals.insert(all.arrivals.end(), one.arrivals.begin(), one.arrivals.end());
+        all.pod_rows.insert(all.pod_rows.end(), one.pod_rows.begin(), one.pod_rows.end());
+    }
+    return all;
+}
+
+}  // namespace tessera

@@ -1,0 +1,41 @@
+// What a replay needs of a trace: nodes in tie order, tasks in the order that they arrive in, and
+// the target workload.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/placement/fleet/mix.hpp"
+#include "domain/placement/fleet/node_load.hpp"
+
+namespace tessera {
+
+struct Workload {
+    std::vector<NodeShape> nodes;          // in tie order
+    std::vector<std::uint32_t> node_rows;  // parallel: its row in the node list
+    std::vector<Task> arrivals;            // in order
+    std::vector<std::uint32_t> pod_rows;   // parallel: its row in the pod list
+    std::vector<MixClass> mix;             // of the whole pod list, each row once: 95 %
+};
+
+// A file's text. Errors name the path.
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+
+struct TraceName {
+    std::string trace;  // "default" for openb_pod_list_default.csv
+    int seed = 0;       // of the arrival order
+};
+
+// From a folder like testing/fixtures/openb: openb_node_list_gpu_node.csv,
+// openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt. Errors name the file.
+Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
+                               const TraceName& name);
+
+// `times` clusters beside each other, and as many times the arrivals, one after the other: for
+// figures that say how cost grows.
+Workload repeated(const Workload& one, int times);
+
+}  // namespace tessera

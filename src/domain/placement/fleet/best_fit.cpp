@@ -1,0 +1,25 @@
+#include "domain/placement/fleet/best_fit.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr double kLargestCpu = 128'000;
+constexpr double kLargestGpu = 8'000;
+
+class BestFit final : public FleetPolicy {
+  public:
+    [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
+        const int cpu = load.cpu_milli - task.cpu_milli;
+        const int gpu = load.free_milli() - task.milli * task.count;
+        const double left = cpu / kLargestCpu * 0.5 + gpu / kLargestGpu * 0.5;
+        return {static_cast<std::int32_t>((1.0 - left) * 100), tightest_cards(load, task)};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<FleetPolicy> best_fit_policy(std::span<const MixClass>) {
+    return std::make_unique<BestFit>();
+}
+
+}  // namespace tessera

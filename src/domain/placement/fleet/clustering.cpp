@@ -1,0 +1,32 @@
+#include "domain/placement/fleet/clustering.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kBand = 25;
+constexpr int kLargestGpu = 8'000;
+
+int bands_below(TaskKinds running, TaskKinds kind) {
+    if (running == kind) return 3;
+    if ((running & kind) != 0) return 2;
+    return running == 0 ? 1 : 0;
+}
+
+class Clustering final : public FleetPolicy {
+  public:
+    [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
+        if (task.count == 0) return {};
+        const int within = kBand * (kLargestGpu - load.free_milli()) / kLargestGpu;
+        return {kBand * bands_below(load.kinds, kind_of(task)) + within,
+                tightest_cards(load, task)};
+    }
+    [[nodiscard]] bool sees_kinds() const override { return true; }
+};
+
+}  // namespace
+
+std::unique_ptr<FleetPolicy> clustering_policy(std::span<const MixClass>) {
+    return std::make_unique<Clustering>();
+}
+
+}  // namespace tessera

@@ -1,0 +1,15 @@
+// DotProd of the FGD artefact, after Tetris (SIGCOMM 2014): the node whose free resources point
+// least where the request does; all cards of a node are one dimension.
+//     score = trunc(100 (1 - (cpu_free cpu_asked / 128^2 + gpu_free gpu_asked / 8^2) / 2))
+// Cards: the tightest. Source: hkust-adsl/kubernetes-scheduler-simulator (USENIX ATC 2023).
+#pragma once
+
+#include <memory>
+
+#include "domain/placement/fleet/policy.hpp"
+
+namespace tessera {
+
+std::unique_ptr<FleetPolicy> dot_product_policy(std::span<const MixClass> mix);
+
+}  // namespace tessera

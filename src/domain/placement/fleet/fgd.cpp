@@ -1,0 +1,56 @@
+#include "domain/placement/fleet/fgd.hpp"
+
+#include <cmath>
+
+#include "domain/placement/fleet/fragmentation.hpp"
+
+namespace tessera {
+namespace {
+
+class Fgd final : public FleetPolicy {
+  public:
+    explicit Fgd(std::span<const MixClass> mix) : fragmentation_(mix) {}
+
+    [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
+        const double before = fragmentation_.of(load);
+        const bool is_share = task.count == 1 && task.milli < kMilliPerCard;
+        if (!is_share) {
+            const CardSet cards = tightest_cards(load, task);
+            return {score(before, load, task, cards), cards};
+        }
+        Rating best{-1, 0};
+        for (int card = 0; card < load.cards; ++card) {
+            if (load.milli[static_cast<std::size_t>(card)] < task.milli) continue;
+            if (is_twin_of_earlier(load, card)) continue;
+            const int one = score(before, load, task, card_bit(card));
+            if (one > best.score) best = {one, card_bit(card)};
+        }
+        return best;
+    }
+
+  private:
+    // A card with as much free as one before it scores the same, and the first wins.
+    static bool is_twin_of_earlier(const NodeLoad& load, int card) {
+        for (int earlier = 0; earlier < card; ++earlier) {
+            if (load.milli[static_cast<std::size_t>(earlier)] ==
+                load.milli[static_cast<std::size_t>(card)])
+                return true;
+        }
+        return false;
+    }
+
+    int score(double before, const NodeLoad& load, const Task& task, CardSet cards) {
+        const double after = fragmentation_.of(load_after(load, task, cards));
+        return static_cast<int>(1.0 / (1.0 + std::exp(-((before - after) / 1000))) * 100.0);
+    }
+
+    Fragmentation fragmentation_;
+};
+
+}  // namespace
+
+std::unique_ptr<FleetPolicy> fgd_policy(std::span<const MixClass> mix) {
+    return std::make_unique<Fgd>(mix);
+}
+
+}  // namespace tessera

@@ -1,0 +1,62 @@
+#include "domain/placement/fleet/fleet.hpp"
+
+#include <bit>
+
+#include "base/check.hpp"
+
+namespace tessera {
+
+Fleet::Fleet(std::span<const NodeShape> shapes) : kinds_(shapes.size()) {
+    loads_.reserve(shapes.size());
+    for (const NodeShape& shape : shapes)
+        loads_.push_back(empty_load(shape));
+}
+
+void Fleet::place(std::size_t node, const Task& task, CardSet cards) {
+    TESSERA_CHECK(can_take(loads_[node], task), "a task is placed where it fits");
+    TESSERA_CHECK(std::popcount(cards) == task.count, "as many cards as asked for");
+    const NodeLoad after = load_after(loads_[node], task, cards);
+    for (const std::int16_t free : after.milli)
+        TESSERA_CHECK(free >= 0, "no card is given out twice");
+    loads_[node] = after;
+    count_kind(node, task, 1);
+    note_change(node);
+}
+
+void Fleet::release(std::size_t node, const Task& task, CardSet cards) {
+    Task back = task;
+    back.cpu_milli = -task.cpu_milli;
+    back.memory_mib = -task.memory_mib;
+    back.milli = static_cast<std::int16_t>(-task.milli);
+    loads_[node] = load_after(loads_[node], back, cards);
+    for (const std::int16_t free : loads_[node].milli)
+        TESSERA_CHECK(free <= kMilliPerCard, "only what was placed is released");
+    count_kind(node, task, -1);
+    note_change(node);
+}
+
+std::optional<std::span<const std::uint32_t>> Fleet::changes_since(std::uint64_t version) const {
+    if (version < dropped_ || this->version() - version > size()) return std::nullopt;
+    return std::span(log_).subspan(static_cast<std::size_t>(version - dropped_));
+}
+
+void Fleet::count_kind(std::size_t node, const Task& task, int by) {
+    const TaskKinds kind = kind_of(task);
+    if (kind == 0) return;
+    auto& count = kinds_[node][static_cast<std::size_t>(std::countr_zero(kind))];
+    count += static_cast<std::uint32_t>(by);
+    TaskKinds& kinds = loads_[node].kinds;
+    kinds = count > 0 ? kinds | kind : kinds & ~kind;
+}
+
+void Fleet::note_change(std::size_t node) {
+    // Twice as many as changes_since() may ask for, so that dropping them costs little per change.
+    if (log_.size() >= 2 * size() + 2) {
+        const auto half = static_cast<std::ptrdiff_t>(log_.size() - size());
+        log_.erase(log_.begin(), log_.begin() + half);
+        dropped_ += static_cast<std::uint64_t>(half);
+    }
+    log_.push_back(static_cast<std::uint32_t>(node));
+}
+
+}  // namespace tessera

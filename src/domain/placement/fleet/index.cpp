@@ -1,0 +1,119 @@
+#include "domain/placement/fleet/index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr std::int32_t kUnknown = std::numeric_limits<std::int32_t>::max();
+// What is remembered is bounded, for a process that runs for months: at the limit all is forgotten.
+constexpr std::size_t kMostStates = std::size_t{1} << 15;
+constexpr std::size_t kMostKinds = 2048;
+
+}  // namespace
+
+std::size_t FleetIndex::Hash::operator()(const Task& task) const {
+    std::uint64_t hash = task.models;
+    for (const std::int32_t part :
+         {task.cpu_milli, task.memory_mib, task.milli * (kMaxCards + 1) + task.count})
+        hash = std::rotl((hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15U, 29);
+    return static_cast<std::size_t>(hash);
+}
+
+FleetIndex::FleetIndex(const Fleet& fleet, FleetPolicy& policy)
+    : fleet_(fleet), policy_(policy), state_(fleet.size()) {
+    rescore();
+}
+
+void FleetIndex::rescore() {
+    ++epoch_;
+    numbers_.clear();
+    scores_.clear();
+    if (kinds_.size() > kMostKinds) kinds_.clear();
+    for (auto& [task, kind] : kinds_)
+        kind.scores = nullptr;
+    for (std::size_t node = 0; node < fleet_.size(); ++node)
+        note_state(node);
+    states_seen_ = fleet_.version();
+}
+
+void FleetIndex::note_state(std::size_t node) {
+    const NodeState state = state_of(fleet_.load(node), policy_.sees_kinds());
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    state_[node] = numbers_.at(state, next);
+}
+
+void FleetIndex::follow_states() {
+    const auto changes = fleet_.changes_since(states_seen_);
+    const bool is_crowded = numbers_.size() > kMostStates + fleet_.size();
+    if (!changes || is_crowded || kinds_.size() > kMostKinds) return rescore();
+    for (const std::uint32_t node : *changes)
+        note_state(node);
+    states_seen_ = fleet_.version();
+}
+
+FleetIndex::Kind& FleetIndex::kind_of_task(const Task& task) {
+    const auto known = kinds_.find(task);
+    Kind& kind = known != kinds_.end()
+                     ? known->second
+                     : kinds_.try_emplace(task, Kind{task, nullptr, Tournament(fleet_.size())})
+                           .first->second;
+    if (kind.scores == nullptr) {
+        Task alike = task;
+        alike.memory_mib = 0;
+        kind.scores = &scores_[alike];
+    }
+    return kind;
+}
+
+std::int32_t FleetIndex::score(Kind& kind, std::size_t node) {
+    const NodeLoad& load = fleet_.load(node);
+    if (load.memory_mib < kind.task.memory_mib) return Tournament::kNone;
+    auto& by_state = kind.scores->by_state;
+    const std::uint32_t state = state_[node];
+    if (state >= by_state.size()) by_state.resize(state + 256, kUnknown);
+    std::int32_t& score = by_state[state];
+    if (score == kUnknown) {
+        score = can_take_but_memory(load, kind.task) ? policy_.rate(load, kind.task, 0).score
+                                                     : Tournament::kNone;
+    }
+    return score;
+}
+
+void FleetIndex::follow(Kind& kind) {
+    const auto changes = fleet_.changes_since(kind.seen);
+    if (kind.epoch == epoch_ && changes) {
+        for (const std::uint32_t node : *changes)
+            kind.nodes.set(node, score(kind, node));
+    } else {
+        for (std::size_t node = 0; node < fleet_.size(); ++node)
+            kind.nodes.set(node, score(kind, node));
+    }
+    kind.seen = fleet_.version();
+    kind.epoch = epoch_;
+}
+
+std::size_t FleetIndex::winner(const Kind& kind, std::uint64_t draw) const {
+    if (policy_.tie() == Tie::first_in_order) return kind.nodes.first_best();
+    const auto leaves = kind.nodes.leaves();
+    const std::int32_t best = kind.nodes.best();
+    auto left = draw % static_cast<std::uint64_t>(std::ranges::count(leaves, best));
+    std::size_t node = 0;
+    while (leaves[node] != best || left-- > 0)
+        ++node;
+    return node;
+}
+
+std::optional<Decision> FleetIndex::choose(const Task& task, std::uint64_t draw) {
+    follow_states();
+    Kind& kind = kind_of_task(task);
+    follow(kind);
+    if (kind.nodes.best() == Tournament::kNone) return std::nullopt;
+    const std::size_t node = winner(kind, draw);
+    // The node took the draw's low digits; the cards get others.
+    return Decision{node, policy_.rate(fleet_.load(node), kind.task, std::rotl(draw, 32))};
+}
+
+}  // namespace tessera

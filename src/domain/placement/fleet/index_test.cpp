@@ -1,0 +1,212 @@
+// What the index promises: at any time it decides as if every node had been asked anew.
+#include "domain/placement/fleet/index.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace tessera {
+namespace {
+
+constexpr int kModels = 3;
+constexpr int kSteps = 300;  // per case: with few, no fleet is full
+
+NodeShape any_shape() {
+    return {.cpu_milli = *rc::gen::inRange(1, 5) * 8'000,
+            .memory_mib = *rc::gen::inRange(1, 4) * 1'000,
+            .cards = *rc::gen::inRange(0, 5),
+            .model = *rc::gen::inRange(0, kModels)};
+}
+
+Task any_task() {
+    const auto milli = *rc::gen::elementOf(std::vector<std::int16_t>{0, 190, 500, 810, 1000, 1000});
+    const auto cards = *rc::gen::elementOf(std::vector<std::int16_t>{1, 1, 1, 2, 4});
+    return {.cpu_milli = *rc::gen::inRange(0, 5) * 3'000,
+            .memory_mib = *rc::gen::inRange(0, 4) * 300,
+            .milli = milli,
+            .count = milli == 0 ? std::int16_t{0} : cards,
+            .models = *rc::gen::elementOf(
+                std::vector<ModelSet>{kAnyModel, kAnyModel, model_bit(0) | model_bit(2), 0})};
+}
+
+std::vector<MixClass> any_mix() {
+    std::vector<MixSample> samples(8);
+    for (MixSample& sample : samples)
+        sample.task = any_task();
+    return target_mix(samples, 95);
+}
+
+// Every node asked by a policy that remembers nothing.
+std::optional<Decision> asked_anew(const Fleet& fleet, FleetPolicy& policy, const Task& task) {
+    std::optional<Decision> best;
+    for (std::size_t node = 0; node < fleet.size(); ++node) {
+        if (!can_take(fleet.load(node), task)) continue;
+        const Rating rating = policy.rate(fleet.load(node), task, 0);
+        if (!best || rating.score > best->rating.score) best = Decision{node, rating};
+    }
+    return best;
+}
+
+struct Running {
+    std::size_t node;
+    Task task;
+    CardSet cards;
+};
+
+// The sum of what runs and what is free is what the node has, and no model that a task excludes
+// runs it.
+void check_accounts(const Fleet& fleet, const std::vector<NodeShape>& shapes,
+                    const std::vector<Running>& running) {
+    std::vector<NodeLoad> loads;
+    loads.reserve(shapes.size());
+    for (const NodeShape& shape : shapes)
+        loads.push_back(empty_load(shape));
+    for (const Running& one : running) {
+        RC_ASSERT(std::popcount(one.cards) == one.task.count);
+        const bool may =
+            one.task.count == 0 || (one.task.models & model_bit(shapes[one.node].model)) != 0;
+        RC_ASSERT(may);
+        loads[one.node] = load_after(loads[one.node], one.task, one.cards);
+        loads[one.node].kinds |= kind_of(one.task);
+    }
+    for (std::size_t node = 0; node < loads.size(); ++node) {
+        RC_ASSERT(loads[node] == fleet.load(node));
+        RC_ASSERT(loads[node].cpu_milli >= 0);
+        RC_ASSERT(loads[node].memory_mib >= 0);
+        for (const std::int16_t free : loads[node].milli)
+            RC_ASSERT(free >= 0);
+    }
+}
+
+// Goal: no policy over-commits or breaks a constraint, and what is kept up to date step by step is
+// what asking every node anew gives, while tasks come and go.
+RC_GTEST_PROP(FleetIndex, DecidesAsIfAllWereAskedAnew, ()) {
+    const auto& row = fleet_policies()[*rc::gen::inRange<std::size_t>(0, fleet_policies().size())];
+    std::vector<NodeShape> shapes(*rc::gen::inRange<std::size_t>(1, 40));
+    for (NodeShape& shape : shapes)
+        shape = any_shape();
+    const auto mix = any_mix();
+    std::vector<Task> tasks(6);
+    for (Task& task : tasks)
+        task = any_task();
+
+    Fleet fleet(shapes);
+    const auto policy = row.make(mix);
+    FleetIndex index(fleet, *policy);
+    std::vector<Running> running;
+    for (int step = 0; step < kSteps; ++step) {
+        if (!running.empty() && *rc::gen::inRange(0, 3) == 0) {
+            const auto at = *rc::gen::inRange<std::size_t>(0, running.size());
+            fleet.release(running[at].node, running[at].task, running[at].cards);
+            running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+            continue;
+        }
+        const Task& task = tasks[*rc::gen::inRange<std::size_t>(0, tasks.size())];
+        const auto decision = index.choose(task, *rc::gen::arbitrary<std::uint64_t>());
+        const auto anew = asked_anew(fleet, *row.make(mix), task);
+        RC_ASSERT(decision.has_value() == anew.has_value());
+        if (!decision) continue;
+        RC_ASSERT(can_take(fleet.load(decision->node), task));
+        RC_ASSERT(decision->rating.score == anew->rating.score);
+        if (policy->tie() == Tie::first_in_order) {
+            RC_ASSERT(decision->node == anew->node);
+            RC_ASSERT(decision->rating.cards == anew->rating.cards);
+        }
+        fleet.place(decision->node, task, decision->rating.cards);
+        running.push_back({decision->node, task, decision->rating.cards});
+        check_accounts(fleet, shapes, running);
+    }
+}
+
+// Prefers one model, which may change: like a policy whose prices are learnt.
+class Priced final : public FleetPolicy {
+  public:
+    int favourite = 0;
+    [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
+        return {load.model == favourite ? 1 : 0, tightest_cards(load, task)};
+    }
+};
+
+// Goal: what is remembered is bounded, and forgetting it changes no decision: more states of a node
+// than the index numbers, then more kinds of tasks than it keeps.
+TEST(FleetIndex, ForgetsAndGoesOn) {
+    constexpr int kPlaced = 40'000;
+    const std::vector<NodeShape> shapes = {{kPlaced, 0, 0, 0}, {3'000, 0, 0, 0}};
+    Fleet fleet(shapes);
+    const auto policy = (*find_fleet_policy("Packing"))->make({});
+    FleetIndex index(fleet, *policy);
+    for (int i = 0; i < kPlaced; ++i) {
+        const auto decision = index.choose({.cpu_milli = 1}, 0);
+        ASSERT_EQ(decision->node, 0U) << i;
+        fleet.place(decision->node, {.cpu_milli = 1}, 0);
+    }
+    for (int cpu_milli = 1; cpu_milli <= 3'000; ++cpu_milli)
+        ASSERT_EQ(index.choose({.cpu_milli = cpu_milli}, 0)->node, 1U) << cpu_milli;
+    EXPECT_FALSE(index.choose({.cpu_milli = 3'001}, 0));
+}
+
+// Goal: what a policy has learnt anew counts from rescore() on.
+TEST(FleetIndex, RescoresNodesThatDidNotChange) {
+    const std::vector<NodeShape> shapes = {{8'000, 100, 1, 0}, {8'000, 100, 1, 1}};
+    const Fleet fleet(shapes);
+    Priced policy;
+    FleetIndex index(fleet, policy);
+    const Task task{.cpu_milli = 1'000, .milli = 500, .count = 1};
+    EXPECT_EQ(index.choose(task, 0)->node, 0U);
+    policy.favourite = 1;
+    index.rescore();
+    EXPECT_EQ(index.choose(task, 0)->node, 1U);
+}
+
+// Goal: a policy that takes any of the best takes each, and none of the others.
+TEST(FleetIndex, AnyOfTheBestMeansEachOfThem) {
+    const std::vector<NodeShape> shapes = {{1'000, 0, 0, 0}, {500, 0, 0, 0}, {1'000, 0, 0, 0}};
+    const Fleet fleet(shapes);
+    const auto policy = (*find_fleet_policy("Random"))->make({});
+    FleetIndex index(fleet, *policy);
+    std::array<int, 3> chosen{};
+    for (std::uint64_t draw = 0; draw < 100; ++draw)
+        ++chosen.at(index.choose({.cpu_milli = 800}, draw)->node);
+    EXPECT_EQ(chosen, (std::array{50, 0, 50}));
+}
+
+// Goal: the best of many and the first that has it, whatever changed before.
+RC_GTEST_PROP(Tournament, KnowsTheFirstOfTheBest, ()) {
+    std::vector<std::int32_t> scores(*rc::gen::inRange<std::size_t>(1, 700), Tournament::kNone);
+    Tournament tournament(scores.size());
+    for (int step = 0; step < 200; ++step) {
+        const auto at = *rc::gen::inRange<std::size_t>(0, scores.size());
+        const int score = *rc::gen::inRange(-3, 4);
+        scores[at] = score == -3 ? Tournament::kNone : score;
+        tournament.set(at, scores[at]);
+        const auto best = std::ranges::max_element(scores);
+        RC_ASSERT(tournament.best() == *best);
+        if (*best == Tournament::kNone) continue;
+        RC_ASSERT(tournament.first_best() == static_cast<std::size_t>(best - scores.begin()));
+    }
+}
+
+// Goal: the log says what changed, or that too much did.
+TEST(Fleet, LogsChanges) {
+    const std::vector<NodeShape> shapes(3, NodeShape{8'000, 100, 1, 0});
+    Fleet fleet(shapes);
+    const Task task{.milli = 500, .count = 1};
+    fleet.place(2, task, 1);
+    fleet.place(1, task, 1);
+    const auto changes = fleet.changes_since(0);
+    ASSERT_TRUE(changes);
+    EXPECT_EQ(std::vector(changes->begin(), changes->end()), (std::vector<std::uint32_t>{2, 1}));
+    for (int i = 0; i < 20; ++i) {
+        fleet.release(1, task, 1);
+        fleet.place(1, task, 1);
+    }
+    EXPECT_FALSE(fleet.changes_since(0));
+    EXPECT_EQ(fleet.changes_since(fleet.version() - 3)->size(), 3U);
+    EXPECT_TRUE(fleet.changes_since(fleet.version())->empty());
+}
+
+}  // namespace
+}  // namespace tessera

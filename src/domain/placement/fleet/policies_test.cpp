@@ -1,0 +1,107 @@
+// The policies' scores and cards by hand; that they are those of the published experiment is held
+// by app/sim/replay_test.cpp.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "domain/placement/fleet/policy.hpp"
+
+namespace tessera {
+namespace {
+
+NodeLoad node(std::initializer_list<int> milli, int cpu_milli = 64'000, TaskKinds kinds = 0) {
+    NodeLoad load = empty_load({.cpu_milli = cpu_milli, .cards = static_cast<int>(milli.size())});
+    std::size_t card = 0;
+    for (const int free : milli)
+        load.milli.at(card++) = static_cast<std::int16_t>(free);
+    load.kinds = kinds;
+    return load;
+}
+
+Task task(int milli, int count = 1, int cpu_milli = 8'000) {
+    return {.cpu_milli = cpu_milli,
+            .milli = static_cast<std::int16_t>(milli),
+            .count = static_cast<std::int16_t>(count)};
+}
+
+Rating rate(std::string_view policy, const NodeLoad& load, const Task& asked,
+            std::span<const MixClass> mix = {}) {
+    return (*find_fleet_policy(policy))->make(mix)->rate(load, asked, 0);
+}
+
+constexpr TaskKinds kShare = 1;
+constexpr TaskKinds kTwoCards = 1U << 2;
+
+struct Case {
+    std::string_view policy;
+    NodeLoad load;
+    Task asked;
+    int score;
+    CardSet cards;
+};
+
+// Goal: the formulas of the headers, one line each.
+TEST(FleetPolicies, ScoreAsTheirHeadersSay) {
+    const Task no_cards = task(0, 0);
+    for (const Case& c : {
+             // 1 - (0.5 * 56/128 + 0.5 * 1.3/8) = 0.7
+             Case{"BestFit", node({800, 1'000}), task(500), 70, 0b01},
+             {"BestFit", node({300, 1'000}), task(500), 73, 0b10},
+             // 1 - (64 * 8 / 128^2 + 2 * 1 / 64) / 2 = 0.96875
+             {"DotProd", node({1'000, 1'000}), task(1'000), 96, 0b01},
+             {"DotProd", node({1'000, 1'000}, 128'000), task(1'000, 2, 128'000), 46, 0b11},
+             {"Packing", node({1'000, 1'000}), task(500), 31, 0b01},
+             {"Packing", node({400, 1'000}), task(500), 49, 0b10},
+             {"Packing", node({700, 1'000}), task(500), 93, 0b01},
+             {"Packing", node({700, 1'000}), no_cards, 0, 0},
+             {"Clustering", node({500, 1'000}, 64'000, kShare), task(500), 95, 0b01},
+             {"Clustering", node({500, 1'000}, 64'000, kShare | kTwoCards), task(500), 70, 0b01},
+             {"Clustering", node({1'000, 1'000}), task(500), 43, 0b01},
+             {"Clustering", node({500, 1'000}, 64'000, kTwoCards), task(500), 20, 0b01},
+             {"Clustering", node({500, 1'000}, 64'000, kTwoCards), no_cards, 0, 0},
+         }) {
+        const Rating found = rate(c.policy, c.load, c.asked);
+        EXPECT_EQ(found.score, c.score) << c.policy;
+        EXPECT_EQ(found.cards, c.cards) << c.policy;
+    }
+}
+
+// Goal: FGD puts a share where it leaves no piece that the mix cannot use, the first card among
+// equals, and takes the tightest cards for all else.
+TEST(FleetPolicies, FgdAvoidsFragments) {
+    const std::vector<MixClass> mix = {{1'000, 500, 1, kAnyModel, 1.0}};
+    // On the first card 100 would be left, of no use to anyone; on the second nothing.
+    EXPECT_EQ(rate("FGD", node({600, 500}), task(500), mix).cards, 0b10);
+    EXPECT_EQ(rate("FGD", node({500, 500}), task(500), mix).cards, 0b01);
+    // F falls from 400 to 0: trunc(100 sigmoid(0.4)); nothing changes: trunc(100 sigmoid(0)).
+    EXPECT_EQ(rate("FGD", node({400, 1'000}), task(400), mix).score, 59);
+    EXPECT_EQ(rate("FGD", node({1'000, 1'000}), task(500), mix).score, 50);
+    EXPECT_EQ(rate("FGD", node({900, 1'000, 800}), task(700, 2), mix).cards, 0b101);
+    EXPECT_EQ(rate("FGD", node({900, 1'000}), task(0, 0), mix).cards, 0);
+}
+
+// Goal: Random takes each set of cards that fits, equally often, and no other.
+TEST(FleetPolicies, RandomTakesAnyCards) {
+    const auto policy = (*find_fleet_policy("Random"))->make({});
+    std::map<CardSet, int> taken;
+    for (std::uint64_t draw = 0; draw < 600; ++draw)
+        ++taken[policy->rate(node({500, 400, 1'000, 700}), task(500, 2), draw).cards];
+    EXPECT_EQ(taken, (std::map<CardSet, int>{{0b0101, 200}, {0b1001, 200}, {0b1100, 200}}));
+}
+
+// Goal: an unknown name says which there are.
+TEST(FleetPolicies, AreFoundByName) {
+    std::set<std::string_view> names;
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        names.insert(row.name);
+        EXPECT_EQ(*find_fleet_policy(row.name), &row);
+    }
+    EXPECT_EQ(names.size(), fleet_policies().size());
+    EXPECT_EQ(find_fleet_policy("fgd").error().text,
+              "no placement policy \"fgd\"; there is BestFit, DotProd, Packing, Clustering, FGD, "
+              "Random");
+}
+
+}  // namespace
+}  // namespace tessera

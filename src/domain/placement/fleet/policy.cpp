@@ -1,0 +1,41 @@
+#include "domain/placement/fleet/policy.hpp"
+
+#include <array>
+#include <string>
+
+#include "domain/placement/fleet/best_fit.hpp"
+#include "domain/placement/fleet/clustering.hpp"
+#include "domain/placement/fleet/dot_product.hpp"
+#include "domain/placement/fleet/fgd.hpp"
+#include "domain/placement/fleet/packing.hpp"
+#include "domain/placement/fleet/random.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr auto kPolicies = std::to_array<FleetPolicyRow>({
+    {"BestFit", "the node with the least CPU and GPU left", best_fit_policy},
+    {"DotProd", "the node whose free resources are least like the request", dot_product_policy},
+    {"Packing", "cards in use before free cards, nodes in use before free nodes", packing_policy},
+    {"Clustering", "beside tasks of the same number of cards", clustering_policy},
+    {"FGD", "where the expected fragmentation grows least", fgd_policy},
+    {"Random", "any node and any cards that fit", random_policy},
+});
+
+}  // namespace
+
+std::span<const FleetPolicyRow> fleet_policies() {
+    return kPolicies;
+}
+
+Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name) {
+    std::string names;
+    for (const FleetPolicyRow& row : kPolicies) {
+        if (row.name == name) return &row;
+        names += (names.empty() ? "" : ", ") + std::string(row.name);
+    }
+    return fail(Code::not_found,
+                "no placement policy \"" + std::string(name) + "\"; there is " + names);
+}
+
+}  // namespace tessera

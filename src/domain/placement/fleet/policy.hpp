@@ -1,0 +1,52 @@
+// The policies of the placement engine: which node a task goes to, and which of its cards. One file
+// per policy; fleet_policies() is the table of their names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "domain/placement/fleet/mix.hpp"
+#include "domain/placement/fleet/node_load.hpp"
+
+namespace tessera {
+
+// What a policy says of a task on a node.
+struct Rating {
+    std::int32_t score = 0;  // the node with the highest wins
+    CardSet cards = 0;       // that the task would hold there
+};
+
+// Which of the nodes with the highest score takes the task.
+enum class Tie { first_in_order, any };
+
+// One thread: a policy may remember what it worked out.
+class FleetPolicy {
+  public:
+    virtual ~FleetPolicy() = default;
+
+    // `load` can take `task`. The score depends on nothing but the task and the load's state_of():
+    // FleetIndex remembers it. What the policy holds about the cluster (prices, a learnt mix) may
+    // change it: FleetIndex::rescore() then. `draw` is a random number for the choice of the cards
+    // where that is left to chance; the score does not depend on it.
+    [[nodiscard]] virtual Rating rate(const NodeLoad& load, const Task& task,
+                                      std::uint64_t draw) = 0;
+    // Whether scores depend on the kinds of tasks that a node runs.
+    [[nodiscard]] virtual bool sees_kinds() const { return false; }
+    [[nodiscard]] virtual Tie tie() const { return Tie::first_in_order; }
+};
+
+struct FleetPolicyRow {
+    std::string_view name;
+    std::string_view summary;
+    // `mix` is what is expected to arrive, for the policies that look at it.
+    std::unique_ptr<FleetPolicy> (*make)(std::span<const MixClass> mix);
+};
+
+std::span<const FleetPolicyRow> fleet_policies();
+// not_found, naming the policies that exist.
+Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name);
+
+}  // namespace tessera

@@ -1,0 +1,13 @@
+// Random: any node that can take the task, and any of its cards that fit, all equally likely. What
+// every other policy must beat.
+#pragma once
+
+#include <memory>
+
+#include "domain/placement/fleet/policy.hpp"
+
+namespace tessera {
+
+std::unique_ptr<FleetPolicy> random_policy(std::span<const MixClass> mix);
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+#include "wire/csv.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace tessera {
+namespace {
+
+void split(std::string_view line, std::vector<std::string_view>& into) {
+    while (true) {
+        const std::size_t comma = line.find(',');
+        into.push_back(line.substr(0, comma));
+        if (comma == std::string_view::npos) return;
+        line.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+std::string_view take_line(std::string_view& text) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+}
+
+bool parse_whole(std::string_view text, std::int64_t most, std::int64_t& value) {
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && stopped == end && value >= 0 && value <= most &&
+           text.front() != '-';
+}
+
+Result<CsvTable> CsvTable::read(std::string_view text) {
+    CsvTable table;
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const std::string_view line = take_line(text);
+        if (line.empty()) continue;
+        if (line.find('"') != std::string_view::npos) {
+            return fail(Code::invalid_argument,
+                        fmt::format("line {}: there is a quote; write the table without", number));
+        }
+        if (table.columns_.empty()) {
+            split(line, table.columns_);
+            continue;
+        }
+        const std::size_t before = table.fields_.size();
+        split(line, table.fields_);
+        table.lines_.push_back(number);
+        if (const std::size_t found = table.fields_.size() - before;
+            found != table.columns_.size()) {
+            return fail(Code::invalid_argument,
+                        fmt::format("line {}: {} fields where the first line names {} columns",
+                                    number, found, table.columns_.size()));
+        }
+    }
+    if (table.columns_.empty())
+        return fail(Code::invalid_argument, "there is no first line with the columns' names");
+    return table;
+}
+
+bool CsvTable::has(std::string_view column) const {
+    return std::ranges::find(columns_, column) != columns_.end();
+}
+
+Result<std::size_t> CsvTable::column(std::string_view name) const {
+    const auto found = std::ranges::find(columns_, name);
+    if (found == columns_.end()) {
+        return fail(Code::invalid_argument, fmt::format("line 1: no column {}; there is {}", name,
+                                                        fmt::join(columns_, ", ")));
+    }
+    return static_cast<std::size_t>(found - columns_.begin());
+}
+
+Result<std::int64_t> CsvTable::number(std::size_t row, std::size_t column,
+                                      std::int64_t most) const {
+    std::int64_t value = 0;
+    if (parse_whole(text(row, column), most, value)) return value;
+    return fail(
+        fault(row, column,
+              fmt::format("\"{}\" is no whole number from 0 to {}", text(row, column), most)));
+}
+
+Error CsvTable::fault(std::size_t row, std::size_t column, std::string_view what) const {
+    return {Code::invalid_argument,
+            fmt::format("line {}, column {}: {}", lines_[row], columns_[column], what)};
+}
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// Comma-separated tables with a first line of column names. No quotes: the tables that we read have
+// none, and one that has some is refused, not misread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tessera {
+
+// Views into the text that was read, which must outlive it.
+class CsvTable {
+  public:
+    // invalid_argument, naming the line, where a row has another number of fields than there are
+    // columns, or a quote. Lines end with "\n" or "\r\n"; empty ones are left out.
+    static Result<CsvTable> read(std::string_view text);
+
+    [[nodiscard]] std::size_t size() const { return lines_.size(); }
+    [[nodiscard]] bool has(std::string_view column) const;
+    // invalid_argument, naming the column and those that there are.
+    [[nodiscard]] Result<std::size_t> column(std::string_view name) const;
+
+    [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const {
+        return fields_[row * columns_.size() + column];
+    }
+    // A whole number from 0 to `most`, in decimal digits; else invalid_argument, naming line and
+    // column.
+    [[nodiscard]] Result<std::int64_t> number(std::size_t row, std::size_t column,
+                                              std::int64_t most) const;
+    // An error about a field: `what` with line and column in front.
+    [[nodiscard]] Error fault(std::size_t row, std::size_t column, std::string_view what) const;
+
+  private:
+    std::vector<std::string_view> columns_;
+    std::vector<std::string_view> fields_;  // row after row
+    std::vector<std::size_t> lines_;        // per row, from 1
+};
+
+// Cuts the first line off `text`, without its end.
+std::string_view take_line(std::string_view& text);
+
+// Nothing but decimal digits, and at most `most`.
+bool parse_whole(std::string_view text, std::int64_t most, std::int64_t& value);
+
+}  // namespace tessera

@@ -1,0 +1,131 @@
+#include "wire/openb_csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "domain/placement/fleet/node_load.hpp"
+#include "wire/csv.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMost = 1'000'000'000;  // of CPU milli and of MiB
+
+// One line of row numbers, as read so far.
+struct RowList {
+    std::string_view name;
+    std::size_t rows;
+    bool is_there = false;
+    std::vector<std::uint32_t> list;
+};
+
+Result<> read_rows(std::string_view words, std::size_t line, RowList& into) {
+    if (into.is_there) {
+        return fail(Code::invalid_argument,
+                    fmt::format("line {}: a second line of {} rows", line, into.name));
+    }
+    into.is_there = true;
+    for (std::size_t word = 2; !words.empty(); ++word) {
+        const std::size_t space = words.find(' ');
+        const std::string_view text = words.substr(0, space);
+        words.remove_prefix(space == std::string_view::npos ? words.size() : space + 1);
+        std::int64_t row = 0;
+        if (!parse_whole(text, static_cast<std::int64_t>(into.rows) - 1, row)) {
+            return fail(Code::invalid_argument,
+                        fmt::format("line {}, word {}: \"{}\" is no row of the {} {}s", line, word,
+                                    text, into.rows, into.name));
+        }
+        into.list.push_back(static_cast<std::uint32_t>(row));
+    }
+    return {};
+}
+
+Result<> check_once(const std::vector<std::uint32_t>& nodes) {
+    auto sorted = nodes;
+    std::ranges::sort(sorted);
+    const auto twice = std::ranges::adjacent_find(sorted);
+    if (twice == sorted.end()) return {};
+    return fail(Code::invalid_argument, fmt::format("node row {} is there twice", *twice));
+}
+
+}  // namespace
+
+Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text) {
+    TRY(const CsvTable table, CsvTable::read(text));
+    TRY(const std::size_t name, table.column("sn"));
+    TRY(const std::size_t cpu, table.column("cpu_milli"));
+    TRY(const std::size_t memory, table.column("memory_mib"));
+    TRY(const std::size_t cards, table.column("gpu"));
+    TRY(const std::size_t model, table.column("model"));
+    std::vector<OpenbNode> nodes;
+    nodes.reserve(table.size());
+    for (std::size_t row = 0; row < table.size(); ++row) {
+        TRY(const std::int64_t cpu_milli, table.number(row, cpu, kMost));
+        TRY(const std::int64_t memory_mib, table.number(row, memory, kMost));
+        TRY(const std::int64_t count, table.number(row, cards, kMaxCards));
+        if (count > 0 && table.text(row, model).empty())
+            return fail(table.fault(row, model, "empty, but the node has cards"));
+        nodes.push_back({.name = std::string(table.text(row, name)),
+                         .cpu_milli = static_cast<std::int32_t>(cpu_milli),
+                         .memory_mib = static_cast<std::int32_t>(memory_mib),
+                         .cards = static_cast<int>(count),
+                         .model = std::string(table.text(row, model))});
+    }
+    return nodes;
+}
+
+Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
+    TRY(const CsvTable table, CsvTable::read(text));
+    TRY(const std::size_t name, table.column("name"));
+    TRY(const std::size_t cpu, table.column("cpu_milli"));
+    TRY(const std::size_t memory, table.column("memory_mib"));
+    TRY(const std::size_t cards, table.column("num_gpu"));
+    TRY(const std::size_t share, table.column("gpu_milli"));
+    std::size_t spec = name;
+    const bool has_spec = table.has("gpu_spec");
+    if (has_spec) spec = *table.column("gpu_spec");
+    std::vector<OpenbPod> pods;
+    pods.reserve(table.size());
+    for (std::size_t row = 0; row < table.size(); ++row) {
+        TRY(const std::int64_t cpu_milli, table.number(row, cpu, kMost));
+        TRY(const std::int64_t memory_mib, table.number(row, memory, kMost));
+        TRY(const std::int64_t count, table.number(row, cards, kMaxCards));
+        TRY(const std::int64_t milli, table.number(row, share, kMilliPerCard));
+        if ((count == 0) != (milli == 0))
+            return fail(table.fault(
+                row, share, "0 for a pod with GPUs, or more for one without; mend it or num_gpu"));
+        pods.push_back({.name = std::string(table.text(row, name)),
+                        .cpu_milli = static_cast<std::int32_t>(cpu_milli),
+                        .memory_mib = static_cast<std::int32_t>(memory_mib),
+                        .cards = static_cast<std::int16_t>(count),
+                        .milli = static_cast<std::int16_t>(milli),
+                        .models = std::string(has_spec ? table.text(row, spec) : "")});
+    }
+    return pods;
+}
+
+Result<Arrivals> read_arrivals(std::string_view text, std::size_t nodes, std::size_t pods) {
+    RowList node_rows{.name = "node", .rows = nodes};
+    RowList pod_rows{.name = "pod", .rows = pods};
+    for (std::size_t line = 1; !text.empty(); ++line) {
+        const std::string_view words = take_line(text);
+        if (words.empty() || words.starts_with('#')) continue;
+        const bool is_nodes = words.starts_with("N ");
+        if (!is_nodes && !words.starts_with("P ")) {
+            return fail(Code::invalid_argument,
+                        fmt::format("line {}: begins with none of N, P and #", line));
+        }
+        TRY_VOID(read_rows(words.substr(2), line, is_nodes ? node_rows : pod_rows));
+    }
+    for (const RowList& list : {node_rows, pod_rows}) {
+        if (!list.is_there) {
+            return fail(Code::invalid_argument,
+                        fmt::format("there is no line of {} rows", list.name));
+        }
+    }
+    TRY_VOID(check_once(node_rows.list));
+    return Arrivals{std::move(node_rows.list), std::move(pod_rows.list)};
+}
+
+}  // namespace tessera

@@ -1,0 +1,92 @@
+#include "wire/openb_csv.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+// Goal: both kinds of pod lists, and nodes, as they are published.
+TEST(OpenbCsv, ReadsTheLists) {
+    const auto nodes = read_openb_nodes(
+        "sn,cpu_milli,memory_mib,gpu,model\n"
+        "openb-node-0000,64000,262144,2,P100\n"
+        "openb-node-1213,96000,524288,0,\r\n");
+    ASSERT_TRUE(nodes) << nodes.error().text;
+    EXPECT_EQ(*nodes, (std::vector<OpenbNode>{{"openb-node-0000", 64'000, 262'144, 2, "P100"},
+                                              {"openb-node-1213", 96'000, 524'288, 0, ""}}));
+    const auto pods = read_openb_pods(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+        "deletion_time,scheduled_time\n"
+        "openb-pod-0000,12000,16384,1,1000,,LS,Running,0,12537496,0\n"
+        "openb-pod-0001,6000,12288,1,460,V100M16|V100M32,LS,Running,427061,12902960,\n");
+    ASSERT_TRUE(pods) << pods.error().text;
+    EXPECT_EQ(*pods, (std::vector<OpenbPod>{
+                         {"openb-pod-0000", 12'000, 16'384, 1, 1'000, ""},
+                         {"openb-pod-0001", 6'000, 12'288, 1, 460, "V100M16|V100M32"}}));
+    const auto short_pods = read_openb_pods(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+        "p,4000,8192,0,0");
+    ASSERT_TRUE(short_pods) << short_pods.error().text;
+    EXPECT_EQ(*short_pods, (std::vector<OpenbPod>{{"p", 4'000, 8'192, 0, 0, ""}}));
+}
+
+// Goal: an error says where, and what is wrong.
+TEST(OpenbCsv, NamesLineAndColumn) {
+    struct Case {
+        const char* text;
+        const char* error;
+    };
+    const std::string head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+    for (const Case& c :
+         {Case{"", "there is no first line with the columns' names"},
+          {"name,cpu_milli\n", "line 1: no column memory_mib; there is name, cpu_milli"},
+          {"{}p,1,2,0\n", "line 2: 4 fields where the first line names 5 columns"},
+          {"{}p,1,2,0,0\n\np,x,2,0,0\n",
+           "line 4, column cpu_milli: \"x\" is no whole number from 0 to 1000000000"},
+          {"{}p,1,2,17,500\n", "line 2, column num_gpu: \"17\" is no whole number from 0 to 16"},
+          {"{}p,1,2,1,1001\n",
+           "line 2, column gpu_milli: \"1001\" is no whole number from 0 to 1000"},
+          {"{}p,-0,2,1,10\n",
+           "line 2, column cpu_milli: \"-0\" is no whole number from 0 to 1000000000"},
+          {"{}p,,2,1,10\n",
+           "line 2, column cpu_milli: \"\" is no whole number from 0 to 1000000000"},
+          {"{}p,1,2,1,0\n",
+           "line 2, column gpu_milli: 0 for a pod with GPUs, or more for one without; mend it or "
+           "num_gpu"},
+          {"{}\"p\",1,2,1,1\n", "line 2: there is a quote; write the table without"}}) {
+        std::string text = c.text;
+        if (text.starts_with("{}")) text.replace(0, 2, head);
+        const auto pods = read_openb_pods(text);
+        ASSERT_FALSE(pods) << text;
+        EXPECT_EQ(pods.error(), (Error{Code::invalid_argument, c.error}));
+    }
+    const auto nodes = read_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\nn,1,1,1,\n");
+    ASSERT_FALSE(nodes);
+    EXPECT_EQ(nodes.error().text, "line 2, column model: empty, but the node has cards");
+}
+
+// Goal: an order of arrival names rows that are there.
+TEST(OpenbCsv, ReadsArrivals) {
+    const auto arrivals = read_arrivals("# any remark\nN 2 0 1\nP 1 1 0\n", 3, 2);
+    ASSERT_TRUE(arrivals) << arrivals.error().text;
+    EXPECT_EQ(*arrivals, (Arrivals{{2, 0, 1}, {1, 1, 0}}));
+    struct Case {
+        const char* text;
+        const char* error;
+    };
+    for (const Case& c : {Case{"N 0\n", "there is no line of pod rows"},
+                          {"P 0\n", "there is no line of node rows"},
+                          {"N 0 3\nP 0\n", "line 1, word 3: \"3\" is no row of the 3 nodes"},
+                          {"N 0\nP 0 x\n", "line 2, word 3: \"x\" is no row of the 2 pods"},
+                          {"N 0\nP 0  1\n", "line 2, word 3: \"\" is no row of the 2 pods"},
+                          {"N 0 1 0\nP 0\n", "node row 0 is there twice"},
+                          {"N 0\nN 1\nP 0\n", "line 2: a second line of node rows"},
+                          {"N 0\nQ 0\n", "line 2: begins with none of N, P and #"}}) {
+        const auto found = read_arrivals(c.text, 3, 2);
+        ASSERT_FALSE(found) << c.text;
+        EXPECT_EQ(found.error(), (Error{Code::invalid_argument, c.error}));
+    }
+}
+
+}  // namespace
+}  // namespace tessera
