@@ -77,10 +77,10 @@ class Resized(guard.Guarded):
             pods.simple("second", pods.native("6Gi", cores=40), node="node-a", size="0"))
         self.assertEqual(truth.uuids(first), truth.uuids(second), "both on one card")
         self.assertIn("beside the others it can have 9Gi",
-                      self.refused(6, "first", "--memory", "10Gi"))
+                      self.refused(4, "first", "--memory", "10Gi"))
         self.wait_event("first", "no room on card", "10Gi")
         self.assertIn("beside the others it can be of 60",
-                      self.refused(6, "first", "--cores", "61"))
+                      self.refused(4, "first", "--cores", "61"))
         self.assertIn("more than card", self.refused(2, "first", "--memory", "99Gi"))
         self.assertIn("no container other", self.refused(3, "first", "-c", "other", "--cores", "1"))
         self.assertEqual(self.share("first")["memory"], 6 * GIB)
