@@ -31,7 +31,8 @@ CUresult find_owner(CUstream stream, Current& owner) {
 template <typename Call>
 CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CUstream stream,
                   const Call& call) {
-    // A graph that is being recorded takes nothing yet: it is held when it is launched (graphs.cpp).
+    // A graph that is being recorded takes nothing yet: it is held when it is launched
+    // (graphs.cpp).
     if (pointer == nullptr || bytes == 0 || is_capturing(stream)) return call();
     Current owner;
     if (const CUresult none = find_owner(stream, owner); none != CUDA_SUCCESS) return none;

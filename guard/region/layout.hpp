@@ -1,7 +1,7 @@
 // What the processes of one container share: two files, made by the agent. `limits` is mounted
 // read-only in the container; `accounts` is written by its processes. A tenant who writes nonsense
-// into `accounts`, or truncates it, harms his own processes: nobody else maps it, and whoever reads it
-// believes nothing that cannot be.
+// into `accounts`, or truncates it, harms his own processes: nobody else maps it, and whoever reads
+// it believes nothing that cannot be.
 //
 // Both are plain memory of one layout on one machine. A reader that finds another version or size
 // refuses the file; nobody converts.
