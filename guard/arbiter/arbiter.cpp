@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace tessera::guard {
 namespace {
@@ -52,22 +53,6 @@ double pour(double left, const std::vector<double>& room, const std::vector<Clai
 
 }  // namespace
 
-double own_part(int certain, const std::vector<double>& others) {
-    if (others.empty()) return 1.0 / (certain + 1);
-    // chance[k]: of k of them at once.
-    std::vector<double> chance = {1.0};
-    for (const double part : others) {
-        chance.push_back(0);
-        for (std::size_t k = chance.size() - 1; k > 0; k--)
-            chance[k] = chance[k] * (1 - part) + chance[k - 1] * part;
-        chance[0] *= 1 - part;
-    }
-    double mean = 0;
-    for (std::size_t k = 0; k < chance.size(); k++)
-        mean += chance[k] / (static_cast<double>(k + 1) + certain);
-    return mean;
-}
-
 std::vector<double> fill(const std::vector<Claim>& claims) {
     std::vector<double> got(claims.size());
     double left = 1;
@@ -88,74 +73,96 @@ std::vector<double> fill(const std::vector<Claim>& claims) {
 
 namespace {
 
-// What a process had in flight of a kind in a tick.
-struct Flight {
-    Arbiter::Id container;
-    std::vector<ProcessReading::Span> spans;  // within the tick
-    double in_flight_ns = 0;                  // in all
-    double by_chance =
-        0;  // the part of the tick outside of the spans in which it was in flight too
-};
-
-bool is_in(const Flight& flight, std::int64_t at) {
-    return std::ranges::any_of(flight.spans, [at](const ProcessReading::Span& span) {
-        return span.start_ns <= at && at < span.end_ns;
-    });
+double length_of(Span span) {
+    return static_cast<double>(span.end_ns - span.start_ns);
 }
 
-Flight flight_of(Arbiter::Id container, const ProcessReading& before, const ProcessReading& now,
-                 WorkKind kind, ProcessReading::Span tick) {
-    const auto index = static_cast<std::size_t>(kind);
-    Flight flight = {.container = container};
-    flight.in_flight_ns = static_cast<double>(now.in_flight_ns[index] - before.in_flight_ns[index]);
-    double covered = 0;
-    for (const ProcessReading::Span& span : now.spans[index]) {
-        const ProcessReading::Span within = {std::max(span.start_ns, tick.start_ns),
-                                             std::min(span.end_ns, tick.end_ns)};
-        if (within.start_ns >= within.end_ns) continue;
-        flight.spans.push_back(within);
-        covered += static_cast<double>(within.end_ns - within.start_ns);
+// Those within the tick; ascending, and what overlaps joined.
+std::vector<Span> joined(const std::vector<Span>& spans, Span tick) {
+    std::vector<Span> within;
+    for (const Span& span : spans) {
+        const Span part = {std::max(span.start_ns, tick.start_ns),
+                           std::min(span.end_ns, tick.end_ns)};
+        if (part.start_ns < part.end_ns) within.push_back(part);
     }
-    const double outside = static_cast<double>(tick.end_ns - tick.start_ns) - covered;
+    std::ranges::sort(within, {}, &Span::start_ns);
+    std::vector<Span> apart;
+    for (const Span& span : within) {
+        if (!apart.empty() && span.start_ns <= apart.back().end_ns) {
+            apart.back().end_ns = std::max(apart.back().end_ns, span.end_ns);
+        } else {
+            apart.push_back(span);
+        }
+    }
+    return apart;
+}
+
+// What a process had in flight of a kind in a tick.
+struct Work {
+    const std::vector<Span>* spans;
+    double in_flight_ns;
+};
+
+// Who had nothing in flight is left out.
+std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& reading, WorkKind kind,
+                          double tick_ns) {
+    const auto index = static_cast<std::size_t>(kind);
+    std::vector<Work> all;
+    for (const auto& [slot, process] : reading.processes) {
+        const auto of_slot = static_cast<std::size_t>(slot);
+        if (of_slot >= known.processes.size() || !known.processes[of_slot].is_known) continue;
+        const std::int64_t before = known.processes[of_slot].in_flight_ns[index];
+        // It may be less than before: what a piece cost beside its work is known only at its end.
+        const auto more = static_cast<double>(process.in_flight_ns[index] - before);
+        if (more == 0 && process.spans[index].empty()) continue;
+        all.push_back({&process.spans[index], std::max(more, -tick_ns)});
+    }
+    return all;
+}
+
+Flight flight_of(const Work& work, Span tick) {
+    Flight flight = {.spans = joined(*work.spans, tick)};
+    double covered = 0;
+    for (const Span& span : flight.spans)
+        covered += length_of(span);
+    const double outside = length_of(tick) - covered;
     if (outside > 0)
-        flight.by_chance = std::clamp((flight.in_flight_ns - covered) / outside, 0.0, 1.0);
+        flight.by_chance = std::clamp((work.in_flight_ns - covered) / outside, 0.0, 1.0);
     return flight;
 }
 
-// The part of what each had in flight that was its own: between any two ends of spans nothing
-// changes.
-std::vector<double> own_parts(const std::vector<Flight>& flights, ProcessReading::Span tick) {
-    std::vector<std::int64_t> ends = {tick.start_ns, tick.end_ns};
-    for (const Flight& flight : flights) {
-        for (const ProcessReading::Span& span : flight.spans) {
-            ends.push_back(span.start_ns);
-            ends.push_back(span.end_ns);
-        }
+// How many of each container's count each for itself.
+std::size_t most_of_each(const std::vector<std::vector<Work>>& containers) {
+    std::size_t most = kMaxFlights;
+    const auto of_all = [&] {
+        std::size_t sum = 0;
+        for (const auto& work : containers)
+            sum += std::min(work.size(), most);
+        return sum;
+    };
+    while (most > 1 && of_all() > kMaxFlightsOfCard)
+        most--;
+    return most;
+}
+
+// Adds those that count each for itself, with most in flight, and then one for all others.
+void add_flights(std::vector<Work>& work, std::size_t most, Span tick,
+                 std::vector<Flight>& flights) {
+    if (work.size() > most) {
+        const auto others = work.begin() + static_cast<std::ptrdiff_t>(most);
+        std::ranges::nth_element(work, others, std::greater(), &Work::in_flight_ns);
     }
-    std::ranges::sort(ends);
-    std::vector<double> own(flights.size());
-    std::vector<double> in_flight(flights.size());
-    std::vector<double> part(flights.size());
-    std::vector<double> others;
-    for (std::size_t end = 1; end < ends.size(); end++) {
-        const std::int64_t length = ends[end] - ends[end - 1];
-        if (length <= 0) continue;
-        for (std::size_t i = 0; i < flights.size(); i++)
-            part[i] = is_in(flights[i], ends[end - 1]) ? 1 : flights[i].by_chance;
-        const auto certain = static_cast<int>(std::ranges::count(part, 1.0));
-        for (std::size_t i = 0; i < flights.size(); i++) {
-            if (part[i] <= 0) continue;
-            others.clear();
-            for (std::size_t j = 0; j < flights.size(); j++)
-                if (j != i && part[j] > 0 && part[j] < 1) others.push_back(part[j]);
-            const double mine = own_part(certain - (part[i] < 1 ? 0 : 1), others);
-            in_flight[i] += static_cast<double>(length) * part[i];
-            own[i] += static_cast<double>(length) * part[i] * mine;
-        }
-    }
-    for (std::size_t i = 0; i < flights.size(); i++)
-        own[i] = in_flight[i] > 0 ? own[i] / in_flight[i] : 1;
-    return own;
+    for (std::size_t i = 0; i < std::min(most, work.size()); i++)
+        flights.push_back(flight_of(work[i], tick));
+    if (work.size() <= most) return;
+    Flight& others = flights.emplace_back();
+    for (std::size_t i = most; i < work.size(); i++)
+        others.by_chance += std::clamp(work[i].in_flight_ns / length_of(tick), 0.0, 1.0);
+}
+
+std::int64_t whole_ns(double ns) {
+    constexpr auto kMost = static_cast<double>(kMaxTimeNs);
+    return static_cast<std::int64_t>(std::clamp(ns, -kMost, kMost));
 }
 
 }  // namespace
@@ -163,50 +170,69 @@ std::vector<double> own_parts(const std::vector<Flight>& flights, ProcessReading
 void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
-        container.is_pausing = !reading.waits && reading.waited_ns == container.waited_ns;
+        container.is_pausing = !reading.waits && reading.waited_ns == container.known.waited_ns;
         container.is_idle = container.is_pausing;
     }
 }
 
 void Arbiter::charge(WorkKind kind, std::int64_t now,
                      const std::map<Id, ContainerReading>& readings) {
-    const ProcessReading::Span tick = {as_of_ns_, now};
-    const auto length = static_cast<double>(now - as_of_ns_);
+    const Span tick = {as_of_ns_, now};
+    const double length = length_of(tick);
+    std::vector<std::vector<Work>> work;
+    work.reserve(readings.size());
+    for (const auto& [id, reading] : readings)
+        work.push_back(work_of(containers_[id].known, reading, kind, length));
+    const std::size_t most = most_of_each(work);
     std::vector<Flight> flights;
-    for (const auto& [id, reading] : readings) {
-        const Container& container = containers_[id];
-        for (const auto& [slot, process] : reading.processes) {
-            const auto before = container.processes.find(slot);
-            if (before != container.processes.end())
-                flights.push_back(flight_of(id, before->second, process, kind, tick));
-        }
-    }
+    for (auto& of_container : work)
+        add_flights(of_container, most, tick, flights);
     const std::vector<double> own = own_parts(flights, tick);
-    std::map<Id, std::pair<double, double>> sums;  // in flight, of that its own
-    for (std::size_t i = 0; i < flights.size(); i++) {
-        auto& [in_flight, used] = sums[flights[i].container];
-        in_flight += flights[i].in_flight_ns;
-        used += flights[i].in_flight_ns * own[i];
+    std::size_t flight = 0;
+    std::size_t container = 0;
+    for (const auto& [id, reading] : readings) {
+        const std::vector<Work>& of_container = work[container++];
+        Use use = {};
+        for (std::size_t i = 0; i < of_container.size(); i++) {
+            use.in_flight_ns += of_container[i].in_flight_ns;
+            use.own_ns += of_container[i].in_flight_ns * own[flight + std::min(i, most)];
+        }
+        flight += std::min(of_container.size(), most + 1);
+        debit(containers_[id], kind, use, length);
     }
-    for (const auto& [id, sum] : sums) {
-        const auto index = static_cast<std::size_t>(kind);
-        Container& container = containers_[id];
-        const auto used = static_cast<std::int64_t>(sum.second);
-        container.used_ns[index] += used;
-        container.balance_ns[index] -= used;
-        if (sum.first > kPause * length) container.is_pausing = false;
-        if (sum.first > 0) container.is_idle = false;
-        if (sum.first > 0.01 * length)
-            container.part[index] = millionths(std::clamp(sum.second / sum.first, 0.0, 1.0));
+}
+
+void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double tick_ns) {
+    const auto index = static_cast<std::size_t>(kind);
+    const std::int64_t used = whole_ns(use.own_ns);
+    container.used_ns[index] =
+        std::clamp(container.used_ns[index] + used, std::int64_t{0}, kMaxTimeNs);
+    container.balance_ns[index] -= used;
+    if (use.in_flight_ns > kPause * tick_ns) container.is_pausing = false;
+    if (use.in_flight_ns > 0) container.is_idle = false;
+    if (use.in_flight_ns > 0.01 * tick_ns) {
+        container.part[index] = millionths(std::clamp(use.own_ns / use.in_flight_ns, 0.0, 1.0));
     }
+}
+
+void Arbiter::remember(KnownTimes& known, std::int64_t now, const ContainerReading& reading) {
+    for (const auto& [slot, process] : reading.processes) {
+        const auto of_slot = static_cast<std::size_t>(slot);
+        if (of_slot >= known.processes.size()) known.processes.resize(of_slot + 1);
+        KnownTimes::Process& before = known.processes[of_slot];
+        before = {.is_known = true, .is_busy = process.is_busy, .waited_ns = process.waited_ns};
+        std::ranges::copy(process.in_flight_ns, before.in_flight_ns);
+    }
+    known.waited_ns = reading.waited_ns;
+    known.as_of_ns = now;
+    known.readings++;
 }
 
 void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings) {
     std::vector<Claim> claims;
     for (const auto& [id, reading] : readings) {
-        Container& container = containers_[id];
-        const bool waited = reading.waits || reading.waited_ns != container.waited_ns;
-        container.waited_ns = reading.waited_ns;
+        const Container& container = containers_[id];
+        const bool waited = reading.waits || reading.waited_ns != container.known.waited_ns;
         const double cores = of_whole(reading.cores);
         const double ceiling = of_whole(reading.ceiling);
         claims.push_back({
@@ -228,7 +254,6 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
         // Who does not use what he is sure of can begin to at once; the next tick takes it back
         // from those who have it meanwhile.
         container.rate = millionths(std::max(rates[i], claims[i].cores));
-        container.processes = reading.processes;
         i++;
     }
 }
@@ -248,9 +273,12 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
         if (is_first) break;
         const std::int64_t used = std::max(container.used_ns[0], container.used_ns[1]);
         const double use = static_cast<double>(used - used_before[id]) / static_cast<double>(tick);
-        container.recent_use = std::max(use, container.recent_use * (1 - kForget) + use * kForget);
+        const double recent = container.recent_use * (1 - kForget) + use * kForget;
+        container.recent_use = std::min(std::max(use, recent), kMoreThanWhole);
     }
     share_out(is_first ? 0 : tick, readings);
+    for (const auto& [id, reading] : readings)
+        remember(containers_[id].known, now, reading);
     as_of_ns_ = now;
     std::map<Id, Granted> granted;
     for (const auto& [id, container] : containers_) {
@@ -261,6 +289,11 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
             grant.of[kind] = {container.balance_ns[kind], container.part[kind]};
     }
     return granted;
+}
+
+const KnownTimes* Arbiter::known(Id id) const {
+    const auto found = containers_.find(id);
+    return found != containers_.end() ? &found->second.known : nullptr;
 }
 
 bool Arbiter::is_quiet() const {

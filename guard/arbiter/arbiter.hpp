@@ -2,8 +2,9 @@
 // had work in flight.
 //
 // A card runs the processes that have work by turns. So of the time that a process had work, its
-// own is one part in as many as had work with it; how often that was how many follows from how long
-// each had work in the tick, as if they came independently. Of that time each container gets
+// own is one part in as many as had work with it (division.hpp): as the pieces of work say that
+// the processes know; where there is none, as follows from how long each had work in the tick, as
+// if they came independently. Of that time each container gets
 //   - what it is sure of (`cores`), if it wants it;
 //   - of what is left, a part by weight (its cores; kWeightOfNone without), as long as it wants
 //   more,
@@ -18,6 +19,7 @@
 #include <map>
 #include <vector>
 
+#include "guard/arbiter/division.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {
@@ -30,22 +32,53 @@ inline constexpr std::int64_t kMaxLagNs = 200'000'000;
 inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 inline constexpr Millionths kWeightOfNone = 100'000;
 
-struct ProcessReading {
-    struct Span {
-        std::int64_t start_ns;
-        std::int64_t end_ns;
-    };
+// Of a container's processes, of a kind of work, so many at most count each for itself in a tick:
+// those that had most in flight. The others together count as one of which several are in flight at
+// once, as many as in the mean: what they had in all is exact, how it met others' work is not.
+inline constexpr std::size_t kMaxFlights = 64;
+// And of all containers of the card, so that no tick costs more than so much: where there are more,
+// fewer of those containers that have most.
+inline constexpr std::size_t kMaxFlightsOfCard = 256;
 
-    std::int64_t in_flight_ns[kWorkKinds] = {};  // in all, as of the tick
-    std::vector<Span> spans[kWorkKinds];         // of that, those that are known, in any order
+// No time that a tenant writes counts as longer: 73 years. Sums stop there too.
+inline constexpr std::int64_t kMaxTimeNs = std::int64_t{1} << 61;
+
+// Times are from 0 to kMaxTimeNs.
+struct ProcessReading {
+    std::int64_t in_flight_ns[kWorkKinds] = {};  // in all, as of the reading
+    std::int64_t waited_ns = 0;                  // in all
+    std::vector<Span> spans[kWorkKinds];  // of that in flight, those that are known, in any order
+    bool is_busy = false;                 // in flight now, or since the reading before
+};
+
+// Of a slot: its last owner may be dead, and what its owners had in all stays.
+struct SlotReading {
+    int slot;
+    ProcessReading process;
 };
 
 struct ContainerReading {
     Millionths cores = 0;
     Millionths ceiling = kWhole;
     std::int64_t waited_ns = 0;  // of its processes together, in all
-    bool waits = false;
-    std::map<int, ProcessReading> processes;  // by slot; the living
+    bool waits = false;          // one that lives does now
+    // Ascending. Who was read before and is not here has done nothing since.
+    std::vector<SlotReading> processes;
+};
+
+// What the readings of a container said so far.
+struct KnownTimes {
+    struct Process {
+        bool is_known = false;
+        bool is_busy = false;
+        std::int64_t in_flight_ns[kWorkKinds] = {};
+        std::int64_t waited_ns = 0;
+    };
+
+    std::vector<Process> processes;  // by slot
+    std::int64_t waited_ns = 0;
+    std::int64_t as_of_ns = 0;
+    unsigned readings = 0;
 };
 
 class Arbiter {
@@ -54,6 +87,8 @@ class Arbiter {
 
     // The readings are of `now`. A container that is new begins with what it is sure of.
     std::map<Id, Granted> decide(std::int64_t now, const std::map<Id, ContainerReading>& readings);
+    // Of a container in the last readings, until the next ones; null of another.
+    [[nodiscard]] const KnownTimes* known(Id id) const;
     // Nobody had work in the last tick, or waited.
     [[nodiscard]] bool is_quiet() const;
     // What a container has used of the card's time in all, since it was first seen.
@@ -61,8 +96,7 @@ class Arbiter {
 
   private:
     struct Container {
-        std::map<int, ProcessReading> processes;
-        std::int64_t waited_ns = 0;
+        KnownTimes known;
         Millionths rate = 0;
         double recent_use = 0;    // of the whole card
         bool is_pausing = false;  // it had no work, or not much, in this tick
@@ -72,6 +106,14 @@ class Arbiter {
         Millionths part[kWorkKinds] = {kWhole, kWhole};
     };
 
+    // What a container had in flight in a tick, and of that its own.
+    struct Use {
+        double in_flight_ns;
+        double own_ns;
+    };
+
+    static void remember(KnownTimes& known, std::int64_t now, const ContainerReading& reading);
+    static void debit(Container& container, WorkKind kind, const Use& use, double tick_ns);
     void note_pauses(const std::map<Id, ContainerReading>& readings);
     void charge(WorkKind kind, std::int64_t now, const std::map<Id, ContainerReading>& readings);
     void share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
@@ -79,10 +121,6 @@ class Arbiter {
     std::map<Id, Container> containers_;
     std::int64_t as_of_ns_ = 0;
 };
-
-// How much of its time in flight was a process's own, if so many others were in flight all of it,
-// and these for parts of it, independently: the mean of 1 / (1 + how many). Exposed for its test.
-double own_part(int certain, const std::vector<double>& others);
 
 // Shares out one card: by guarantee, then by weight, among those that want more. Thousandth parts
 // do not matter here: what comes out is checked by use. Exposed for its test.

@@ -1,6 +1,5 @@
 // Goal: a card's time goes to who is sure of it, then by weight, and is never given twice; what one
-// tick got wrong the next ones pay back. Method: containers whose use is made up, tick by tick; the
-// formulas beside counting.
+// tick got wrong the next ones pay back. Method: containers whose use is made up, tick by tick.
 #include "guard/arbiter/arbiter.hpp"
 
 #include <gtest/gtest.h>
@@ -16,27 +15,6 @@ constexpr Millionths kPercent = kWhole / 100;
 
 double sum(const std::vector<double>& of) {
     return std::accumulate(of.begin(), of.end(), 0.0);
-}
-
-TEST(OwnPart, IsTheMeanOverAllWaysToMeet) {
-    EXPECT_DOUBLE_EQ(own_part(0, {}), 1);
-    EXPECT_DOUBLE_EQ(own_part(0, {0}), 1);
-    EXPECT_DOUBLE_EQ(own_part(0, {1}), 0.5);
-    EXPECT_DOUBLE_EQ(own_part(0, {1, 1, 1}), 0.25);
-    EXPECT_DOUBLE_EQ(own_part(2, {1}), 0.25);
-    EXPECT_DOUBLE_EQ(own_part(3, {}), 0.25);
-    EXPECT_DOUBLE_EQ(own_part(0, {0.5}), 0.75);
-    std::mt19937_64 random(20261122);
-    const std::vector<double> others = {0.1, 0.7, 0.4, 0.9};
-    double counted = 0;
-    constexpr int kDraws = 1'000'000;
-    for (int draw = 0; draw < kDraws; draw++) {
-        int met = 3;
-        for (const double part : others)
-            met += std::uniform_real_distribution<>(0, 1)(random) < part ? 1 : 0;
-        counted += 1.0 / met;
-    }
-    EXPECT_NEAR(own_part(2, others), counted / kDraws, 0.001);
 }
 
 struct Row {
@@ -104,7 +82,7 @@ class ArbiterTest : public testing::Test {
         in_flight.resize(tenants.size());
         waited.resize(tenants.size());
         std::vector<double> used(tenants.size());
-        std::vector<std::vector<ProcessReading::Span>> spans(tenants.size());
+        std::vector<std::vector<Span>> spans(tenants.size());
         std::map<Arbiter::Id, Granted> granted;
         for (int tick = 0; tick <= ticks; tick++) {
             std::map<Arbiter::Id, ContainerReading> readings;
@@ -113,8 +91,9 @@ class ArbiterTest : public testing::Test {
                 reading.cores = tenants[i].cores;
                 reading.ceiling = tenants[i].ceiling;
                 reading.waited_ns = waited[i];
-                reading.processes[0].in_flight_ns[0] = in_flight[i];
-                reading.processes[0].spans[0] = spans[i];
+                ProcessReading& process = reading.processes.emplace_back(SlotReading{}).process;
+                process.in_flight_ns[0] = in_flight[i];
+                process.spans[0] = std::move(spans[i]);
                 spans[i].clear();
             }
             now_ += kTickNs;
@@ -198,10 +177,11 @@ TEST_F(ArbiterTest, ADebtHasABound) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 10 * kPercent;
     readings[1].ceiling = 10 * kPercent;
+    readings[1].processes = {SlotReading{}};
     std::int64_t balance = 0;
     for (int tick = 0; tick < 1000; tick++) {
         now_ += kTickNs;
-        readings[1].processes[0].in_flight_ns[0] += kTickNs;  // a kernel of ten seconds
+        readings[1].processes[0].process.in_flight_ns[0] += kTickNs;  // a kernel of ten seconds
         balance = arbiter_.decide(now_, readings).at(1).of[0].balance_ns;
     }
     EXPECT_EQ(balance, -kMaxDebtNs);
@@ -212,7 +192,7 @@ TEST_F(ArbiterTest, ADebtHasABound) {
 TEST_F(ArbiterTest, ContainersComeAndGo) {
     std::map<Arbiter::Id, ContainerReading> readings;
     EXPECT_TRUE(arbiter_.decide(now_, readings).empty());
-    readings[7].processes[3].in_flight_ns[0] = 5'000'000'000;
+    readings[7].processes = {{.slot = 3, .process = {.in_flight_ns = {5'000'000'000}}}};
     now_ += kTickNs;
     EXPECT_EQ(arbiter_.decide(now_, readings).at(7).of[0].balance_ns, 0)
         << "from here on it counts";
@@ -221,6 +201,40 @@ TEST_F(ArbiterTest, ContainersComeAndGo) {
     now_ += kTickNs;
     EXPECT_TRUE(arbiter_.decide(now_, readings).empty());
     EXPECT_EQ(arbiter_.decide(now_, readings).size(), 0U) << "no time has passed";
+}
+
+// More processes than count each for itself, which all had work half of the time, beside one who
+// had all of it.
+TEST_F(ArbiterTest, ManyProcessesCountTogether) {
+    constexpr int kProcesses = 400;
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[2].processes = {SlotReading{}};
+    for (int slot = 0; slot < kProcesses; slot++)
+        readings[1].processes.push_back({.slot = slot, .process = {}});
+    for (int tick = 0; tick < 100; tick++) {
+        now_ += kTickNs;
+        for (auto& [slot, process] : readings[1].processes)
+            process.in_flight_ns[0] += kTickNs / 2;
+        readings[2].processes[0].process.in_flight_ns[0] += kTickNs;
+        arbiter_.decide(now_, readings);
+    }
+    const auto used = [&](Arbiter::Id id) {
+        return static_cast<double>(arbiter_.used_ns(id, WorkKind::kernels));
+    };
+    EXPECT_NEAR((used(1) + used(2)) / (99.0 * kTickNs), 1, 0.001) << "all of it was somebody's";
+    EXPECT_NEAR(used(1) / used(2), kProcesses / 2.0, 2);
+}
+
+TEST_F(ArbiterTest, WhoIsNotInTheReadingHasDoneNothing) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].processes = {{.slot = 5, .process = {.in_flight_ns = {kTickNs}}}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    readings[1].processes.clear();
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 0);
+    readings[1].processes = {{.slot = 5, .process = {.in_flight_ns = {3 * kTickNs}}}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs);
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
 #include "guard/arbiter/reading.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "guard/region/account.hpp"
 #include "guard/region/life.hpp"
@@ -16,50 +20,209 @@ bool read_at(int fd, void* into, std::size_t size, std::size_t offset) {
     return pread(fd, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
-// The pieces of work that a process remembers, and what it has in flight.
-bool read_spans(int fd, int slot, int card, std::int64_t now, ProcessReading& process) {
-    FlightLog log = {};
-    const std::size_t offset =
-        offsetof(Accounts, logs) + static_cast<std::size_t>(slot) * sizeof(FlightLog);
-    if (!read_at(fd, &log, sizeof log, offset)) return false;
-    const std::uint64_t total = log.total.load();
-    for (std::uint64_t back = 1; back <= std::uint64_t{kLogEntries} && back <= total; back++) {
-        const FlightLog::Entry& entry = log.entries[(total - back) % kLogEntries];
-        const Piece piece = unpack_piece(entry.start_ns.load(), entry.what.load());
-        if (piece.card != card || static_cast<int>(piece.kind) >= kWorkKinds) continue;
-        const std::int64_t end = std::min(piece.start_ns + piece.ns, now);
-        process.spans[static_cast<int>(piece.kind)].push_back({piece.start_ns, end});
-    }
-    return true;
+constexpr int kPortions = kMaxProcesses / kSlotsAtOnce;
+static_assert(kMaxProcesses % kSlotsAtOnce == 0);
+using Portions = std::bitset<kPortions>;
+
+std::int64_t time_of(const std::atomic<std::int64_t>& written) {
+    return std::clamp(written.load(), std::int64_t{0}, kMaxTimeNs);
 }
+
+// Asks the kernel who lives. A tenant can make each answer slow, by many locks on the file: so
+// there is an end to that, and who is not asked for is taken as living.
+class Lives {
+  public:
+    explicit Lives(int fd) : fd_(fd) {}
+
+    // A slot of [first, end) in which a process lives; -1: there is none.
+    int find(int first, int end) {
+        constexpr std::int64_t kLongestNs = 250'000;
+        if (asked_ns_ > kLongestNs) return first;
+        const std::int64_t before = monotonic_ns();
+        struct flock lock = {};
+        lock.l_type = F_WRLCK;
+        lock.l_whence = SEEK_SET;
+        lock.l_start = first;
+        lock.l_len = end - first;
+        const bool is_told = fcntl(fd_, F_OFD_GETLK, &lock) == 0;
+        asked_ns_ += monotonic_ns() - before;
+        if (!is_told || lock.l_type == F_UNLCK) return -1;
+        return static_cast<int>(std::clamp<off_t>(lock.l_start, first, end - 1));
+    }
+
+    bool lives_in(int slot) { return find(slot, slot + 1) >= 0; }
+
+  private:
+    const int fd_;
+    std::int64_t asked_ns_ = 0;
+};
+
+// The slots of the accounts, portion by portion.
+class Times {
+  public:
+    Times(int fd, int card, std::int64_t now, const KnownTimes* known, ContainerReading& reading)
+        : fd_(fd), card_(card), now_(now), known_(known), reading_(reading), lives_(fd) {
+        if (known != nullptr) reading_.waited_ns = known->waited_ns;
+    }
+
+    bool read() {
+        std::uint32_t end = 0;
+        if (!read_at(fd_, &end, sizeof end, offsetof(Accounts, slots_end))) return false;
+        end_ = static_cast<int>(std::min(end, std::uint32_t{kMaxProcesses}));
+        const Portions portions = to_read();
+        if (portions.any()) portion_ = std::make_unique<Portion>();
+        for (int portion = 0; portion < kPortions; portion++)
+            if (portions[static_cast<std::size_t>(portion)] && !read_portion(portion)) return false;
+        return true;
+    }
+
+  private:
+    struct Portion {
+        CardTime times[kSlotsAtOnce][kMaxCards];
+        FlightLog logs[kSlotsAtOnce];
+    };
+
+    Portions to_read() {
+        Portions portions;
+        const int count = (end_ + kSlotsAtOnce - 1) / kSlotsAtOnce;
+        if (known_ == nullptr) {
+            for (int portion = 0; portion < count; portion++)
+                portions.set(static_cast<std::size_t>(portion));
+            return portions;
+        }
+        if (count > 0) portions.set(known_->readings % static_cast<unsigned>(count));
+        for (int slot = 0; slot < end_; slot++) {
+            const KnownTimes::Process* before = known(slot);
+            if (before == nullptr || !before->is_busy) continue;
+            portions.set(static_cast<std::size_t>(slot / kSlotsAtOnce));
+        }
+        const Portions without_asking = portions;
+        for (int portion = 0; portion < count; portion++) {
+            int last = portion;
+            while (last < count && !without_asking[static_cast<std::size_t>(last)])
+                last++;
+            add_lived_in(portion, last, portions);
+            portion = last;
+        }
+        return portions;
+    }
+
+    // Asks about all of them at once first, and then about those on both sides of the one found.
+    void add_lived_in(int first, int end, Portions& portions) {
+        while (first < end) {
+            const int found = lives_.find(first * kSlotsAtOnce, end * kSlotsAtOnce);
+            if (found < 0) return;
+            const int portion = found / kSlotsAtOnce;
+            portions.set(static_cast<std::size_t>(portion));
+            add_lived_in(first, portion, portions);
+            first = portion + 1;
+        }
+    }
+
+    bool read_portion(int portion) {
+        const int first = portion * kSlotsAtOnce;
+        const auto count = static_cast<std::size_t>(std::min(kSlotsAtOnce, end_ - first));
+        const std::size_t offset = offsetof(Accounts, times) +
+                                   static_cast<std::size_t>(first) * sizeof(Accounts::times[0]);
+        if (!read_at(fd_, portion_->times, count * sizeof(Accounts::times[0]), offset))
+            return false;
+        const std::size_t before = reading_.processes.size();
+        for (int slot = first; slot < first + static_cast<int>(count); slot++)
+            add(slot, portion_->times[slot - first][card_]);
+        return known_ == nullptr || add_pieces(first, before);
+    }
+
+    [[nodiscard]] const KnownTimes::Process* known(int slot) const {
+        const auto index = static_cast<std::size_t>(slot);
+        if (known_ == nullptr || index >= known_->processes.size()) return nullptr;
+        const KnownTimes::Process& process = known_->processes[index];
+        return process.is_known ? &process : nullptr;
+    }
+
+    void add(int slot, const CardTime& time) {
+        const KnownTimes::Process* before = known(slot);
+        const bool is_waiting = time.waiting.load() != 0;
+        const bool is_open = is_waiting || time_of(time.in_flight[0].since_ns) != 0 ||
+                             time_of(time.in_flight[1].since_ns) != 0;
+        const bool lives = is_open && lives_.lives_in(slot);
+        ProcessReading process;
+        process.waited_ns = time_of(time.waited_ns);
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            const std::int64_t since = time_of(time.in_flight[kind].since_ns);
+            const bool is_in_flight = lives && since != 0 && since < now_;
+            std::int64_t total = time_of(time.in_flight[kind].total_ns);
+            process.is_busy |=
+                is_in_flight || before == nullptr || total != before->in_flight_ns[kind];
+            if (is_in_flight) {
+                process.spans[kind].push_back({since, now_});
+                total += now_ - since;
+            }
+            process.in_flight_ns[kind] = std::min(total, kMaxTimeNs - in_flight_ns_[kind]);
+            in_flight_ns_[kind] += process.in_flight_ns[kind];
+        }
+        reading_.waits |= lives && is_waiting;
+        const std::int64_t waited = process.waited_ns - (before != nullptr ? before->waited_ns : 0);
+        reading_.waited_ns = std::clamp(reading_.waited_ns + waited, std::int64_t{0}, kMaxTimeNs);
+        if (before != nullptr && !before->is_busy && !process.is_busy && waited == 0) return;
+        reading_.processes.push_back({slot, std::move(process)});
+    }
+
+    // The pieces of work that processes remember, of those that had any since the last reading.
+    // Read after the times: what ended in between is known as a piece and as work in flight.
+    bool add_pieces(int first, std::size_t from) {
+        const auto had_work = [this](const SlotReading& of) {
+            const KnownTimes::Process* before = known(of.slot);
+            return before != nullptr && (of.process.is_busy || before->is_busy);
+        };
+        auto& all = reading_.processes;
+        int low = -1;
+        int high = -1;
+        for (std::size_t i = from; i < all.size(); i++) {
+            if (!had_work(all[i])) continue;
+            if (low < 0) low = all[i].slot;
+            high = all[i].slot;
+        }
+        if (low < 0) return true;
+        const std::size_t offset =
+            offsetof(Accounts, logs) + static_cast<std::size_t>(low) * sizeof(FlightLog);
+        const auto count = static_cast<std::size_t>(high - low) + 1;
+        if (!read_at(fd_, &portion_->logs[low - first], count * sizeof(FlightLog), offset))
+            return false;
+        for (std::size_t i = from; i < all.size(); i++)
+            if (had_work(all[i])) add_pieces(portion_->logs[all[i].slot - first], all[i].process);
+        return true;
+    }
+
+    void add_pieces(const FlightLog& log, ProcessReading& process) const {
+        const std::uint64_t total = log.total.load();
+        for (std::uint64_t back = 1; back <= std::uint64_t{kLogEntries} && back <= total; back++) {
+            const FlightLog::Entry& entry = log.entries[(total - back) % kLogEntries];
+            const Piece piece = unpack_piece(time_of(entry.start_ns), entry.what.load());
+            if (piece.card != card_ || static_cast<int>(piece.kind) >= kWorkKinds) continue;
+            const std::int64_t end = std::min(piece.start_ns + piece.ns, now_);
+            if (end <= known_->as_of_ns || piece.start_ns >= end) continue;
+            auto& spans = process.spans[static_cast<int>(piece.kind)];
+            if (spans.size() <= 1) spans.reserve(kLogEntries + 1);
+            spans.push_back({piece.start_ns, end});
+        }
+    }
+
+    const int fd_;
+    const int card_;
+    const std::int64_t now_;
+    const KnownTimes* const known_;
+    ContainerReading& reading_;
+    Lives lives_;
+    int end_ = 0;
+    std::int64_t in_flight_ns_[kWorkKinds] = {};  // of those read so far
+    std::unique_ptr<Portion> portion_;
+};
 
 }  // namespace
 
-bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading) {
-    std::uint32_t end = 0;
-    if (!read_at(accounts_fd, &end, sizeof end, offsetof(Accounts, slots_end))) return false;
-    const auto slots = static_cast<int>(std::min(end, std::uint32_t{kMaxProcesses}));
-    for (int slot = 0; slot < slots; slot++) {
-        CardTime time = {};
-        const std::size_t offset = offsetof(Accounts, times) +
-                                   static_cast<std::size_t>(slot) * sizeof(Accounts::times[0]) +
-                                   static_cast<std::size_t>(card) * sizeof(CardTime);
-        if (!read_at(accounts_fd, &time, sizeof time, offset)) return false;
-        const bool is_open = time.waiting.load() != 0 || time.in_flight[0].since_ns.load() != 0 ||
-                             time.in_flight[1].since_ns.load() != 0;
-        const bool lives = is_open && is_lived_in(accounts_fd, slot);
-        ProcessReading& process = reading.processes[slot];
-        for (int kind = 0; kind < kWorkKinds; kind++) {
-            const InFlight& of = time.in_flight[kind];
-            process.in_flight_ns[kind] = lives ? in_flight_ns(of, now) : of.total_ns.load();
-            const std::int64_t since = of.since_ns.load();
-            if (lives && since != 0 && since < now) process.spans[kind].push_back({since, now});
-        }
-        if (!read_spans(accounts_fd, slot, card, now, process)) return false;
-        reading.waited_ns += time.waited_ns.load();
-        reading.waits |= lives && time.waiting.load() != 0;
-    }
-    return true;
+bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading,
+                const KnownTimes* known) {
+    return Times(accounts_fd, card, now, known, reading).read();
 }
 
 bool read_held(int accounts_fd, int card, HeldReading& reading) {
@@ -67,7 +230,8 @@ bool read_held(int accounts_fd, int card, HeldReading& reading) {
     const std::size_t offset =
         offsetof(Accounts, cards) + static_cast<std::size_t>(card) * sizeof(Account);
     if (!read_at(accounts_fd, &account, sizeof account, offset)) return false;
-    reading = {held(account), account.refusals.load()};
+    constexpr std::uint64_t kMost = INT64_MAX;
+    reading = {held(account), std::min(account.refusals.load(), kMost)};
     return true;
 }
 
@@ -82,7 +246,7 @@ bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
     for (int slot = 0; slot < static_cast<int>(slots); slot++) {
         const Granules granules = held_by(*copy, card, slot);
         if (granules == 0 || !is_lived_in(accounts_fd, slot)) continue;
-        holders.push_back({copy->slots[slot].pid.load(), granules});
+        holders.push_back({std::max(copy->slots[slot].pid.load(), 0), granules});
     }
     return true;
 }

@@ -12,7 +12,11 @@ void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers) {
         ContainerReading& reading = readings[sharer.id];
         reading.cores = limit.cores.load();
         reading.ceiling = limit.ceiling.load();
-        if (!read_times(sharer.accounts_fd, sharer.card, now, reading)) reading.processes.clear();
+        const KnownTimes* known = arbiter.known(sharer.id);
+        if (read_times(sharer.accounts_fd, sharer.card, now, reading, known)) continue;
+        reading.processes.clear();
+        reading.waited_ns = known != nullptr ? known->waited_ns : 0;
+        reading.waits = false;
     }
     const auto granted = arbiter.decide(now, readings);
     for (const Sharer& sharer : sharers)

@@ -1,5 +1,6 @@
 // How exactly a card's time is shared out: what each container got in every second, and in ten,
-// beside what it was given. On the simulated driver, whose clock says exactly who had the card.
+// beside what it was given, and what working that out costs. On the simulated driver, whose clock
+// says exactly who had the card.
 // Goals: docs/guard.md.
 #include <algorithm>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "guard/bench/tick_cost.hpp"
 #include "guard/test_support/workloads.hpp"
 
 namespace tessera::guard {
@@ -71,9 +73,20 @@ bool bench_ratio(const std::string& name, const Workload& work) {
                   "%");
 }
 
+// One tick, of which the agent makes one for each card every 10 ms.
+bool bench_ticks() {
+    bool holds = figure("a tick, sixteen containers of one process", 1, tick_ms(1, 1, 100), "ms");
+    holds &=
+        figure("a tick, 64 processes x 32 pieces beside 15 others", 1, tick_ms(64, 1, 100), "ms");
+    holds &= figure("a tick, 1,024 slots x 32 pieces beside 15 others", 10,
+                    tick_ms(kMaxProcesses, 1, 50), "ms");
+    return holds;
+}
+
 bool bench_all() {
-    bool holds = bench("10:90 free-running", {{{10, 10}, free_running(kMillisecond), 10},
-                                              {{90, 90}, free_running(kMillisecond), 90}});
+    bool holds = bench_ticks();
+    holds &= bench("10:90 free-running", {{{10, 10}, free_running(kMillisecond), 10},
+                                          {{90, 90}, free_running(kMillisecond), 90}});
     holds &= bench_ratio("10:90 launch and wait, 1 ms", launch_and_wait(kMillisecond));
     holds &= bench("20 of launch and wait, 100 us",
                    {{{20, 20}, launch_and_wait(100 * kMicrosecond), 20}});

@@ -1,0 +1,269 @@
+// Goal: what a container's processes say of themselves is read as they mean it, where it may have
+// changed, and whatever stands in a tenant's accounts, no number leaves its bounds and no neighbour
+// loses anything. Method: accounts written as processes write them, and filled with anything.
+#include "guard/arbiter/reading.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+
+#include "guard/arbiter/tick.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+namespace {
+
+const std::vector<CardShare> kCards(2, CardShare{"GPU-01234567-89ab-cdef-0123-456789abcdef",
+                                                 64 * kGranuleBytes, 0});
+constexpr std::int64_t kTickNs = 10'000'000;
+
+class ReadingTest : public testing::Test {
+  protected:
+    ~ReadingTest() override {
+        for (const Seat& seat : seats_)
+            munmap(seat.accounts, sizeof(Accounts));
+    }
+
+    // The slot of a process that lives.
+    int sit() {
+        Seat seat;
+        EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::none);
+        seats_.push_back(seat);
+        return seat.slot;
+    }
+    CardTime& time(int slot) const { return region_.accounts().times[slot][1]; }
+    void add_piece(int slot, const Piece& piece) const {
+        FlightLog& log = region_.accounts().logs[slot];
+        FlightLog::Entry& entry = log.entries[log.total % kLogEntries];
+        entry.start_ns = piece.start_ns;
+        entry.what = pack_piece(piece);
+        log.total++;
+        time(slot).in_flight[static_cast<int>(piece.kind)].total_ns += piece.ns;
+    }
+    // As a tick does it.
+    ContainerReading read() {
+        ContainerReading reading;
+        EXPECT_TRUE(read_times(region_.fd(), 1, now_, reading, arbiter_.known(0)));
+        arbiter_.decide(now_, {{0, reading}});
+        now_ += kTickNs;
+        return reading;
+    }
+
+    TestRegion region_{kCards};
+    std::vector<Seat> seats_;
+    Arbiter arbiter_;
+    std::int64_t now_ = 1'000'000'000;
+};
+
+TEST_F(ReadingTest, TheDeadDoNotWorkAndWhatTheyHadStays) {
+    const int slot = sit();
+    EXPECT_EQ(slot, 0);
+    region_.accounts().slots_end = 3;
+    for (int i = 0; i < 2; i++) {
+        time(i).in_flight[0].total_ns = 100;
+        time(i).in_flight[0].since_ns = now_ - 40;
+        time(i).waited_ns = 5;
+        time(i).waiting = 1;
+    }
+    ContainerReading reading;
+    ASSERT_TRUE(read_times(region_.fd(), 1, now_, reading));
+    ASSERT_EQ(reading.processes.size(), 3U);
+    EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 140);
+    EXPECT_EQ(reading.processes[1].process.in_flight_ns[0], 100);
+    EXPECT_EQ(reading.processes[2].process.in_flight_ns[0], 0);
+    EXPECT_EQ(reading.waited_ns, 10);
+    EXPECT_TRUE(reading.waits);
+    time(0).waiting = 0;
+    ContainerReading again;
+    ASSERT_TRUE(read_times(region_.fd(), 1, now_, again));
+    EXPECT_FALSE(again.waits);
+    EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts) / 20), 0);
+    EXPECT_FALSE(read_times(region_.fd(), 1, now_, again));
+    EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts)), 0);
+}
+
+TEST_F(ReadingTest, PiecesAreThoseSinceTheLastReading) {
+    const int slot = sit();
+    read();
+    add_piece(slot, {now_ - 30'000'000, 1000, 1, WorkKind::kernels});
+    add_piece(slot, {now_ - 11'000'000, 2'000'000, 1, WorkKind::copies});
+    add_piece(slot, {now_ - 500, 1000, 1, WorkKind::kernels});
+    add_piece(slot, {now_ - 500, 100, 0, WorkKind::kernels});
+    auto reading = read();
+    ASSERT_EQ(reading.processes.size(), 1U);
+    const ProcessReading& process = reading.processes[0].process;
+    ASSERT_EQ(process.spans[0].size(), 1U);
+    EXPECT_EQ(process.spans[0][0].end_ns - process.spans[0][0].start_ns, 500);
+    ASSERT_EQ(process.spans[1].size(), 1U);
+    reading = read();
+    ASSERT_EQ(reading.processes.size(), 1U);
+    EXPECT_EQ(reading.processes[0].process.spans[0].size(), 1U) << "it ended after that reading";
+    EXPECT_TRUE(read().processes.empty());
+}
+
+TEST_F(ReadingTest, WhatNobodyLivesInIsReadNowAndAgain) {
+    region_.accounts().slots_end = kMaxProcesses;
+    region_.accounts().next_slot = 500;
+    EXPECT_EQ(read().processes.size(), std::size_t{kMaxProcesses});
+    read();
+    EXPECT_TRUE(read().processes.empty());
+    const int slot = sit();
+    EXPECT_EQ(slot, 500);
+    time(slot).in_flight[0].since_ns = now_ - 5;
+    auto reading = read();
+    ASSERT_EQ(reading.processes.size(), 1U) << "the living at once";
+    EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 5);
+    // It dies, and another's time changes although nobody lives there.
+    munmap(seats_.back().accounts, sizeof(Accounts));
+    seats_.clear();
+    reading = read();
+    ASSERT_EQ(reading.processes.size(), 1U);
+    EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 0);
+    time(777).in_flight[1].total_ns = 9;
+    time(777).waited_ns = 3;
+    int seen = 0;
+    for (int i = 0; i < kMaxProcesses / kSlotsAtOnce; i++) {
+        reading = read();
+        for (const auto& [of, process] : reading.processes)
+            seen += of == 777 && process.in_flight_ns[1] == 9 && process.spans[1].empty() ? 1 : 0;
+    }
+    EXPECT_GE(seen, 1);
+    EXPECT_LE(seen, 2);
+    EXPECT_EQ(read().waited_ns, 3);
+    EXPECT_EQ(arbiter_.used_ns(0, WorkKind::copies), 9);
+}
+
+void expect_sound(const ContainerReading& reading, std::int64_t now) {
+    EXPECT_GE(reading.waited_ns, 0);
+    EXPECT_LE(reading.waited_ns, kMaxTimeNs);
+    std::int64_t sums[kWorkKinds] = {};
+    for (const auto& [slot, process] : reading.processes) {
+        EXPECT_TRUE(slot >= 0 && slot < kMaxProcesses);
+        EXPECT_GE(process.waited_ns, 0);
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            EXPECT_GE(process.in_flight_ns[kind], 0);
+            sums[kind] += process.in_flight_ns[kind];
+            EXPECT_LE(sums[kind], kMaxTimeNs);
+            for (const Span& span : process.spans[kind]) {
+                EXPECT_TRUE(0 <= span.start_ns && span.start_ns < span.end_ns &&
+                            span.end_ns <= now);
+            }
+        }
+    }
+}
+
+// What a tenant may write into his accounts, in turn.
+class Nonsense {
+  public:
+    void write(Accounts& accounts, int round) {
+        auto* words = reinterpret_cast<std::uint64_t*>(&accounts);
+        for (std::size_t i = 0; i < sizeof(Accounts) / sizeof *words; i++)
+            words[i] = word(round % 5);
+        if (round % 5 != 2) accounts.slots_end = round % 3 == 0 ? 1500 : kMaxProcesses;
+    }
+
+  private:
+    std::uint64_t word(int way) {
+        const std::uint64_t now = static_cast<std::uint64_t>(monotonic_ns());
+        const std::uint64_t some[] = {0,
+                                      1,
+                                      now,
+                                      now - random_() % 20'000'000,
+                                      std::uint64_t{1} << 63U,
+                                      (std::uint64_t{1} << 63U) - 1,
+                                      std::uint64_t{kMaxTimeNs} + 1,
+                                      random_()};
+        switch (way) {
+            case 0:
+                return ~std::uint64_t{0};
+            case 1:
+                return random_();
+            case 2:
+                return 0;
+            case 3:
+                return (std::uint64_t{1} << 63U) - 1;
+            default:
+                return some[random_() % std::size(some)];
+        }
+    }
+
+    std::mt19937_64 random_{7};
+};
+
+TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
+    const int lived_in = sit();
+    EXPECT_EQ(lived_in, 0);
+    sit();
+    Nonsense nonsense;
+    for (int round = 0; round < 25; round++) {
+        nonsense.write(region_.accounts(), round);
+        now_ = monotonic_ns();
+        ContainerReading all;
+        ASSERT_TRUE(read_times(region_.fd(), 1, now_, all));
+        expect_sound(all, now_);
+        expect_sound(read(), now_);
+        for (const WorkKind kind : {WorkKind::kernels, WorkKind::copies})
+            EXPECT_GE(arbiter_.used_ns(0, kind), 0);
+        HeldReading held;
+        ASSERT_TRUE(read_held(region_.fd(), 1, held));
+        EXPECT_LE(held.held, kMaxGranules);
+        EXPECT_LE(held.refusals, std::uint64_t{INT64_MAX});
+        std::vector<Holder> holders;
+        ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
+        EXPECT_LE(holders.size(), 2U);
+        for (const Holder& holder : holders)
+            EXPECT_GE(holder.pid, 0);
+    }
+}
+
+// Two who use what they are given, beside one who writes nonsense, and beside one who waits.
+TEST(Tick, NonsenseTakesNothingFromNeighbours) {
+    struct Tenant {
+        TestRegion region{kCards};
+        std::unique_ptr<Limits> limits = std::make_unique<Limits>();
+    };
+    Tenant tenants[3];
+    std::vector<Sharer> sharers;
+    for (Tenant& tenant : tenants) {
+        tenant.limits->cards[1].cores = kWhole / 4;
+        tenant.limits->cards[1].ceiling = kWhole / 2;
+        tenant.region.accounts().slots_end = 1;
+        sharers.push_back({sharers.size(), tenant.limits.get(), tenant.region.fd(), 1});
+    }
+    Arbiter arbiter;
+    Nonsense nonsense;
+    tick(arbiter, sharers);
+    for (int round = 0; round < 60; round++) {
+        nonsense.write(tenants[0].region.accounts(), round);
+        for (int neighbour = 1; neighbour < 3; neighbour++)
+            tenants[neighbour].region.accounts().times[0][1].waited_ns += 1000;
+        usleep(1000);
+        tick(arbiter, sharers);
+        Millionths sum = 0;
+        for (const Tenant& tenant : tenants) {
+            const Granted granted = read_grant(tenant.limits->cards[1].grant);
+            EXPECT_GE(granted.rate, kWhole / 4) << round;
+            EXPECT_LE(granted.rate, kWhole / 2) << round;
+            sum += granted.rate;
+            for (const Granted::OfKind& of : granted.of) {
+                EXPECT_GE(of.balance_ns, -kMaxDebtNs);
+                EXPECT_LE(of.balance_ns, kMaxLagNs);
+                EXPECT_LE(of.part, kWhole);
+            }
+        }
+        EXPECT_LE(sum, kWhole + kWhole / 4 + 3) << round;
+        for (int neighbour = 1; neighbour < 3; neighbour++) {
+            const Granted granted = read_grant(tenants[neighbour].limits->cards[1].grant);
+            EXPECT_GE(granted.rate, 333'000U) << round;
+            EXPECT_GE(granted.of[0].balance_ns, 0) << round;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,93 @@
+// What one tick of a card's arbiter costs that sixteen containers share, of which one has many
+// processes.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "guard/arbiter/tick.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+
+class BusyRegion {
+  public:
+    explicit BusyRegion(int processes) : processes_(processes) {
+        for (int i = 0; i < processes; i++) {
+            Seat& seat = seats_.emplace_back();
+            if (take_seat(region_.path(kAccountsName).c_str(), seat) != SeatError::none)
+                throw std::runtime_error("take_seat");
+        }
+        limits_.cards[0].cores = kWhole / 16;
+        limits_.cards[0].ceiling = kWhole;
+    }
+    ~BusyRegion() {
+        for (const Seat& seat : seats_)
+            munmap(seat.accounts, sizeof(Accounts));
+    }
+    BusyRegion(const BusyRegion&) = delete;
+    BusyRegion& operator=(const BusyRegion&) = delete;
+
+    Sharer sharer(Arbiter::Id id) { return {id, &limits_, region_.fd(), 0}; }
+
+    // Each process has had more pieces of work since then than a log takes, and has another.
+    void work_since(std::int64_t since) {
+        const std::int64_t now = monotonic_ns();
+        constexpr int kPieces = kLogEntries + 8;
+        const std::int64_t step = (now - since) / (kPieces + 1);
+        Accounts& accounts = region_.accounts();
+        for (int slot = 0; slot < processes_; slot++) {
+            InFlight& time = accounts.times[slot][0].in_flight[0];
+            FlightLog& log = accounts.logs[slot];
+            for (int i = 0; i < kPieces; i++) {
+                const auto ns = std::uniform_int_distribution<std::int64_t>(1, step)(random_);
+                const std::int64_t start = since + i * step + (step - ns) / 2;
+                FlightLog::Entry& entry = log.entries[log.total % kLogEntries];
+                entry.start_ns = start;
+                entry.what = pack_piece({start, ns, 0, WorkKind::kernels});
+                time.total_ns += ns;
+                log.total++;
+            }
+            time.since_ns = since + kPieces * step;
+        }
+    }
+
+  private:
+    const int processes_;
+    TestRegion region_{
+        {CardShare{"GPU-01234567-89ab-cdef-0123-456789abcdef", 64 * kGranuleBytes, 0}}};
+    std::vector<Seat> seats_;
+    Limits limits_ = {};
+    std::mt19937_64 random_{20261124};
+};
+
+// The median, in milliseconds, where the first container has so many processes, and 15 others so
+// many each.
+inline double tick_ms(int processes, int of_others, int ticks) {
+    std::vector<std::unique_ptr<BusyRegion>> regions;
+    std::vector<Sharer> sharers;
+    for (int i = 0; i < 16; i++) {
+        regions.push_back(std::make_unique<BusyRegion>(i == 0 ? processes : of_others));
+        sharers.push_back(regions.back()->sharer(sharers.size()));
+    }
+    Arbiter arbiter;
+    tick(arbiter, sharers);
+    std::vector<double> took;
+    for (int i = 0; i < ticks; i++) {
+        const std::int64_t before = monotonic_ns();
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (const auto& region : regions)
+            region->work_since(before);
+        const std::int64_t start = monotonic_ns();
+        tick(arbiter, sharers);
+        took.push_back(static_cast<double>(monotonic_ns() - start) / 1e6);
+    }
+    std::ranges::nth_element(took, took.begin() + ticks / 2);
+    return took[static_cast<std::size_t>(ticks) / 2];
+}
+
+}  // namespace tessera::guard
