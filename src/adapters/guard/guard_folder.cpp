@@ -61,12 +61,7 @@ PodName read_pod_name(const fs::path& path) {
     return {text->substr(0, slash), text->substr(slash + 1, text->find('\n') - slash - 1)};
 }
 
-// Tenants write the accounts. What cannot be is not believed: more than the container could ever
-// hold, and times below zero.
-std::int64_t plausible(std::int64_t count) {
-    return std::clamp(count, std::int64_t{0}, std::int64_t{1} << 62);
-}
-
+// Tenants write the accounts: more than the container could ever hold is not believed.
 void add_processes(const std::vector<guard::Holder>& holders, guard::Granules most, ShareUse& use) {
     for (const guard::Holder& holder : holders) {
         const Bytes held = bytes_of(std::min(holder.granules, most));
@@ -89,10 +84,10 @@ ShareUse read_use(const OpenRegion& region, int card) {
         !read_times(region.accounts(), card, guard::monotonic_ns(), time) ||
         !read_holders(region.accounts(), card, holders))
         return use;
-    use.refusals = plausible(static_cast<std::int64_t>(held.refusals));
-    use.kernels_ns = plausible(in_flight_ns(time, guard::WorkKind::kernels));
-    use.copies_ns = plausible(in_flight_ns(time, guard::WorkKind::copies));
-    use.waited_ns = plausible(time.waited_ns);
+    use.refusals = static_cast<std::int64_t>(held.refusals);
+    use.kernels_ns = in_flight_ns(time, guard::WorkKind::kernels);
+    use.copies_ns = in_flight_ns(time, guard::WorkKind::copies);
+    use.waited_ns = time.waited_ns;
     add_processes(holders, limit.most_memory.load(), use);
     return use;
 }
