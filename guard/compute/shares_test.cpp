@@ -17,9 +17,20 @@ using gpusim::kMillisecond;
 
 // Never more, and less only where the machine has no cores for the programs.
 void expect_shares(const std::vector<SharingTenant>& tenants, const Measuring& measuring = {}) {
-    const Witness witness;
-    const std::vector<double> got = measure_shares(tenants, measuring).percents.front();
-    const bool is_busy = witness.is_machine_busy();
+    // The witness may miss that the machine was busy for a moment: what is always too little stays
+    // so.
+    constexpr int kTries = 3;
+    std::vector<double> got;
+    bool is_busy = false;
+    for (int tried = 0; tried < kTries; tried++) {
+        const Witness witness;
+        got = measure_shares(tenants, measuring).percents.front();
+        is_busy = witness.is_machine_busy();
+        bool is_enough = true;
+        for (std::size_t i = 0; i < tenants.size(); i++)
+            is_enough &= got[i] >= tenants[i].expected - 5;
+        if (is_busy || is_enough) break;
+    }
     if (is_busy) std::printf("    the machine is busy: less is not judged\n");
     bool are_others_less = false;
     for (std::size_t i = 0; i < tenants.size(); i++)
