@@ -56,6 +56,10 @@ void add_replay(CLI::App& app, Options& options) {
     command->add_option("--policy", sweep.policies, "policies, separated by commas")
         ->delimiter(',')
         ->capture_default_str();
+    command
+        ->add_option("--sampling-seed", sweep.sampling_seed,
+                     "for policies that sample what is to come")
+        ->capture_default_str();
     command->add_option("-j,--jobs", sweep.threads, "replays at a time")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();

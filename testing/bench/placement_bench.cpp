@@ -97,7 +97,7 @@ bool compare_with_golden(const std::string& folder) {
     for (const GoldenRow& row : golden) {
         const auto workload = must(load_workload(read_text_file, folder, {row.trace, row.seed}));
         const FleetPolicyRow& policy = *must(find_fleet_policy(row.policy));
-        const Curve curve = curve_of(workload, replay(workload, policy, row.seed));
+        const Curve curve = curve_of(workload, replay(workload, policy, {.draws = row.seed}));
         Agreement& all = found[row.policy];
         ++all.runs;
         all.furthest = std::max(all.furthest, furthest(row, curve));
@@ -129,7 +129,7 @@ bool compare_placements(const std::string& folder) {
         const std::string trace = file.path().stem().stem().stem().string();
         const auto golden = must(read_placements(must(read_text_file(file.path().string()))));
         const auto workload = must(load_workload(read_text_file, folder, {trace, std::stoi(seed)}));
-        const auto placed = replay(workload, *must(find_fleet_policy(policy)), 0);
+        const auto placed = replay(workload, *must(find_fleet_policy(policy)), {});
         holds &=
             at_most(fmt::format("{}, {} seed {}: of {} pods, placed elsewhere", policy, trace, seed,
                                 placed.size()),
@@ -143,7 +143,7 @@ double decisions_per_second(const Workload& workload, const FleetPolicyRow& poli
     double best = 0;
     for (int i = 0; i < runs; ++i) {
         const double start = now_s();
-        const auto placed = replay(workload, policy, i);
+        const auto placed = replay(workload, policy, {.draws = i});
         best = std::max(best, static_cast<double>(placed.size()) / (now_s() - start));
     }
     return best;

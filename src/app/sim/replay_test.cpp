@@ -37,7 +37,7 @@ TEST(Replay, RepeatsThePublishedRuns) {
         const auto policy = find_fleet_policy(row.policy);
         ASSERT_TRUE(policy) << policy.error().text;
         const Workload& load = workload(row.trace);
-        const Curve curve = curve_of(load, replay(load, **policy, row.seed));
+        const Curve curve = curve_of(load, replay(load, **policy, {.draws = row.seed}));
         if (row.policy != "Random") {
             EXPECT_LE(furthest(row, curve), 0.011) << row.trace << " " << row.policy;
             continue;
@@ -54,7 +54,7 @@ TEST(Replay, FollowsFromTheSeed) {
     const FleetPolicyRow& random = **find_fleet_policy("Random");
     const auto nodes = [&](int seed) {
         std::vector<std::int32_t> list;
-        for (const Placed& one : replay(load, random, seed))
+        for (const Placed& one : replay(load, random, {.draws = seed}))
             list.push_back(one.node);
         return list;
     };
@@ -70,7 +70,7 @@ TEST(Replay, MeasuresByHand) {
     const Task both{.cpu_milli = 1'000, .memory_mib = 10, .milli = 1'000, .count = 2};
     load.arrivals = {half, both, half};
     load.mix = {{1'000, 1'000, 1, kAnyModel, 1.0}};
-    const auto placed = replay(load, **find_fleet_policy("BestFit"), 0);
+    const auto placed = replay(load, **find_fleet_policy("BestFit"), {});
     ASSERT_EQ(placed.size(), 3U);
     EXPECT_EQ(placed[0].node, 0);
     EXPECT_EQ(placed[1].node, -1);

@@ -16,6 +16,7 @@ struct SweepOptions {
     std::vector<std::string> traces;
     std::vector<int> seeds;
     std::vector<std::string> policies;
+    std::uint64_t sampling_seed = 0;  // of policies that sample the mix
     int threads = 1;
 };
 
