@@ -9,13 +9,13 @@
 namespace tessera {
 namespace {
 
-constexpr std::int32_t kCpuBucket = 128;  // thousandths of a core
+constexpr std::uint32_t kCpuBucket = 128;  // thousandths of a core
 constexpr std::size_t kMostCpuBuckets = 4096;
 constexpr std::size_t kMostLevels = 255;
 
 std::size_t cpu_bucket(std::int32_t cpu_milli) {
-    const auto bucket = static_cast<std::size_t>(std::max(cpu_milli, 0) / kCpuBucket);
-    return std::min(bucket, kMostCpuBuckets - 1);
+    const auto bucket = static_cast<std::uint32_t>(std::max(cpu_milli, 0)) / kCpuBucket;
+    return std::min<std::size_t>(bucket, kMostCpuBuckets - 1);
 }
 
 // Per value from 0 to the largest of `steps`, how many of them are no larger; those past
@@ -51,6 +51,12 @@ struct StreamGroup::Run {
     const Tasks* by_cpu = nullptr;
     const Tasks* by_card = nullptr;
 };
+
+inline std::size_t StreamGroup::cpu_level(std::int32_t cpu_milli) const {
+    // The CPU of a node or task is not negative.
+    const std::size_t bucket = static_cast<std::uint32_t>(cpu_milli) / kCpuBucket;
+    return level_of(cpu_levels_, bucket);
+}
 
 StreamGroup::StreamGroup(std::span<const MixClass> mix, const StreamDraw& draw) {
     TESSERA_CHECK(mix.size() <= kMostClasses, "streams are of at most kMostClasses");
@@ -105,12 +111,9 @@ void StreamGroup::note_levels(std::span<const MixClass> mix) {
     }
 }
 
-std::size_t StreamGroup::cpu_level(std::int32_t cpu_milli) const {
-    return level_of(cpu_levels_, cpu_bucket(cpu_milli));
-}
-
+// Inlined by force: four of them are to overlap.
 template <int kVectors>
-inline void StreamGroup::step(Run<kVectors>& run) const {
+[[gnu::always_inline]] inline void StreamGroup::step(Run<kVectors>& run) const {
     const Class& one = classes_[run.tasks[std::countr_zero(run.open)]];
     run.open &= run.open - 1;
     if (one.cpu_milli > run.cpu_milli) [[unlikely]]
