@@ -15,7 +15,7 @@ namespace {
 constexpr int kQuantum = 80;                   // thousandths of a card
 constexpr std::uint64_t kRefresh = 1'000;      // arrivals
 constexpr std::uint64_t kFirstRebuild = 5;     // arrivals
-constexpr std::uint64_t kMostToRebuild = 500;  // arrivals
+constexpr std::uint64_t kMostToRebuild = 1000; // arrivals
 
 class ExpectedFill final : public FleetPolicy {
   public:
