@@ -1,6 +1,6 @@
 // What is free on a node's cards, a card a lane of vectors, so that the tightest card for a task is
-// found and charged without a branch: which card it will be is not to be foreseen, and a wrong guess
-// of the processor would cost more than all the rest.
+// found and charged without a branch: which card it will be is not to be foreseen, and a wrong
+// guess of the processor would cost more than all the rest.
 #pragma once
 
 #include <algorithm>

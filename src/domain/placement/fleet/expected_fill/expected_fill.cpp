@@ -12,10 +12,10 @@
 namespace tessera {
 namespace {
 
-constexpr int kQuantum = 80;                   // thousandths of a card
-constexpr std::uint64_t kRefresh = 1'000;      // arrivals
-constexpr std::uint64_t kFirstRebuild = 5;     // arrivals
-constexpr std::uint64_t kMostToRebuild = 1000; // arrivals
+constexpr int kQuantum = 80;                    // thousandths of a card
+constexpr std::uint64_t kRefresh = 1'000;       // arrivals
+constexpr std::uint64_t kFirstRebuild = 5;      // arrivals
+constexpr std::uint64_t kMostToRebuild = 1000;  // arrivals
 
 class ExpectedFill final : public FleetPolicy {
   public:
@@ -78,8 +78,8 @@ class ExpectedFill final : public FleetPolicy {
         double sum = weights_.reserve * scarcity_.reserve(load);
         if (weights_.pieces > 0) sum += weights_.pieces * pieces_.of(load);
         if (weights_.fill > 0) {
-            sum += weights_.fill * fill_.of(load, state_of(load, false)) /
-                   static_cast<double>(SampledFill::kSampleStreams);
+            sum +=
+                weights_.fill * fill_.of(load) / static_cast<double>(SampledFill::kSampleStreams);
         }
         return sum;
     }

@@ -9,7 +9,7 @@
 // in order takes the task. Our own; what it was measured against: docs/placement.md.
 //
 // The mix is given, or learnt from the tasks that arrive (learnt_mix.hpp), from nothing: best fit
-// for the first 5, then rebuilt after 5, 7, 10, 15, ... arrivals, at least each 500. Feeding
+// for the first 5, then taken over after 5, 7, 10, 15, ... arrivals, each 1,000 at last. Feeding
 // arrived() the tasks that run, in the order in which they came, does after a restart.
 #pragma once
 

@@ -1,6 +1,7 @@
 // W(n), the expected fill of a node: the thousandths of a card that tasks of the mix would take of
-// it, mean of kSampleStreams streams. Remembered by the node's state; when a part of the streams is
-// drawn anew, only that part is worked out again, and only where it is asked for.
+// it, mean of kSampleStreams streams. The node's CPU counts in whole cores: that halves the states
+// to look at, and no placement was the worse for it. Remembered by the node's state; when a part of
+// the streams is drawn anew, only that part is worked out again, and only where it is asked for.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ class SampledFill {
     void renew_one(std::span<const MixClass> mix);
     void renew_all(std::span<const MixClass> mix);
 
-    // Sum over the streams; `state` is that of the load, without kinds.
-    [[nodiscard]] std::int32_t of(const NodeLoad& load, const NodeState& state);
+    // W(n) times kSampleStreams.
+    [[nodiscard]] std::int32_t of(const NodeLoad& load);
     // The same, with nothing remembered.
     [[nodiscard]] std::int32_t work_out(const NodeLoad& load) const;
 
