@@ -12,10 +12,14 @@
 namespace tessera {
 namespace {
 
-constexpr int kQuantum = 80;                    // thousandths of a card
-constexpr std::uint64_t kRefresh = 1'000;       // arrivals
-constexpr std::uint64_t kFirstRebuild = 5;      // arrivals
-constexpr std::uint64_t kMostToRebuild = 1000;  // arrivals
+constexpr int kQuantum = 80;                // thousandths of a card
+constexpr std::uint64_t kFirstRebuild = 5;  // arrivals
+
+// Arrivals from one look at the whole cluster to the next, at most: each makes all scores stale,
+// and what that costs per arrival is not to grow with the cluster.
+std::uint64_t longest_wait(const Fleet& fleet) {
+    return std::max<std::uint64_t>(1'000, fleet.size());
+}
 
 class ExpectedFill final : public FleetPolicy {
   public:
@@ -24,17 +28,27 @@ class ExpectedFill final : public FleetPolicy {
           learns_(learns),
           fill_(inputs.sampling_seed),
           best_fit_(best_fit_policy(inputs)) {
-        if (learns_) return;
-        mix_.assign(inputs.mix.begin(), inputs.mix.end());
+        if (learns_) {
+            next_look_ = kFirstRebuild;
+            return;
+        }
+        // The most frequent come first.
+        const auto kept = inputs.mix.first(std::min(inputs.mix.size(), StreamGroup::kMostClasses));
+        mix_.assign(kept.begin(), kept.end());
         fill_.renew_all(mix_);
         pieces_.learn(mix_);
     }
 
     bool arrived(const Task& task, const Fleet& fleet) override {
-        const bool rebuilds = learns_ && learn(task);
-        const bool refreshes = arrivals_ % kRefresh == 0;
+        const std::uint64_t longest = longest_wait(fleet);
+        if (learns_) learnt_.add(task);
         ++arrivals_;
-        if (!rebuilds && !refreshes) return false;
+        if (arrivals_ < next_look_) return false;
+        if (learns_) {
+            learn(longest);
+        } else {
+            next_look_ += longest;
+        }
         scarcity_.update(mix_, fleet);
         return true;
     }
@@ -84,20 +98,17 @@ class ExpectedFill final : public FleetPolicy {
         return sum;
     }
 
-    bool learn(const Task& task) {
-        learnt_.add(task);
-        if (learnt_.seen() < next_rebuild_) return false;
-        const std::uint64_t wait = std::min(next_rebuild_ / 2, kMostToRebuild);
-        next_rebuild_ += wait;
+    void learn(std::uint64_t longest_wait) {
+        const std::uint64_t wait = std::min(next_look_ / 2, longest_wait);
+        next_look_ += wait;
         mix_ = learnt_.mix();
         // While the mix is hardly known all streams are drawn anew, later a part of them.
-        if (wait < kMostToRebuild) {
+        if (wait < longest_wait) {
             fill_.renew_all(mix_);
         } else {
             fill_.renew_one(mix_);
         }
         pieces_.learn(mix_);
-        return true;
     }
 
     ExpectedFillWeights weights_;
@@ -109,7 +120,7 @@ class ExpectedFill final : public FleetPolicy {
     std::unique_ptr<FleetPolicy> best_fit_;
     std::vector<MixClass> mix_;
     std::uint64_t arrivals_ = 0;
-    std::uint64_t next_rebuild_ = kFirstRebuild;
+    std::uint64_t next_look_ = 0;  // arrivals
 };
 
 }  // namespace

@@ -12,7 +12,6 @@ constexpr double kMostWeight = 0x1p40;
 }  // namespace
 
 void LearntMix::add(const Task& task) {
-    ++seen_;
     weights_[{task.count, task.milli, task.cpu_milli, task.models}] += next_weight_;
     // Growing weights of the new ones instead of shrinking those of all.
     next_weight_ *= kGrowth;

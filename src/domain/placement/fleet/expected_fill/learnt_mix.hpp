@@ -22,7 +22,6 @@ class LearntMix {
 
     void add(const Task& task);
 
-    [[nodiscard]] std::uint64_t seen() const { return seen_; }
     [[nodiscard]] std::size_t classes() const { return weights_.size(); }
     // Shares of 1, ordered by cards, size, CPU, models. Empty before the first task.
     [[nodiscard]] std::vector<MixClass> mix() const;
@@ -35,7 +34,6 @@ class LearntMix {
 
     std::map<Key, double> weights_;
     double next_weight_ = 1;
-    std::uint64_t seen_ = 0;
 };
 
 }  // namespace tessera
