@@ -69,17 +69,39 @@ class CardLanes {
 
     // Of the tightest card. One fits, or the demand is 0.
     void take(const LaneDemand& demand) {
-        Lanes least = wrapped_sum(lanes_[0], demand.lowest);
-        for (int i = 1; i < kVectors; ++i)
-            least = smaller(least, wrapped_sum(lanes_[i], demand.lowest));
-        least = smaller(least, __builtin_shuffle(least, Lanes{4, 5, 6, 7, 0, 1, 2, 3}));
-        least = smaller(least, __builtin_shuffle(least, Lanes{2, 3, 0, 1, 6, 7, 4, 5}));
-        least = smaller(least, __builtin_shuffle(least, Lanes{1, 0, 3, 2, 5, 4, 7, 6}));
-        for (Lanes& lanes : lanes_)
-            lanes -= (wrapped_sum(lanes, demand.lowest) == least) & demand.milli;
+        Lanes fit[kVectors];
+        for (int i = 0; i < kVectors; ++i)
+            fit[i] = wrapped_sum(lanes_[i], demand.lowest);
+        const Lanes tightest = least_of(fit);
+        for (int i = 0; i < kVectors; ++i)
+            lanes_[i] -= (fit[i] == tightest) & demand.milli;
+    }
+
+    // Of the `count` tightest cards, of each once. As many fit.
+    void take_each(const LaneDemand& demand, int count) {
+        Lanes fit[kVectors];
+        for (int i = 0; i < kVectors; ++i)
+            fit[i] = wrapped_sum(lanes_[i], demand.lowest);
+        for (; count > 0; --count) {
+            const Lanes tightest = least_of(fit);
+            for (int i = 0; i < kVectors; ++i) {
+                const Lanes is_tightest = fit[i] == tightest;
+                lanes_[i] -= is_tightest & demand.milli;
+                fit[i] = is_tightest ? all_lanes(32'767) : fit[i];
+            }
+        }
     }
 
   private:
+    // In every lane.
+    static Lanes least_of(const Lanes (&of)[kVectors]) {
+        Lanes least = of[0];
+        for (int i = 1; i < kVectors; ++i)
+            least = smaller(least, of[i]);
+        least = smaller(least, __builtin_shuffle(least, Lanes{4, 5, 6, 7, 0, 1, 2, 3}));
+        least = smaller(least, __builtin_shuffle(least, Lanes{2, 3, 0, 1, 6, 7, 4, 5}));
+        return smaller(least, __builtin_shuffle(least, Lanes{1, 0, 3, 2, 5, 4, 7, 6}));
+    }
     static Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
     static Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
     static Lanes wrapped_sum(Lanes a, Lanes b) {

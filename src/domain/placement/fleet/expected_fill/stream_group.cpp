@@ -11,30 +11,27 @@ namespace {
 
 constexpr std::uint32_t kCpuBucket = 128;  // thousandths of a core
 constexpr std::size_t kMostCpuBuckets = 4096;
-constexpr std::size_t kMostLevels = 255;
 
 std::size_t cpu_bucket(std::int32_t cpu_milli) {
     const auto bucket = static_cast<std::uint32_t>(std::max(cpu_milli, 0)) / kCpuBucket;
     return std::min<std::size_t>(bucket, kMostCpuBuckets - 1);
 }
 
-// Per value from 0 to the largest of `steps`, how many of them are no larger; those past
-// kMostLevels are left out.
-std::vector<std::uint8_t> levels_of(std::vector<std::size_t> steps) {
+// Per value from 0 to the largest of `steps`, how many of them are no larger.
+std::vector<std::uint16_t> levels_of(std::vector<std::size_t> steps) {
     std::ranges::sort(steps);
     const auto rest = std::ranges::unique(steps);
     steps.erase(rest.begin(), rest.end());
-    if (steps.size() > kMostLevels) steps.resize(kMostLevels);
-    std::vector<std::uint8_t> levels(steps.back() + 1);
+    std::vector<std::uint16_t> levels(steps.back() + 1);
     std::size_t level = 0;
     for (std::size_t value = 0; value < levels.size(); ++value) {
         if (steps[level] == value) ++level;
-        levels[value] = static_cast<std::uint8_t>(level);
+        levels[value] = static_cast<std::uint16_t>(level);
     }
     return levels;
 }
 
-std::size_t level_of(const std::vector<std::uint8_t>& levels, std::size_t value) {
+std::size_t level_of(const std::vector<std::uint16_t>& levels, std::size_t value) {
     return levels[std::min(value, levels.size() - 1)];
 }
 
@@ -120,10 +117,10 @@ template <int kVectors>
         return;
     if (one.count > 1) [[unlikely]] {
         if (run.cards.fitting(one.demand) < one.count) return;
-        for (int i = 1; i < one.count; ++i)
-            run.cards.take(one.demand);
+        run.cards.take_each(one.demand, one.count);
+    } else {
+        run.cards.take(one.demand);
     }
-    run.cards.take(one.demand);
     run.cpu_milli -= one.cpu_milli;
     run.taken += one.takes;
     run.open &= run.by_cpu[cpu_level(run.cpu_milli)] &

@@ -52,9 +52,10 @@ class StreamGroup {
     // Of each stream; past its end the class that asks for nothing.
     std::array<std::array<std::uint16_t, 65>, kGroupStreams> streams_{};
     // The level of what is free, by which tasks may fit: of CPU per bucket, of a card per
-    // thousandth. A level says what may fit; step() looks whether it does.
-    std::vector<std::uint8_t> cpu_levels_;
-    std::vector<std::uint8_t> card_levels_;
+    // thousandth. Of CPU, and where a task asks for several cards, a level says what may fit, and
+    // step() looks whether it does.
+    std::vector<std::uint16_t> cpu_levels_;
+    std::vector<std::uint16_t> card_levels_;
     std::size_t cpu_width_ = 0;   // levels
     std::size_t card_width_ = 0;  // levels
     // Per stream and level, or model: the tasks that may fit.
