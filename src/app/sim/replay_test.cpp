@@ -62,6 +62,30 @@ TEST(Replay, FollowsFromTheSeed) {
     EXPECT_NE(nodes(1), nodes(2));
 }
 
+// Goal: our policy, told nothing, holds more than FGD, which is told the mix, on the two traces,
+// whatever it samples; the same sample gives the same run, another one another run.
+TEST(Replay, ExpectedFillHoldsMoreThanFgd) {
+    const FleetPolicyRow& ours = **find_fleet_policy("ExpectedFill");
+    const auto nodes = [](const std::vector<Placed>& placed) {
+        std::vector<std::int32_t> list;
+        for (const Placed& one : placed)
+            list.push_back(one.node);
+        return list;
+    };
+    for (const std::string trace : {"multigpu40", "gpuspec25"}) {
+        const Workload& load = workload(trace);
+        const Curve fgd = curve_of(load, replay(load, **find_fleet_policy("FGD"), {}));
+        const auto placed = replay(load, ours, {.sampling = 0});
+        EXPECT_EQ(nodes(placed), nodes(replay(load, ours, {.draws = 7, .sampling = 0})));
+        const auto others = replay(load, ours, {.sampling = 1});
+        EXPECT_NE(nodes(placed), nodes(others));
+        for (const std::size_t percent : {100, 130}) {
+            EXPECT_GT(curve_of(load, placed)[percent].allocation, fgd[percent].allocation) << trace;
+            EXPECT_GT(curve_of(load, others)[percent].allocation, fgd[percent].allocation) << trace;
+        }
+    }
+}
+
 // Goal: the metrics of a run so small that they can be worked out by hand.
 TEST(Replay, MeasuresByHand) {
     Workload load;

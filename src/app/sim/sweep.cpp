@@ -38,6 +38,7 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
         TRY(const FleetPolicyRow* row, find_fleet_policy(name));
         policies.push_back(row);
     }
+    policies.insert(policies.end(), options.others.begin(), options.others.end());
     std::vector<Workload> workloads;
     workloads.reserve(options.traces.size() * options.seeds.size());  // jobs point into it
     std::vector<Job> jobs;
