@@ -50,9 +50,9 @@ class CardLanes {
         Lanes most = lanes_[0];
         for (int i = 1; i < kVectors; ++i)
             most = larger(most, lanes_[i]);
-        most = larger(most, __builtin_shuffle(most, Lanes{4, 5, 6, 7, 0, 1, 2, 3}));
-        most = larger(most, __builtin_shuffle(most, Lanes{2, 3, 0, 1, 6, 7, 4, 5}));
-        most = larger(most, __builtin_shuffle(most, Lanes{1, 0, 3, 2, 5, 4, 7, 6}));
+        most = larger(most, __builtin_shufflevector(most, most, 4, 5, 6, 7, 0, 1, 2, 3));
+        most = larger(most, __builtin_shufflevector(most, most, 2, 3, 0, 1, 6, 7, 4, 5));
+        most = larger(most, __builtin_shufflevector(most, most, 1, 0, 3, 2, 5, 4, 7, 6));
         return most[0] / kLaneUnit;
     }
 
@@ -98,9 +98,9 @@ class CardLanes {
         Lanes least = of[0];
         for (int i = 1; i < kVectors; ++i)
             least = smaller(least, of[i]);
-        least = smaller(least, __builtin_shuffle(least, Lanes{4, 5, 6, 7, 0, 1, 2, 3}));
-        least = smaller(least, __builtin_shuffle(least, Lanes{2, 3, 0, 1, 6, 7, 4, 5}));
-        return smaller(least, __builtin_shuffle(least, Lanes{1, 0, 3, 2, 5, 4, 7, 6}));
+        least = smaller(least, __builtin_shufflevector(least, least, 4, 5, 6, 7, 0, 1, 2, 3));
+        least = smaller(least, __builtin_shufflevector(least, least, 2, 3, 0, 1, 6, 7, 4, 5));
+        return smaller(least, __builtin_shufflevector(least, least, 1, 0, 3, 2, 5, 4, 7, 6));
     }
     static Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
     static Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
