@@ -111,7 +111,9 @@ void StreamGroup::note_levels(std::span<const MixClass> mix) {
 // Inlined by force: four of them are to overlap.
 template <int kVectors>
 [[gnu::always_inline]] inline void StreamGroup::step(Run<kVectors>& run) const {
-    const Class& one = classes_[run.tasks[std::countr_zero(run.open)]];
+    // The place past the end, for a stream that is done, keeps the search from asking for one.
+    const auto place = std::countr_zero(run.open | Tasks{1} << kStreamLength);
+    const Class& one = classes_[run.tasks[place]];
     run.open &= run.open - 1;
     if (one.cpu_milli > run.cpu_milli) [[unlikely]]
         return;

@@ -50,7 +50,7 @@ class StreamGroup {
 
     std::vector<Class> classes_;  // those of the mix, and one that asks for nothing
     // Of each stream; past its end the class that asks for nothing.
-    std::array<std::array<std::uint16_t, 65>, kGroupStreams> streams_{};
+    std::array<std::array<std::uint16_t, kStreamLength + 1>, kGroupStreams> streams_{};
     // The level of what is free, by which tasks may fit: of CPU per bucket, of a card per
     // thousandth. Of CPU, and where a task asks for several cards, a level says what may fit, and
     // step() looks whether it does.
