@@ -55,8 +55,8 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
         share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
         share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
-        busy("kernels", use.kernels_ns);
-        busy("copies", use.copies_ns);
+        busy("kernels", use.in_flight.kernels_ns);
+        busy("copies", use.in_flight.copies_ns);
     }
     for (const Unaccounted& evader : shares.evaders) {
         unaccounted.Add({{"pod_uid", evader.pod.str()}, {"uuid", evader.card.str()}})

@@ -29,7 +29,7 @@ TEST(AgentMetrics, Exposition) {
                                                  .held = gibibytes(1),
                                                  .limit = gibibytes(4),
                                                  .refusals = 3,
-                                                 .kernels_ns = 1'500'000'000}},
+                                                 .in_flight = {.kernels_ns = 1'500'000'000}}},
                                                {{.pod = PodUid("uid-e"),
                                                  .card = node.gpus[0].uuid,
                                                  .used = gibibytes(5),
