@@ -1,7 +1,6 @@
 #include "domain/placement/bound/best_packing.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 
@@ -14,15 +13,20 @@ std::int32_t grid_steps(std::int32_t cpu_milli) {
 
 }  // namespace
 
-// Collects candidates and keeps those that no other beats with as little CPU.
+// Collects candidates and keeps those that no other beats with as little CPU. The values stand by
+// themselves, since most of the time goes into looking through them.
 class BestPackings::Rise {
   public:
-    explicit Rise(std::int32_t cpu) : best_(static_cast<std::size_t>(cpu) + 1) { clear(); }
+    explicit Rise(std::int32_t cpu)
+        : values_(static_cast<std::size_t>(cpu) + 1, kNone),
+          steps_(static_cast<std::size_t>(cpu) + 1) {}
 
     void offer(const Step& step) {
-        if (step.cpu >= static_cast<std::int32_t>(best_.size())) return;
-        Step& best = best_[static_cast<std::size_t>(step.cpu)];
-        if (step.value > best.value) best = step;
+        const auto at = static_cast<std::size_t>(step.cpu);
+        if (at >= values_.size() || step.value <= values_[at]) return;
+        values_[at] = step.value;
+        steps_[at] = step;
+        end_ = std::max(end_, at + 1);
     }
 
     // Each step of `base` with a task more.
@@ -39,20 +43,24 @@ class BestPackings::Rise {
     // What was collected; forgets it.
     Steps take() {
         Steps steps;
-        double highest = -1;
-        for (const Step& step : best_) {
-            if (step.value <= highest) continue;
-            highest = step.value;
-            steps.push_back(step);
+        double highest = kNone;
+        for (std::size_t at = 0; at < end_; ++at) {
+            if (values_[at] > highest) {
+                highest = values_[at];
+                steps.push_back(steps_[at]);
+            }
+            values_[at] = kNone;
         }
-        clear();
+        end_ = 0;
         return steps;
     }
 
   private:
-    void clear() { std::ranges::fill(best_, Step{.value = -1}); }
+    static constexpr double kNone = -1;
 
-    std::vector<Step> best_;
+    std::vector<double> values_;  // by CPU
+    std::vector<Step> steps_;     // parallel
+    std::size_t end_ = 0;         // nothing was offered from here on
 };
 
 BestPackings::BestPackings(std::span<const BoundClass> classes, std::span<const double> values,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -78,17 +77,21 @@ std::vector<LpColumn> empty_nodes(const BoundProblem& problem, const Master& mas
     return columns;
 }
 
+bool wants_too_much_cpu(const BoundProblem& problem) {
+    return problem.kept_cpu_milli > problem.cpu_milli();
+}
+
 // Runs until `is_enough`, or until nothing is left to gain.
 template <class Enough>
 Result<UpperBound> generate(const BoundProblem& problem, const SolveLp& solve, Enough is_enough) {
-    if (problem.kept_cpu_milli > problem.cpu_milli()) {
+    if (wants_too_much_cpu(problem)) {
         return fail(Code::invalid_argument,
                     fmt::format("the tasks without cards ask for {} cores and the nodes have {}; "
                                 "they cannot all be kept",
                                 problem.kept_cpu_milli / 1000, problem.cpu_milli() / 1000));
     }
     const Master master(problem);
-    UpperBound bound{.cards = std::numeric_limits<double>::infinity()};
+    UpperBound bound{.cards = std::min(problem.cards(), problem.asked_cards())};
     std::vector<LpColumn> columns = empty_nodes(problem, master);
     while (bound.rounds < kMostRounds) {
         TRY(const LpSolution solution, solve(columns));
@@ -124,6 +127,7 @@ Result<UpperBound> upper_bound(const BoundProblem& problem, const SolveLp& solve
 }
 
 Result<bool> must_drop(const BoundProblem& problem, const SolveLp& solve) {
+    if (wants_too_much_cpu(problem)) return true;
     const double asked = problem.asked_cards();
     TRY(const UpperBound bound, generate(problem, solve, [&](const UpperBound& now) {
             return now.cards < asked - kAllPlaced || now.reached > asked - kAllPlaced;
