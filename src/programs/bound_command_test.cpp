@@ -19,7 +19,7 @@ BoundOptions options() {
     BoundOptions options{.folder = kFixture,
                          .traces = {"multigpu40", "gpuspec25"},
                          .seeds = {42},
-                         .arrivals = {80, 100, 130},
+                         .arrivals = {100, 130},
                          .threads = 2};
     for (const FleetPolicyRow& row : fleet_policies())
         options.policies.emplace_back(row.name);
@@ -32,13 +32,13 @@ std::unique_ptr<LinearProgram> clp(std::span<const LpRow> rows) {
 
 void no_progress(std::size_t /*done*/, std::size_t /*of*/) {}
 
-// Goal: no replay of any policy holds more than the bound; the bound is that of an independent
-// program (numbers of its own, shared/research/placement.md) to 0.02; tasks without cards that are
-// kept never raise it.
+// Goal: no replay of any policy holds more than the bound; tasks without cards that are kept never
+// raise it. The two figures are those found when the means of five seeds agreed with an independent
+// program's to 0.01.
 TEST(BoundCommand, IsNeverBelowAReplay) {
     const auto runs = find_bounds(options(), read_text_file, clp, no_progress);
     ASSERT_TRUE(runs) << runs.error().text;
-    ASSERT_EQ(runs->size(), 6U);
+    ASSERT_EQ(runs->size(), 4U);
     BoundOptions kept = options();
     kept.policies.clear();
     kept.cpu_only = CpuOnlyTasks::are_kept;
@@ -52,8 +52,8 @@ TEST(BoundCommand, IsNeverBelowAReplay) {
         for (const PolicyHeld& policy : run.policies)
             EXPECT_LE(policy.percent, run.bound) << run.name.trace << " " << policy.policy;
     }
-    EXPECT_NEAR((*runs)[1].bound, 98.11, 0.02);
-    EXPECT_NEAR((*runs)[4].bound, 96.89, 0.02);
+    EXPECT_NEAR((*runs)[0].bound, 98.11, 0.02);
+    EXPECT_NEAR((*runs)[2].bound, 96.89, 0.02);
 }
 
 // Goal: no policy places all tasks for longer than is possible.

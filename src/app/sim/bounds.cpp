@@ -160,9 +160,10 @@ Result<std::vector<BoundRun>> find_bounds(const BoundOptions& options, const Rea
     }
     std::vector<BoundRun> runs;
     for (Job& job : jobs) {
-        if (!job.runs)
+        if (!job.runs) {
             return fail(
                 job.runs.error().in(fmt::format("{} seed {}", job.name.trace, job.name.seed)));
+        }
         runs.insert(runs.end(), job.runs->begin(), job.runs->end());
     }
     return runs;

@@ -13,6 +13,7 @@ constexpr double kMilliCoresPerUnit = 1000;
 
 std::vector<LpRow> Master::rows() const {
     std::vector<LpRow> rows;
+    rows.reserve(kept_row() + 1);
     for (const BoundClass& one : problem_->classes)
         rows.push_back({.most = static_cast<double>(one.tasks)});
     for (const BoundShape& shape : problem_->shapes) {
@@ -21,9 +22,10 @@ std::vector<LpRow> Master::rows() const {
     }
     for (const BoundShape& shape : problem_->shapes)
         rows.push_back({.most = shape.nodes * (shape.node.memory_mib / kMibPerUnit)});
-    if (problem_->kept_cpu_milli > 0)
+    if (problem_->kept_cpu_milli > 0) {
         rows.push_back(
             {.least = static_cast<double>(problem_->kept_cpu_milli) / kMilliCoresPerUnit});
+    }
     return rows;
 }
 

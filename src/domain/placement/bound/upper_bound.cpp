@@ -72,6 +72,7 @@ double lagrangian(const BoundProblem& problem, const Prices& prices,
 
 std::vector<LpColumn> empty_nodes(const BoundProblem& problem, const Master& master) {
     std::vector<LpColumn> columns;
+    columns.reserve(problem.shapes.size());
     for (std::size_t shape = 0; shape < problem.shapes.size(); ++shape)
         columns.push_back(master.column(shape, {}));
     return columns;
