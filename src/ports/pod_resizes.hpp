@@ -31,9 +31,10 @@ class PodResizes {
     static constexpr std::chrono::milliseconds kTakes{5'000};
     virtual Result<> write(const PodUid& uid, const PodName& pod, const std::string& version,
                            const StringMap& annotations) = 0;
-    // With the rights of the pod's user: puts the wish in its annotation. conflict: the pod has
-    // another uid by now.
-    virtual Result<> wish(const PodUid& uid, const PodName& pod, const std::string& text) = 0;
+    // With the rights of the pod's user: puts the wish in its annotation, on that version of the
+    // pod. Errors as write().
+    virtual Result<> wish(const PodUid& uid, const PodName& pod, const std::string& version,
+                          const std::string& text) = 0;
 };
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // Who holds the processes of a container to its shares of cards.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,9 +45,11 @@ class ShareHolder {
     [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
     virtual void forget(const PodUid& pod) = 0;
 
-    // Whether its pod's user was told that a container has reached its limit. Kept with what holds
-    // it, for as long.
-    [[nodiscard]] virtual bool is_told(const PodUid& pod, const std::string& container) const = 0;
+    // How many of a container's refusals, on all its cards, its pod's user needs no word of: 0
+    // before he is told that its limit is reached, more than there can be from then on until the
+    // limit grows. Kept with what holds it, for as long.
+    [[nodiscard]] virtual std::int64_t refusals_told(const PodUid& pod,
+                                                     const std::string& container) const = 0;
     virtual void note_told(const PodUid& pod, const std::string& container) = 0;
 };
 

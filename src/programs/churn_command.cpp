@@ -25,7 +25,8 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     churn.policies = {"FGD", "BestFit", "ExpectedFill"};
     churn.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     CLI::App* app_command = app.add_subcommand(
-        "churn", "Let a trace's tasks come and go, and measure how long they wait and what is held");
+        "churn",
+        "Let a trace's tasks come and go, and measure how long they wait and what is held");
     app_command
         ->add_option("--data", churn.folder, "folder of the openb trace: see tessera-sim replay")
         ->required();
@@ -60,8 +61,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->add_option("--days", churn.days, "that are measured, after one --longest that is not")
         ->check(CLI::Range(0.01, 1e5))
         ->capture_default_str();
-    app_command
-        ->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
+    app_command->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
     app_command->add_option("-j,--jobs", churn.threads, "seeds at a time")

@@ -72,7 +72,8 @@ CLI::App* add_resize(CLI::App& app, ResizeOptions& options) {
     command->add_option("--ceiling", options.ceiling, "percent of each card that it gets at most")
         ->check(CLI::Range(1, 100));
     command->add_option("--timeout", options.timeout_s, "seconds to wait for the answer")
-        ->check(CLI::Range(0, 3600));
+        ->check(CLI::Range(0, 3600))
+        ->capture_default_str();
     command->add_option("--context", options.kube.context, "context of the kubeconfig");
     command->add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
     return command;

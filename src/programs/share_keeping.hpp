@@ -11,9 +11,9 @@
 #include "adapters/kube/kube_pod_events.hpp"
 #include "adapters/os/proc_table.hpp"
 #include "app/agent/evader_watch.hpp"
-#include "app/agent/limit_events.hpp"
 #include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
+#include "app/agent/share_events.hpp"
 #include "ports/kubelet.hpp"
 
 namespace tessera {
@@ -48,7 +48,7 @@ class ShareKeeping {
     ProcTable processes_;
     EvaderWatch evaders_;
     LimitFollower follower_;
-    LimitEvents limit_events_;
+    ShareEvents share_events_;
 };
 
 }  // namespace tessera

@@ -10,6 +10,8 @@
 #include "adapters/os/text_file.hpp"
 #include "app/sim/report.hpp"
 #include "app/sim/sweep.hpp"
+#include "programs/bound_command.hpp"
+#include "programs/churn_command.hpp"
 #include "programs/common/command_line.hpp"
 
 namespace tessera {
@@ -27,6 +29,12 @@ struct Options {
 int finish(const Error& error) {
     std::cerr << "tessera-sim: " << error.text << "\n";
     return exit_status(error.code);
+}
+
+int print(const Result<std::string>& text) {
+    if (!text) return finish(text.error());
+    std::cout << *text;
+    return 0;
 }
 
 std::string policy_help() {
@@ -93,11 +101,17 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     Options options;
     add_replay(app, options);
+    BoundCommand bound;
+    const CLI::App* bound_asked = add_bound(app, bound);
+    ChurnCommand churn;
+    const CLI::App* churn_asked = add_churn(app, churn);
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
+    if (bound_asked->parsed()) return print(run_bound(bound, show_progress));
+    if (churn_asked->parsed()) return print(run_churn(churn, show_progress));
     const auto runs = sweep(options.sweep, read_text_file, show_progress);
     if (!runs) return finish(runs.error());
     std::cout << render(options, *runs);

@@ -6,10 +6,16 @@
 #include "wire/json.hpp"
 
 namespace tessera {
+namespace {
+
+std::string time_text(std::int64_t unix_s) {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
+}
+
+}  // namespace
 
 std::string write_pod_event(const PodEvent& event, std::int64_t unix_s) {
-    const std::string time =
-        fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
+    const std::string time = time_text(unix_s);
     JsonWriter w;
     w.object([&] {
         w.member("apiVersion", "v1");
@@ -32,6 +38,15 @@ std::string write_pod_event(const PodEvent& event, std::int64_t unix_s) {
         w.member("firstTimestamp", time);
         w.member("lastTimestamp", time);
         w.member("count", 1);
+    });
+    return w.take();
+}
+
+std::string write_event_again(int count, std::int64_t unix_s) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("count", count);
+        w.member("lastTimestamp", time_text(unix_s));
     });
     return w.take();
 }

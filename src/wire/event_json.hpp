@@ -10,5 +10,7 @@ namespace tessera {
 
 // To be posted to the events of the pod's namespace. `unix_s`: seconds since 1970.
 std::string write_pod_event(const PodEvent& event, std::int64_t unix_s);
+// A merge patch of an event that happened again, so many times in all.
+std::string write_event_again(int count, std::int64_t unix_s);
 
 }  // namespace tessera

@@ -20,6 +20,7 @@ TEST(EventJson, Writes) {
         R"("uid":"u"},"type":"Warning","reason":"Why","message":"a \"word\"",)"
         R"("source":{"component":"tessera-agent"},"firstTimestamp":"1970-01-01T00:00:01Z",)"
         R"("lastTimestamp":"1970-01-01T00:00:01Z","count":1})");
+    EXPECT_EQ(write_event_again(2, 1), R"({"count":2,"lastTimestamp":"1970-01-01T00:00:01Z"})");
 }
 
 }  // namespace

@@ -149,6 +149,20 @@ Result<ExtenderArgs> read_extender_args(std::string& body) {
 
 namespace {
 
+// kube-scheduler makes its event with the text as a format: "30%" that a user wrote would come out
+// as "30%!(NOVERB)".
+std::string without_percent_signs(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '%') {
+            out += " percent";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
 void append_reasons(std::string& out, const ExtenderArgs& args,
                     const std::vector<Refusal>& refusals) {
     std::vector<const Refusal*> rows;
@@ -164,7 +178,9 @@ void append_reasons(std::string& out, const ExtenderArgs& args,
         if (out.back() != '{') out += ',';
         out += args.words[refusal->node];
         out += ':';
-        append_json_string(out, refusal->reason);
+        const bool is_plain = refusal->reason.find('%') == std::string::npos;
+        append_json_string(out,
+                           is_plain ? refusal->reason : without_percent_signs(refusal->reason));
     }
     out += '}';
 }
@@ -205,7 +221,7 @@ std::string write_filter_result(const ExtenderArgs& args, const FilterAnswer& an
 std::string write_filter_error(std::string_view text) {
     return R"({"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,)"
            R"("Error":)" +
-           json_string(text) + "}";
+           json_string(without_percent_signs(text)) + "}";
 }
 
 std::string write_priorities(const ExtenderArgs& args, const std::vector<int>& scores) {

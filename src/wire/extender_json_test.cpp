@@ -196,6 +196,18 @@ TEST(FilterResult, Text) {
               R"({"Host":"n4","Score":7}])");
 }
 
+// Goal: no percent sign, which kube-scheduler takes for the beginning of a verb.
+TEST(FilterResult, PercentSigns) {
+    std::string body = args_text(R"("NodeNames":["n1"])");
+    const auto args = read_extender_args(body);
+    ASSERT_TRUE(args);
+    EXPECT_NE(write_filter_result(
+                  *args, {.fitting = {}, .failed = {}, .unresolvable = {{0, R"("30%" is wrong)"}}})
+                  .find(R"({"n1":"\"30 percent\" is wrong"})"),
+              std::string::npos);
+    EXPECT_NE(write_filter_error("30%").find(R"("Error":"30 percent"})"), std::string::npos);
+}
+
 // Goal: what Go escapes in strings for browsers stands as it is; to a JSON reader it is the same.
 TEST(FilterResult, MarkupIsNotEscaped) {
     std::string body = args_text(R"("NodeNames":["n1"])");

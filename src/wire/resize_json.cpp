@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/dns_name.hpp"
 #include "domain/request/dialect.hpp"
@@ -28,9 +29,12 @@ tl::unexpected<Error> bad(std::string_view member, std::string_view why) {
     return fail(Code::invalid_argument, fmt::format("tessera.dev/resize: {}: {}", member, why));
 }
 
-// A mistyped name would otherwise leave its amount as it is, in silence.
+// A mistyped name would otherwise leave its amount as it is, in silence, as would the second of
+// two.
 Result<> check_names(JsonValue object, std::span<const std::string_view> known) {
+    std::set<std::string_view> seen;
     for (const auto& [name, value] : object.members()) {
+        if (!seen.insert(name).second) return bad(name.substr(0, 32), "stands there twice");
         if (std::ranges::find(known, name) == known.end()) {
             return bad(name.substr(0, 32),
                        fmt::format("is unknown; there is {}", fmt::join(known, ", ")));
@@ -102,6 +106,7 @@ Result<ResizeWish> read_resize_wish(std::string_view text) {
                                 *version, kVersion));
     }
     TRY_VOID(check_names(root, kOfWish));
+    if (root["id"].present() && !root["id"].text()) return bad("id", "is no text");
     ResizeWish wish;
     for (const JsonValue json : root["containers"].elements()) {
         if (wish.containers.size() == kMostContainers) return bad("containers", "too many");

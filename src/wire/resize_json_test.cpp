@@ -57,6 +57,8 @@ TEST(ResizeJson, RefusesWrongMembers) {
         {with(R"("cores":40)", R"("cores":4.5)"), "cores"},
         {with(R"("cores":40)", R"("cores":5000000000)"), "cores"},
         {with(R"("cores_ceiling":80)", R"("cores_ceiling":true)"), "cores_ceiling"},
+        {with(R"("cores":40)", R"("cores":40,"cores":50)"), "cores: stands there twice"},
+        {with(R"("version":1)", R"("version":1,"id":5)"), "id: is no text"},
         {with(R"("6Gi")", R"("six")"), "memory"},
         {with(R"("6Gi")", R"("")"), "memory"},
         {with(R"("6Gi")", "true"), "memory"},

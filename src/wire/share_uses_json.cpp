@@ -22,10 +22,14 @@ void write_share(JsonWriter& w, const ShareUse& use) {
         w.member("heldBytes", use.held.count);
         w.member("limitBytes", use.limit.count);
         w.member("coresPercent", use.cores.value);
+        w.member("ceilingPercent", use.ceiling.value);
         w.member("refusals", use.refusals);
-        w.member("kernelsNs", use.kernels_ns);
-        w.member("copiesNs", use.copies_ns);
+        w.member("kernelsNs", use.in_flight.kernels_ns);
+        w.member("copiesNs", use.in_flight.copies_ns);
+        w.member("hadKernelsNs", use.had.kernels_ns);
+        w.member("hadCopiesNs", use.had.copies_ns);
         w.member("waitedNs", use.waited_ns);
+        w.member("damaged", use.is_damaged);
         w.array("processes", [&] {
             for (const ProcessUse& process : use.processes) {
                 w.object([&] {
@@ -42,6 +46,12 @@ Result<std::int64_t> read_count(JsonValue json, std::string_view field) {
     const auto value = json[field].integer();
     if (!value || *value < 0) return bad(field);
     return *value;
+}
+
+Result<Percent> read_percent(JsonValue json, std::string_view field) {
+    TRY(const auto percent, read_count(json, field));
+    if (percent > 100) return bad(field);
+    return Percent{static_cast<int>(percent)};
 }
 
 Result<std::string> read_name(JsonValue json, std::string_view field) {
@@ -66,13 +76,15 @@ Result<ShareUse> read_share(JsonValue json) {
     use.card = GpuUuid(std::move(uuid));
     TRY(use.held.count, read_count(json, "heldBytes"));
     TRY(use.limit.count, read_count(json, "limitBytes"));
-    TRY(const auto cores, read_count(json, "coresPercent"));
-    if (cores > 100) return bad("coresPercent");
-    use.cores = {static_cast<int>(cores)};
+    TRY(use.cores, read_percent(json, "coresPercent"));
+    TRY(use.ceiling, read_percent(json, "ceilingPercent"));
     TRY(use.refusals, read_count(json, "refusals"));
-    TRY(use.kernels_ns, read_count(json, "kernelsNs"));
-    TRY(use.copies_ns, read_count(json, "copiesNs"));
+    TRY(use.in_flight.kernels_ns, read_count(json, "kernelsNs"));
+    TRY(use.in_flight.copies_ns, read_count(json, "copiesNs"));
+    TRY(use.had.kernels_ns, read_count(json, "hadKernelsNs"));
+    TRY(use.had.copies_ns, read_count(json, "hadCopiesNs"));
     TRY(use.waited_ns, read_count(json, "waitedNs"));
+    use.is_damaged = json["damaged"].true_or_absent_false();
     for (const JsonValue process : json["processes"].elements()) {
         TRY(const auto read, read_process(process));
         use.processes.push_back(read);

@@ -2,8 +2,8 @@
 //
 //     {"version":1,"node":"n1","shares":[{"podUid":"…","namespace":"default","pod":"train",
 //      "container":"main","uuid":"GPU-…","heldBytes":…,"limitBytes":…,"coresPercent":30,
-//      "refusals":0,"kernelsNs":…,"copiesNs":…,"waitedNs":…,
-//      "processes":[{"pid":7,"heldBytes":…}]}]}
+//      "ceilingPercent":60,"refusals":0,"kernelsNs":…,"copiesNs":…,"hadKernelsNs":…,
+//      "hadCopiesNs":…,"waitedNs":…,"damaged":false,"processes":[{"pid":7,"heldBytes":…}]}]}
 #pragma once
 
 #include <string>

@@ -8,7 +8,8 @@ namespace {
 constexpr std::string_view kText =
     R"({"version":1,"node":"n1","shares":[{"podUid":"u","namespace":"s","pod":"p",)"
     R"("container":"main","uuid":"GPU-a","heldBytes":2097152,"limitBytes":3221225472,)"
-    R"("coresPercent":30,"refusals":1,"kernelsNs":5,"copiesNs":6,"waitedNs":7,)"
+    R"("coresPercent":30,"ceilingPercent":60,"refusals":1,"kernelsNs":5,"copiesNs":6,)"
+    R"("hadKernelsNs":3,"hadCopiesNs":4,"waitedNs":7,"damaged":true,)"
     R"("processes":[{"pid":17,"heldBytes":2097152}]}]})";
 
 // Goal: the text of the header, which reads back.
@@ -21,11 +22,13 @@ TEST(ShareUsesJson, Text) {
                                .held = mebibytes(2),
                                .limit = gibibytes(3),
                                .cores = {30},
+                               .ceiling = {60},
                                .refusals = 1,
-                               .kernels_ns = 5,
-                               .copies_ns = 6,
+                               .in_flight = {5, 6},
+                               .had = {3, 4},
                                .waited_ns = 7,
-                               .processes = {{.pid = 17, .held = mebibytes(2)}}}}};
+                               .processes = {{.pid = 17, .held = mebibytes(2)}},
+                               .is_damaged = true}}};
     EXPECT_EQ(write_share_uses(uses), kText);
     const auto read = read_share_uses(kText);
     ASSERT_TRUE(read) << read.error().text;
@@ -49,6 +52,8 @@ TEST(ShareUsesJson, Faults) {
            "an agent's shares: heldBytes: missing or out of range"},
           {R"("coresPercent":30)", R"("coresPercent":101)",
            "an agent's shares: coresPercent: missing or out of range"},
+          {R"("ceilingPercent":60,)", "",
+           "an agent's shares: ceilingPercent: missing or out of range"},
           {R"("pid":17)", R"("pid":"x")", "an agent's shares: pid: missing or out of range"}}) {
         std::string text(kText);
         text.replace(text.find(c.from), std::string_view(c.from).size(), c.to);

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -88,6 +89,27 @@ class Demo:
             uuids.append(log.split("uuid ")[1].split(",")[0])
         return uuids
 
+    def in_pod(self, name: str, command: str) -> str:
+        """Shows a command in a container, and what it says, its errors too."""
+        return self.show(f"kubectl exec {name} -- {command}", self.cluster.kubectl(
+            "exec", name, "--", "sh", "-c", f"{{ {command}; }} 2>&1; true"))
+
+    def top(self) -> dict[str, Any]:
+        """What tessera top says, for programs."""
+        said: dict[str, Any] = json.loads(self.stack.tessera("top", "-o", "json"))
+        return said
+
+    def node_without_answers(self) -> str:
+        """The one whose agent cannot be asked what its containers use."""
+        silent, = self.top()["unknown"]
+        return str(silent["node"])
+
+    def times_of_held(self) -> dict[str, int]:
+        """Percent of the card's time of the pods of held.yaml; nothing until both work on it."""
+        times = {share["name"]: share["timePercent"] for share in self.top()["shares"]
+                 if "timePercent" in share}
+        return times if sum(times.values()) > 90 and {"modest", "greedy"} <= set(times) else {}
+
 
 def expect(holds: bool, claim: str) -> None:
     """Ends the demo where the story is not true."""
@@ -149,9 +171,39 @@ def native(demo: Demo) -> None:
                  r"jsonpath={.metadata.annotations.tessera\.dev/allocation}")
 
 
+def held(demo: Demo) -> None:
+    demo.say("Shares are held, by our library in each container. Two tenants of one card, neither "
+             "ever has enough.")
+    other = demo.node_without_answers()
+    # All nodes of this machine have one network: one agent alone has the port that tessera top asks.
+    demo.cluster.kubectl("cordon", other)
+    demo.apply("held.yaml")
+    demo.wait_running("app=held", 2)
+    demo.cluster.kubectl("uncordon", other)
+    demo.say("The greedy one tries to take 12 GiB of the card: to CUDA the card is full.")
+    refused = demo.in_pod("greedy", "gpuhog --once 12GiB")
+    expect("OUT_OF_MEMORY" in refused, "who takes more than its share is refused")
+    demo.say("Its user is told why.")
+    told = demo.cluster.wait_for("the event of greedy", lambda: demo.cluster.kubectl(
+        "get", "events", "--field-selector", "involvedObject.name=greedy,reason=GpuMemoryLimit",
+        "-o", "jsonpath={.items[*].message}"), 20)
+    demo.show("kubectl get events --field-selector involvedObject.name=greedy", str(told))
+    demo.say("What each uses of its share: TIME% is the part of the card's time that it had.")
+    shares = demo.cluster.wait_for("both are busy", demo.times_of_held, 60)
+    demo.show("tessera top", demo.stack.tessera("top"))
+    expect(abs(shares["modest"] - 25) <= 10, f"a quarter and three quarters, not {shares}")
+    demo.say("A running pod gets more, if the card has it.")
+    demo.show("tessera resize greedy --memory 6Gi",
+              demo.stack.tessera("resize", "greedy", "-n", "default", "--memory", "6Gi"))
+    demo.cluster.wait_for("the new limit", lambda: "allocated" in demo.cluster.kubectl(
+        "exec", "greedy", "--", "sh", "-c", "gpuhog --once 5GiB 2>&1; true"), 30)
+    demo.in_pod("greedy", "gpuhog --once 5GiB")
+
+
 def clean(demo: Demo) -> None:
     demo.say("Delete everything: the memory is back.")
-    demo.kubectl("delete", "statefulset/binpack-1", "pod/too-large", "pod/native", "--wait=false")
+    demo.kubectl("delete", "statefulset/binpack-1", "pod/too-large", "pod/native",
+                         "pod/modest", "pod/greedy", "--wait=false")
     demo.cluster.wait_for(
         "all pods are gone",
         lambda: not json.loads(demo.cluster.kubectl("get", "pods", "-o", "json"))["items"], 30)
@@ -179,14 +231,14 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="leave the cluster running at the end")
     options = parser.parse_args()
     began = time.monotonic()
-    stack = Stack(NODES)
+    stack = Stack(NODES, guard=True)
     try:
         print("Starting Kubernetes with two nodes, and Tessera on it as pods ...", flush=True)
         with stack:
             demo = Demo(stack)
             demo.kubectl("get", "nodes")
             demo.kubectl("get", "pods", "-n", "tessera-system")
-            for step in (binpack, scale, too_large, native, clean):
+            for step in (binpack, scale, too_large, native, held, clean):
                 step(demo)
             print(f"\nDone in {time.monotonic() - began:.0f} s.")
             if options.keep:

@@ -122,17 +122,19 @@ class FakeShareHolder final : public ShareHolder {
         kept.erase(pod);
         forgotten.push_back(pod);
     }
-    [[nodiscard]] bool is_told(const PodUid& pod, const std::string& container) const override {
-        return told.contains(pod.str() + "/" + container);
+    [[nodiscard]] std::int64_t refusals_told(const PodUid& pod,
+                                             const std::string& container) const override {
+        const auto of = told.find(pod.str() + "/" + container);
+        return of == told.end() ? 0 : of->second;
     }
     void note_told(const PodUid& pod, const std::string& container) override {
-        told.insert(pod.str() + "/" + container);
+        told[pod.str() + "/" + container] = std::numeric_limits<std::int64_t>::max();
     }
 
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
     std::vector<PodName> names;                          // of those that were held, in order
     std::vector<ShareUse> used;                          // what uses() says
-    std::set<std::string> told;                          // UID/CONTAINER
+    std::map<std::string, std::int64_t> told;            // refusals, by UID/CONTAINER
     std::set<PodUid> kept;
     std::vector<PodUid> forgotten;
 

@@ -42,6 +42,8 @@ class FakePodResizes final : public PodResizes {
     void fail_next_read(Error error) { read_error_ = std::move(error); }
     // Called before a write is carried out.
     void on_write(std::function<void()> hook) { on_write_ = std::move(hook); }
+    // And before a wish is; on_write's is called after it.
+    void on_wish(std::function<void()> hook) { on_wish_ = std::move(hook); }
     [[nodiscard]] const std::vector<StringMap>& writes() const { return writes_; }
     [[nodiscard]] int reads() const { return reads_; }
 
@@ -67,11 +69,15 @@ class FakePodResizes final : public PodResizes {
         }
         return fail(Code::unavailable, "no answer");
     }
-    Result<> wish(const PodUid& uid, const PodName& pod, const std::string& text) override {
+    Result<> wish(const PodUid& uid, const PodName& pod, const std::string& version,
+                  const std::string& text) override {
+        if (const auto hook = std::exchange(on_wish_, {})) hook();
         if (const auto error = std::exchange(write_error_, std::nullopt)) return fail(*error);
         const auto at = pods_.find(pod);
         if (at == pods_.end()) return fail(Code::not_found, "pods \"" + pod.name + "\" not found");
         if (at->second.facts.uid != uid) return fail(Code::conflict, "another uid");
+        if (std::to_string(at->second.version) != version)
+            return fail(Code::conflict, "another version");
         set_wish(pod, text);
         if (const auto hook = std::exchange(on_write_, {})) hook();
         return {};
@@ -115,6 +121,7 @@ class FakePodResizes final : public PodResizes {
     std::optional<Error> write_error_;
     std::optional<Error> read_error_;
     std::function<void()> on_write_;
+    std::function<void()> on_wish_;
     std::vector<StringMap> writes_;
     int reads_ = 0;
 };

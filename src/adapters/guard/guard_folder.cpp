@@ -12,6 +12,7 @@
 
 #include "adapters/guard/card_share.hpp"
 #include "adapters/guard/open_region.hpp"
+#include "adapters/guard/told_refusals.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
 #include "guard/arbiter/reading.hpp"
@@ -27,7 +28,6 @@ constexpr const char* kLibrary = "libtessera-guard.so";
 constexpr const char* kPreload = "ld.so.preload";
 constexpr const char* kPods = "pods";
 constexpr const char* kPodName = "pod";
-constexpr const char* kTold = "told";
 
 // Where the guard is in a container: the region stands beside the library.
 constexpr const char* kInContainer = "/usr/local/tessera";
@@ -71,28 +71,30 @@ void add_processes(const std::vector<guard::Holder>& holders, guard::Granules mo
     use.held = std::min(use.held, bytes_of(most));
 }
 
-// Of accounts that cannot be read: nothing is held, as far as anybody can say.
 ShareUse read_use(const OpenRegion& region, int card) {
     const guard::CardLimit& limit = region.limits().cards[card];
     ShareUse use{.card = card_of(limit),
                  .limit = bytes_of(limit.memory.load()),
-                 .cores = {static_cast<int>(limit.cores.load() / kPercent)}};
+                 .cores = {static_cast<int>(limit.cores.load() / kPercent)},
+                 .ceiling = {static_cast<int>(limit.ceiling.load() / kPercent)}};
     guard::HeldReading held;
     guard::ContainerReading time;
     std::vector<guard::Holder> holders;
     if (!read_held(region.accounts(), card, held) ||
         !read_times(region.accounts(), card, guard::monotonic_ns(), time) ||
-        !read_holders(region.accounts(), card, holders))
+        !read_holders(region.accounts(), card, holders)) {
+        use.is_damaged = true;
         return use;
+    }
     use.refusals = static_cast<std::int64_t>(held.refusals);
-    use.kernels_ns = in_flight_ns(time, guard::WorkKind::kernels);
-    use.copies_ns = in_flight_ns(time, guard::WorkKind::copies);
+    use.in_flight = {.kernels_ns = in_flight_ns(time, guard::WorkKind::kernels),
+                     .copies_ns = in_flight_ns(time, guard::WorkKind::copies)};
     use.waited_ns = time.waited_ns;
     add_processes(holders, limit.most_memory.load(), use);
     return use;
 }
 
-void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
+void add_uses(const RegionPath& region, const TimeSharer& sharer, std::vector<ShareUse>& all) {
     const auto opened = OpenRegion::open(region.path);
     if (opened == nullptr) return;
     const PodName name = read_pod_name(region.path / kPodName);
@@ -101,6 +103,7 @@ void add_uses(const RegionPath& region, std::vector<ShareUse>& all) {
         use.pod = PodUid(region.pod);
         use.name = name;
         use.container = region.container;
+        use.had = sharer.had(fs::path(region.pod) / region.container, use.card);
         all.push_back(std::move(use));
     }
 }
@@ -159,6 +162,7 @@ Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
                                 "held to its share: {}",
                                 region.string(), std::strerror(error)));
     }
+    note_new_count(region);
     sharer_.look_again();
     const auto in_container = [](const std::string& name) {
         return fmt::format("{}/{}", kInContainer, name);
@@ -175,7 +179,7 @@ Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
 std::vector<ShareUse> GuardFolder::uses() const {
     std::vector<ShareUse> all;
     for_each_region(fs::path(options_.folder) / kPods,
-                    [&all](const RegionPath& region) { add_uses(region, all); });
+                    [&](const RegionPath& region) { add_uses(region, sharer_, all); });
     return all;
 }
 
@@ -193,15 +197,12 @@ void GuardFolder::forget(const PodUid& pod) {
     sharer_.look_again();
 }
 
-bool GuardFolder::is_told(const PodUid& pod, const std::string& container) const {
-    std::error_code error;
-    return fs::exists(region_of(pod, container) / kTold, error);
+std::int64_t GuardFolder::refusals_told(const PodUid& pod, const std::string& container) const {
+    return told_refusals(region_of(pod, container));
 }
 
-// Where it cannot be noted the user is told again, and may learn of the disk.
 void GuardFolder::note_told(const PodUid& pod, const std::string& container) {
-    const auto noted = write_text_file(region_of(pod, container) / kTold, "");
-    if (!noted) log_event(Event::share_trouble, {{"reason", noted.error().text}});
+    note_told_refusals(region_of(pod, container));
 }
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 //     FOLDER/pods/UID/CONTAINER/limits   read by its processes
 //                              /accounts   written by them
 //                              /pod        NAMESPACE/NAME, for people
-//                              /told       its user knows that it has reached its limit
+//                              /told       what its user knows of its limit (told_refusals.hpp)
 #pragma once
 
 #include <filesystem>
@@ -38,7 +38,8 @@ class GuardFolder final : public ShareHolder {
     [[nodiscard]] std::vector<ShareUse> uses() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
     void forget(const PodUid& pod) override;
-    [[nodiscard]] bool is_told(const PodUid& pod, const std::string& container) const override;
+    [[nodiscard]] std::int64_t refusals_told(const PodUid& pod,
+                                             const std::string& container) const override;
     void note_told(const PodUid& pod, const std::string& container) override;
 
     // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.

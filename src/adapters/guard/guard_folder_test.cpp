@@ -114,11 +114,13 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(uses[0].name, (PodName{"space", "p"}));
     EXPECT_EQ(uses[0].container, "main");
     EXPECT_EQ(uses[0].cores, Percent{25});
+    EXPECT_EQ(uses[0].ceiling, kNoCeiling);
+    EXPECT_FALSE(uses[0].is_damaged);
     EXPECT_EQ(uses[0].card, card);
     EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
-    EXPECT_EQ(uses[0].kernels_ns, 1'500'000'000);
+    EXPECT_EQ(uses[0].in_flight.kernels_ns, 1'500'000'000);
     EXPECT_EQ(uses[0].waited_ns, 7);
     EXPECT_EQ(uses[0].processes,
               (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));
@@ -134,18 +136,39 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     ASSERT_EQ(guard_.uses().size(), 1U) << "the container is held all the same";
     EXPECT_EQ(guard_.uses()[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(guard_.uses()[0].held, Bytes{});
+    EXPECT_TRUE(guard_.uses()[0].is_damaged);
 }
 
 TEST_F(GuardFolderTest, KnowsWhoWasToldAsLongAsThePodIsKept) {
     ASSERT_TRUE(hold(3));
-    EXPECT_FALSE(guard_.is_told(PodUid("uid-p"), "main"));
+    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0);
     guard_.note_told(PodUid("uid-p"), "main");
     ASSERT_TRUE(hold(3));
     const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
-    EXPECT_TRUE(after_a_restart.is_told(PodUid("uid-p"), "main"));
-    EXPECT_FALSE(guard_.is_told(PodUid("uid-p"), "side"));
+    EXPECT_GT(after_a_restart.refusals_told(PodUid("uid-p"), "main"), 1'000'000);
+    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "side"), 0);
     guard_.forget(PodUid("uid-p"));
-    EXPECT_FALSE(guard_.is_told(PodUid("uid-p"), "main"));
+    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0);
+}
+
+// Goal: after a growth the next refusal is news again, also when the container starts again.
+TEST_F(GuardFolderTest, AGrownLimitIsReachedAnew) {
+    ASSERT_TRUE(hold(3));
+    guard::Seat seat;
+    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
+    seat.accounts->cards[0].refusals = 2;
+    const auto resize = [&](std::int64_t gib) {
+        return guard_.limits().change(PodUid("uid-p"), "main", {{card, Bytes{gib * kGiB}, {25}}});
+    };
+    ASSERT_TRUE(resize(4));
+    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0) << "nobody was told before";
+    guard_.note_told(PodUid("uid-p"), "main");
+    ASSERT_TRUE(resize(3));
+    EXPECT_GT(guard_.refusals_told(PodUid("uid-p"), "main"), 1'000'000);
+    ASSERT_TRUE(resize(5));
+    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 2);
+    ASSERT_TRUE(hold(5));
+    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0);
 }
 
 TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {

@@ -53,6 +53,7 @@ void TimeSharer::look() {
         held->cut_back();
         found.insert(name);
     });
+    const std::scoped_lock lock(mutex_);
     std::erase_if(held_, [&](const auto& entry) { return !found.contains(entry.first); });
     for (auto& [uuid, card] : cards_)
         card->sharers.clear();
@@ -80,12 +81,26 @@ std::chrono::milliseconds TimeSharer::tick() {
     std::chrono::milliseconds next = kIdle;
     for (const auto& [uuid, card] : cards_) {
         if (!card->is_timed()) continue;
-        guard::tick(card->arbiter, card->sharers);
+        {
+            const std::scoped_lock lock(mutex_);
+            guard::tick(card->arbiter, card->sharers);
+        }
         card->quiet_ticks = card->arbiter.is_quiet() ? card->quiet_ticks + 1 : 0;
         next = std::min<std::chrono::milliseconds>(
             next, card->quiet_ticks < kTicksUntilQuiet ? kTick : kQuietTick);
     }
     return next;
+}
+
+CardTime TimeSharer::had(const std::string& container, const GpuUuid& card) const {
+    const std::scoped_lock lock(mutex_);
+    const auto of = cards_.find(card);
+    if (of == cards_.end()) return {};
+    const auto id = of->second->ids.find(container);
+    if (id == of->second->ids.end()) return {};
+    const guard::Arbiter& arbiter = of->second->arbiter;
+    return {.kernels_ns = arbiter.used_ns(id->second, guard::WorkKind::kernels),
+            .copies_ns = arbiter.used_ns(id->second, guard::WorkKind::copies)};
 }
 
 void TimeSharer::run(const std::stop_token& stop) {

@@ -12,11 +12,13 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
 
 #include "adapters/guard/open_region.hpp"
 #include "base/ids.hpp"
+#include "domain/usage/share_use.hpp"
 #include "ports/clock.hpp"
 
 namespace tessera {
@@ -31,6 +33,9 @@ class TimeSharer {
 
     // A region was made or removed. Any thread.
     void look_again() { has_changed_ = true; }
+    // Of a card's time, what a container (POD/CONTAINER) had since it was first seen here; none of
+    // a card whose time is not shared out. Any thread.
+    [[nodiscard]] CardTime had(const std::string& container, const GpuUuid& card) const;
     // Until `stop`. One thread.
     void run(const std::stop_token& stop);
 
@@ -45,7 +50,8 @@ class TimeSharer {
     Clock& clock_;
     std::atomic<bool> has_changed_ = true;
     std::map<std::string, std::unique_ptr<OpenRegion>> held_;  // by POD/CONTAINER
-    std::map<GpuUuid, std::unique_ptr<Card>> cards_;
+    mutable std::mutex mutex_;                                 // of cards_
+    std::map<GpuUuid, std::unique_ptr<Card>> cards_;  // changed by the thread of run() alone
     std::chrono::nanoseconds looked_at_{};
 };
 

@@ -6,31 +6,72 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "wire/event_json.hpp"
+#include "wire/json.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{4'000};
+// Of as many events is known that they were told; then it begins anew.
+constexpr std::size_t kMostKnown = 1024;
+
+std::int64_t unix_s() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+std::string events_of(const PodEvent& event) {
+    return fmt::format("/api/v1/namespaces/{}/events", event.name.space);
+}
+
+std::string key_of(const PodEvent& event) {
+    return fmt::format("{}\n{}\n{}", event.pod.str(), event.reason, event.message);
+}
 
 }  // namespace
 
-Result<> post_pod_event(HttpClient& http, const PodEvent& event,
-                        std::chrono::milliseconds deadline) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const std::int64_t unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-    TRY_VOID(kube_call(http,
-                       {.method = "POST",
-                        .path = fmt::format("/api/v1/namespaces/{}/events", event.name.space),
-                        .body = write_pod_event(event, unix_s),
-                        .content_type = "application/json"},
-                       deadline));
-    return {};
+Result<std::string> post_pod_event(HttpClient& http, const PodEvent& event,
+                                   std::chrono::milliseconds deadline) {
+    TRY(const std::string body, kube_call(http,
+                                          {.method = "POST",
+                                           .path = events_of(event),
+                                           .body = write_pod_event(event, unix_s()),
+                                           .content_type = "application/json"},
+                                          deadline));
+    const auto made = JsonDocument::parse(body);
+    return made ? made->root()["metadata"]["name"].text_or("") : "";
 }
 
 KubePodEvents::KubePodEvents(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
 
 Result<> KubePodEvents::tell(const PodEvent& event) {
-    return post_pod_event(http_, event, kDeadline);
+    const std::string key = key_of(event);
+    Known known;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (const auto at = known_.find(key); at != known_.end()) known = at->second;
+    }
+    ++known.count;
+    const bool is_new = known.name.empty() || !tell_again(event, known);
+    if (is_new) {
+        TRY(std::string name, post_pod_event(http_, event, kDeadline));
+        known = {std::move(name), 1};
+    }
+    const std::scoped_lock lock(mutex_);
+    if (known_.size() >= kMostKnown) known_.clear();
+    known_[key] = known;
+    return {};
+}
+
+// It may be gone: the API server keeps events for an hour.
+Result<> KubePodEvents::tell_again(const PodEvent& event, const Known& known) {
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = fmt::format("{}/{}", events_of(event), known.name),
+                        .body = write_event_again(known.count, unix_s()),
+                        .content_type = "application/merge-patch+json"},
+                       kDeadline));
+    return {};
 }
 
 }  // namespace tessera

@@ -20,5 +20,28 @@ TEST(KubePodEvents, Tells) {
     EXPECT_EQ(refused.error().code, Code::not_found);
 }
 
+// Goal: the same again is counted in the event that is there; where that is gone another is made.
+TEST(KubePodEvents, CountsTheSameAgain) {
+    ScriptedServer server;
+    const std::string post = "POST /api/v1/namespaces/s/events";
+    const std::string patch = "PATCH /api/v1/namespaces/s/events/p.1";
+    server.answer(post, 201, R"({"metadata":{"name":"p.1"}})");
+    server.answer(patch, 200, "{}");
+    server.answer(patch, 200, "{}");
+    server.answer(patch, 404, "{}");
+    KubePodEvents events(server.endpoint());
+    const PodEvent event{.pod = PodUid("u"), .name = {"s", "p"}, .reason = "Why", .message = "no"};
+    PodEvent other = event;
+    other.message = "another";
+    for (int i = 0; i < 3; ++i)
+        EXPECT_TRUE(events.tell(event));
+    EXPECT_TRUE(server.requests().back().body.starts_with(R"({"count":3,"lastTimestamp":)"));
+    EXPECT_EQ(server.requests().size(), 3U);
+    EXPECT_TRUE(events.tell(other));
+    EXPECT_EQ(server.requests().back().method, "POST");
+    EXPECT_TRUE(events.tell(event));
+    EXPECT_EQ(server.requests().back().method, "POST") << "it was gone";
+}
+
 }  // namespace
 }  // namespace tessera

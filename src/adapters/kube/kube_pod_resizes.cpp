@@ -44,14 +44,15 @@ Result<> KubePodResizes::write(const PodUid& uid, const PodName& pod, const std:
     return {};
 }
 
-Result<> KubePodResizes::wish(const PodUid& uid, const PodName& pod, const std::string& text) {
-    TRY_VOID(
-        kube_call(http_,
-                  {.method = "PATCH",
-                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
-                   .body = write_annotations_patch(uid, "", {{std::string(key::kResize), text}}),
-                   .content_type = "application/merge-patch+json"},
-                  kDeadline));
+Result<> KubePodResizes::wish(const PodUid& uid, const PodName& pod, const std::string& version,
+                              const std::string& text) {
+    const StringMap annotations{{std::string(key::kResize), text}};
+    TRY_VOID(kube_call(http_,
+                       {.method = "PATCH",
+                        .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.space, pod.name),
+                        .body = write_annotations_patch(uid, version, annotations),
+                        .content_type = "application/merge-patch+json"},
+                       kDeadline));
     return {};
 }
 

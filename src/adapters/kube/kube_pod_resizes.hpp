@@ -16,7 +16,8 @@ class KubePodResizes final : public PodResizes {
     Result<Shown> read(const PodName& pod) override;
     Result<> write(const PodUid& uid, const PodName& pod, const std::string& version,
                    const StringMap& annotations) override;
-    Result<> wish(const PodUid& uid, const PodName& pod, const std::string& text) override;
+    Result<> wish(const PodUid& uid, const PodName& pod, const std::string& version,
+                  const std::string& text) override;
 
   private:
     HttpClient http_;

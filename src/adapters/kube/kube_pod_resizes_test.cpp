@@ -30,7 +30,7 @@ TEST(KubePodResizes, Reads) {
     EXPECT_EQ(pods.read({"s", "gone"}).error().code, Code::not_found);
 }
 
-// Goal: a write names the pod's uid and version, and nothing else of the pod; a wish the uid alone.
+// Goal: a write names the pod's uid and version, and nothing else of the pod.
 TEST(KubePodResizes, Writes) {
     ScriptedServer server;
     server.answer(kStatus, 200, "{}");
@@ -40,9 +40,10 @@ TEST(KubePodResizes, Writes) {
     EXPECT_EQ(
         server.requests().back().body,
         R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"a":"b","gone":null}}})");
-    EXPECT_TRUE(pods.wish(kUid, kPod, "text"));
-    EXPECT_EQ(server.requests().back().body,
-              R"({"metadata":{"uid":"u","annotations":{"tessera.dev/resize":"text"}}})");
+    EXPECT_TRUE(pods.wish(kUid, kPod, "7", "text"));
+    EXPECT_EQ(
+        server.requests().back().body,
+        R"({"metadata":{"uid":"u","resourceVersion":"7","annotations":{"tessera.dev/resize":"text"}}})");
 }
 
 // Goal: a write that another came before is told from one of which nobody knows.

@@ -46,17 +46,19 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
     for (const ShareUse& use : shares.uses) {
         const prom::Labels labels = {
             {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.card.str()}};
-        const auto busy = [&](std::string_view kind, std::int64_t ns) {
+        const auto add_times = [&](auto& family, const CardTime& time) {
             prom::Labels of_kind = labels;
-            of_kind["kind"] = kind;
-            share_busy.Add(of_kind).Increment(in_seconds(ns));
+            of_kind["kind"] = "kernels";
+            family.Add(of_kind).Increment(in_seconds(time.kernels_ns));
+            of_kind["kind"] = "copies";
+            family.Add(of_kind).Increment(in_seconds(time.copies_ns));
         };
         share_held.Add(labels).Set(static_cast<double>(use.held.count));
         share_limit.Add(labels).Set(static_cast<double>(use.limit.count));
         share_refusals.Add(labels).Increment(static_cast<double>(use.refusals));
         share_waited.Add(labels).Increment(in_seconds(use.waited_ns));
-        busy("kernels", use.kernels_ns);
-        busy("copies", use.copies_ns);
+        add_times(share_busy, use.in_flight);
+        add_times(share_time, use.had);
     }
     for (const Unaccounted& evader : shares.evaders) {
         unaccounted.Add({{"pod_uid", evader.pod.str()}, {"uuid", evader.card.str()}})

@@ -29,7 +29,8 @@ TEST(AgentMetrics, Exposition) {
                                                  .held = gibibytes(1),
                                                  .limit = gibibytes(4),
                                                  .refusals = 3,
-                                                 .kernels_ns = 1'500'000'000}},
+                                                 .in_flight = {.kernels_ns = 1'500'000'000},
+                                                 .had = {.copies_ns = 500'000'000}}},
                                                {{.pod = PodUid("uid-e"),
                                                  .card = node.gpus[0].uuid,
                                                  .used = gibibytes(5),
@@ -48,6 +49,9 @@ TEST(AgentMetrics, Exposition) {
     EXPECT_TRUE(has_line(text, "tessera_agent_share_refusals_total" + share + " 3"));
     EXPECT_NE(text.find(R"(kind="kernels",pod_uid="uid-p",uuid="GPU-n1-0"} 1.5)"),
               std::string::npos);
+    EXPECT_TRUE(has_line(text,
+                         R"(tessera_agent_share_time_seconds_total{container="main",kind="copies",)"
+                         R"(pod_uid="uid-p",uuid="GPU-n1-0"} 0.5)"));
     EXPECT_TRUE(has_line(
         text, R"(tessera_agent_unaccounted_bytes{pod_uid="uid-e",uuid="GPU-n1-0"} 4294967296)"));
     EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));

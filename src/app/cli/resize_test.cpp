@@ -33,7 +33,9 @@ class ResizeCommandTest : public testing::Test {
         Allocation after = **shown->facts.allocation;
         ++after.revision;
         for (const auto& wanted : (*shown->facts.resize)->containers) {
-            GpuShare& share = after.containers.front().gpus.front();
+            const auto of =
+                std::ranges::find(after.containers, wanted.name, &ContainerAllocation::container);
+            GpuShare& share = of->gpus.front();
             share.memory = wanted.memory.value_or(share.memory);
             share.cores = wanted.cores.value_or(share.cores);
         }
@@ -89,6 +91,47 @@ TEST_F(ResizeCommandTest, WaitsForAnAnswer) {
         if (asked == 5) grant();
     });
     EXPECT_TRUE(ask({.memory = gibibytes(7)}));
+}
+
+// Goal: a wish for one container takes no other's place, which has no answer yet.
+TEST_F(ResizeCommandTest, WishesForTwoContainers) {
+    pods_.put(pod(2));
+    EXPECT_FALSE(ask({.container = "main", .memory = gibibytes(6), .timeout = {}}));
+    pods_.on_wish([this] { pods_.touch(kName); });
+    pods_.on_write([this] { grant(); });
+    const auto said = ask({.container = "side", .memory = gibibytes(5)});
+    ASSERT_TRUE(said) << said.error().text;
+    EXPECT_EQ(*said,
+              "pod default/p: main on card 1: memory 4Gi -> 6Gi; side on card 1: memory 4Gi "
+              "-> 5Gi");
+}
+
+// Goal: who waits goes on where another's wish includes his, and hears that it was granted though
+// the annotation has another by then.
+TEST_F(ResizeCommandTest, IsAnsweredBesideAnothersWish) {
+    pods_.put(pod(2));
+    clock_.on_sleep([this, looked = 0]() mutable {
+        if (++looked == 1) {
+            EXPECT_FALSE(ask({.container = "side", .memory = gibibytes(5), .timeout = {}}));
+        } else if (looked == 2) {
+            grant();
+            pods_.set_wish(kName, "another");
+        }
+    });
+    const auto said = ask({.container = "main", .memory = gibibytes(6)});
+    ASSERT_TRUE(said) << said.error().text;
+}
+
+// Goal: what was refused is not asked for again with the next wish.
+TEST_F(ResizeCommandTest, ARefusedWishIsOver) {
+    pods_.put(pod(2));
+    pods_.on_write([this] {
+        write({{std::string(key::kResizeRefused),
+                write_resize_refusal(pods_.read(kName)->wish, {Code::unavailable, "no room"})}});
+    });
+    EXPECT_FALSE(ask({.container = "main", .memory = gibibytes(6)}));
+    EXPECT_FALSE(ask({.container = "side", .memory = gibibytes(5), .timeout = {}}));
+    EXPECT_EQ(read_resize_wish(pods_.read(kName)->wish)->containers.size(), 1U);
 }
 
 TEST_F(ResizeCommandTest, WhatElseMayComeBetween) {

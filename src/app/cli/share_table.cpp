@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -17,22 +18,40 @@ Key key_of(const ShareUse& use) {
     return {use.pod, use.container, use.card};
 }
 
-std::map<Key, std::int64_t> kernels_of(std::span<const NodeShareUses> nodes) {
-    std::map<Key, std::int64_t> kernels;
+std::map<Key, const ShareUse*> by_key(std::span<const NodeShareUses> nodes) {
+    std::map<Key, const ShareUse*> uses;
     for (const NodeShareUses& node : nodes) {
         for (const ShareUse& use : node.shares)
-            kernels[key_of(use)] = use.kernels_ns;
+            uses[key_of(use)] = &use;
     }
-    return kernels;
+    return uses;
 }
 
-int index_of(std::span<const NodeUsage> nodes, const NodeName& name, const GpuUuid& card) {
-    for (const NodeUsage& node : nodes) {
-        if (node.inventory.name != name) continue;
-        const auto gpu = std::ranges::find(node.inventory.gpus, card, &Gpu::uuid);
-        if (gpu != node.inventory.gpus.end()) return gpu->index;
-    }
-    return -1;
+const NodeUsage* find_node(std::span<const NodeUsage> nodes, const NodeName& name) {
+    const auto node =
+        std::ranges::find(nodes, name, [](const NodeUsage& n) { return n.inventory.name; });
+    return node == nodes.end() ? nullptr : &*node;
+}
+
+int index_of(const NodeUsage* node, const GpuUuid& card) {
+    if (node == nullptr) return -1;
+    const auto gpu = std::ranges::find(node->inventory.gpus, card, &Gpu::uuid);
+    return gpu == node->inventory.gpus.end() ? -1 : gpu->index;
+}
+
+bool is_over(const NodeUsage* node, const PodUid& pod) {
+    return node != nullptr &&
+           std::ranges::find(node->pods, pod, &PodUsage::uid) == node->pods.end();
+}
+
+// The kind of work of which more was done, as each is held by itself. Nothing where the agent was
+// started anew in between.
+std::optional<int> percent_of(const CardTime& now, const CardTime& before, std::int64_t ns) {
+    const std::int64_t kernels = now.kernels_ns - before.kernels_ns;
+    const std::int64_t copies = now.copies_ns - before.copies_ns;
+    if (kernels < 0 || copies < 0) return std::nullopt;
+    const double part = static_cast<double>(std::max(kernels, copies)) / static_cast<double>(ns);
+    return static_cast<int>(std::lround(std::min(part, 1.0) * 100));
 }
 
 std::int64_t percent_used(const ShareUse& use) {
@@ -43,21 +62,33 @@ std::string or_dash(bool is_known, const auto& value) {
     return is_known ? fmt::format("{}", value) : "-";
 }
 
+std::string without_trailing_blanks(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
+        out += c;
+    }
+    return out;
+}
+
 }  // namespace
 
 std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
                                    std::span<const NodeShareUses> now,
                                    std::span<const NodeShareUses> before, std::int64_t ns) {
-    const auto earlier = kernels_of(before);
+    const auto earlier = by_key(before);
     std::vector<ShareLine> lines;
     for (const NodeShareUses& node : now) {
+        const NodeUsage* shown = find_node(nodes, node.node);
         for (const ShareUse& use : node.shares) {
-            ShareLine line{node.node, index_of(nodes, node.node, use.card), use, {}};
+            if (is_over(shown, use.pod)) continue;
+            ShareLine line{node.node, index_of(shown, use.card), use, {}, {}};
             const auto was = earlier.find(key_of(use));
             // No time at all: the card's is not shared out, so nobody measures it.
-            if (was != earlier.end() && ns > 0 && use.kernels_ns > 0) {
-                const std::int64_t worked = std::max<std::int64_t>(use.kernels_ns - was->second, 0);
-                line.busy = static_cast<int>(std::min<std::int64_t>(worked / (ns / 100 + 1), 100));
+            const bool is_timed = use.in_flight != CardTime{};
+            if (was != earlier.end() && ns > 0 && is_timed) {
+                line.time = percent_of(use.had, was->second->had, ns);
+                line.busy = percent_of(use.in_flight, was->second->in_flight, ns);
             }
             lines.push_back(std::move(line));
         }
@@ -69,22 +100,25 @@ std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
 
 std::string share_table(std::span<const ShareLine> lines) {
     std::string out =
-        "NODE\tGPU\tPOD\tCONTAINER\tPID\tUSED\tLIMIT\tUSED%\tCORES%\tBUSY%\tREFUSED\n";
+        "NODE\tGPU\tPOD\tCONTAINER\tPID\tUSED\tLIMIT\tUSED%\tCORES%\tCEILING%\tTIME%\tREFUSED\n";
     for (const ShareLine& line : lines) {
         const ShareUse& use = line.use;
         const bool has_name = !use.name.name.empty();
         const std::string where =
             fmt::format("{}\t{}\t{}\t{}", line.node.str(), or_dash(line.gpu >= 0, line.gpu),
                         has_name ? use.name.str() : use.pod.str(), use.container);
-        out += fmt::format("{}\t\t{}\t{}\t{}\t{}\t{}\t{}\n", where, to_string(use.held),
-                           to_string(use.limit), percent_used(use),
-                           or_dash(use.cores.value > 0, use.cores.value),
-                           or_dash(line.busy.has_value(), line.busy.value_or(0)), use.refusals);
+        const bool is_known = !use.is_damaged;
+        out += fmt::format(
+            "{}\t\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", where, is_known ? to_string(use.held) : "damaged",
+            to_string(use.limit), or_dash(is_known, percent_used(use)),
+            or_dash(use.cores.value > 0, use.cores.value),
+            or_dash(use.ceiling < kNoCeiling, use.ceiling.value),
+            or_dash(line.time.has_value(), line.time.value_or(0)), or_dash(is_known, use.refusals));
         for (const ProcessUse& process : use.processes)
-            out +=
-                fmt::format("{}\t{}\t{}\t\t\t\t\t\n", where, process.pid, to_string(process.held));
+            out += fmt::format("{}\t{}\t{}\t\t\t\t\t\t\n", where, process.pid,
+                               to_string(process.held));
     }
-    return align_tabs(out);
+    return without_trailing_blanks(align_tabs(out));
 }
 
 void write_shares(JsonWriter& w, std::span<const ShareLine> lines) {
@@ -102,8 +136,11 @@ void write_shares(JsonWriter& w, std::span<const ShareLine> lines) {
                 w.member("usedBytes", use.held.count);
                 w.member("limitBytes", use.limit.count);
                 w.member("coresPercent", use.cores.value);
+                w.member("ceilingPercent", use.ceiling.value);
+                if (line.time) w.member("timePercent", *line.time);
                 if (line.busy) w.member("busyPercent", *line.busy);
                 w.member("refusals", use.refusals);
+                w.member("damaged", use.is_damaged);
                 w.array("processes", [&] {
                     for (const ProcessUse& process : use.processes) {
                         w.object([&] {

@@ -17,11 +17,15 @@ struct ShareLine {
     NodeName node;
     int gpu = 0;  // the card's index; -1 where the node does not show it
     ShareUse use;
-    std::optional<int> busy;  // percent of a while in which it had work on the card
+    // Percent of a while, where the card's time is shared out.
+    std::optional<int> time;  // of the card's time, that it had
+    std::optional<int> busy;  // in which it had work on its way to the card or there
 };
 
 // Joins what agents say with the cards that their nodes publish. `before` is what they said `ns`
-// earlier: of shares that are in both it is told how busy they were. Fullest first.
+// earlier: of shares that are in both it is told how much of the while they had. Shares of pods
+// that have finished, or are gone, are left out: the agent keeps them a while longer. Fullest
+// first.
 std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
                                    std::span<const NodeShareUses> now,
                                    std::span<const NodeShareUses> before = {}, std::int64_t ns = 0);

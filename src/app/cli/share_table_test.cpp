@@ -7,7 +7,8 @@
 namespace tessera {
 namespace {
 
-NodeShareUses said(std::int64_t busy_ns, std::int64_t spare_ns) {
+// Of the second, had and in flight for so long.
+NodeShareUses said(std::int64_t had_ns, std::int64_t in_flight_ns) {
     return {NodeName("n1"),
             {{.pod = PodUid("u"),
               .name = {"s", "spare"},
@@ -15,7 +16,6 @@ NodeShareUses said(std::int64_t busy_ns, std::int64_t spare_ns) {
               .card = GpuUuid("GPU-n1-1"),
               .held = gibibytes(1),
               .limit = gibibytes(4),
-              .kernels_ns = spare_ns,
               .processes = {{.pid = 7, .held = gibibytes(1)}}},
              {.pod = PodUid("v"),
               .container = "main",
@@ -23,31 +23,69 @@ NodeShareUses said(std::int64_t busy_ns, std::int64_t spare_ns) {
               .held = gibibytes(3),
               .limit = gibibytes(3),
               .cores = {30},
+              .ceiling = {60},
               .refusals = 2,
-              .kernels_ns = busy_ns}}};
+              .in_flight = {.kernels_ns = in_flight_ns},
+              .had = {.kernels_ns = had_ns}}}};
 }
 
-std::vector<ShareLine> lines() {
-    const auto nodes = usage_of({build::node("n1", 2, gibibytes(16))}, {});
-    const std::vector before{said(1'000, 0)};
-    const std::vector now{said(400'001'000, 0)};
-    return share_lines(nodes, now, before, 1'000'000'000);
+PodFacts pod(const char* uid, const char* name) {
+    PodFacts facts = build::pod(name, {build::native(gibibytes(1))});
+    facts.uid = PodUid(uid);
+    facts.node = NodeName("n1");
+    return facts;
+}
+
+std::vector<NodeUsage> nodes() {
+    const std::vector pods{pod("u", "spare"), pod("v", "full")};
+    return usage_of({build::node("n1", 2, gibibytes(16))}, pods);
+}
+
+std::vector<ShareLine> lines(std::int64_t was_had_ns = 1'000) {
+    const auto all = nodes();
+    const std::vector before{said(was_had_ns, 2'000)};
+    const std::vector now{said(294'001'000, 900'002'000)};
+    return share_lines(all, now, before, 1'000'000'000);
 }
 
 // Goal: the fullest first, a line for each process, dashes for what is not known.
 TEST(ShareTable, Table) {
-    EXPECT_EQ(share_table(lines()),
-              "NODE  GPU  POD      CONTAINER  PID  USED  LIMIT  USED%  CORES%  BUSY%  REFUSED\n"
-              "n1    -    v        main            3Gi   3Gi    100    30      39     2\n"
-              "n1    1    s/spare  main            1Gi   4Gi    25     -       -      0\n"
-              "n1    1    s/spare  main       7    1Gi                                \n");
+    EXPECT_EQ(
+        share_table(lines()),
+        "NODE  GPU  POD      CONTAINER  PID  USED  LIMIT  USED%  CORES%  CEILING%  TIME%  REFUSED\n"
+        "n1    -    v        main            3Gi   3Gi    100    30      60        29     2\n"
+        "n1    1    s/spare  main            1Gi   4Gi    25     -       -         -      0\n"
+        "n1    1    s/spare  main       7    1Gi\n");
 }
 
-// Goal: who looks once is told of no time.
-TEST(ShareTable, OneLook) {
-    const std::vector now{said(400'001'000, 5)};
+// Goal: what a container broke is not taken for nothing.
+TEST(ShareTable, Damaged) {
+    auto broken = lines();
+    broken.pop_back();
+    broken[0].use.is_damaged = true;
+    EXPECT_EQ(
+        share_table(broken),
+        "NODE  GPU  POD  CONTAINER  PID  USED     LIMIT  USED%  CORES%  CEILING%  TIME%  REFUSED\n"
+        "n1    -    v    main            damaged  3Gi    -      30      60        29     -\n");
+}
+
+// Goal: who looks once is told of no time, nor who looks across a restart of the agent.
+TEST(ShareTable, NoTime) {
+    const std::vector now{said(400'001'000, 500'000'000)};
     for (const ShareLine& line : share_lines({}, now))
-        EXPECT_FALSE(line.busy);
+        EXPECT_FALSE(line.time || line.busy);
+    EXPECT_FALSE(lines(300'000'000)[0].time);
+}
+
+// Goal: what the agent keeps of pods that are over is not shown; of nodes that the API does not
+// show, all is.
+TEST(ShareTable, PodsThatAreOver) {
+    auto over = pod("u", "spare");
+    over.finished = true;
+    const std::vector pods{over};
+    const std::vector now{said(0, 0)};
+    EXPECT_TRUE(share_lines(usage_of({build::node("n1", 2, gibibytes(16))}, pods), now).empty());
+    EXPECT_EQ(share_lines({}, now).size(), 2U);
 }
 
 TEST(ShareTable, Json) {
@@ -56,8 +94,12 @@ TEST(ShareTable, Json) {
     w.object([&] { write_shares(w, std::span(all).subspan(1)); });
     EXPECT_EQ(w.take(), R"({"shares":[{"node":"n1","index":1,"uuid":"GPU-n1-1","namespace":"s",)"
                         R"("name":"spare","podUid":"u","container":"main","usedBytes":1073741824,)"
-                        R"("limitBytes":4294967296,"coresPercent":0,"refusals":0,)"
+                        R"("limitBytes":4294967296,"coresPercent":0,"ceilingPercent":100,)"
+                        R"("refusals":0,"damaged":false,)"
                         R"("processes":[{"pid":7,"usedBytes":1073741824}]}]})");
+    JsonWriter timed;
+    timed.object([&] { write_shares(timed, std::span(all).first(1)); });
+    EXPECT_NE(timed.take().find(R"("timePercent":29,"busyPercent":90,)"), std::string::npos);
 }
 
 }  // namespace

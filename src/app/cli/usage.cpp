@@ -25,7 +25,8 @@ Bytes asked(const PodFacts& pod, const NodeInventory& node) {
 
 PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
     const std::size_t cards = node.gpus.size();
-    PodUsage usage{pod.name, std::vector<Bytes>(cards), std::vector<Percent>(cards), {}, {}};
+    PodUsage usage{pod.uid, pod.name, std::vector<Bytes>(cards), std::vector<Percent>(cards),
+                   {},      {}};
     const auto put = [&](const auto& card, Bytes amount, Percent cores) {
         if (card == node.gpus.end()) {
             usage.elsewhere += amount;

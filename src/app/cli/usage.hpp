@@ -13,6 +13,7 @@ namespace tessera {
 
 // One pod on one node. Amounts in Bytes are memory.
 struct PodUsage {
+    PodUid uid;
     PodName name;
     std::vector<Bytes> on_card;          // parallel to NodeUsage::inventory.gpus
     std::vector<Percent> cores_on_card;  // parallel to on_card

@@ -140,8 +140,7 @@ class Churn {
             fleet_.release(one.node, of, one.cards);
             ledger_.hold(one.at_s, -milli_of(of));
             give_up(one.at_s);
-            line_.offer(fleet_, one.node,
-                        [&](std::size_t task) { try_to_place(task, one.at_s); });
+            line_.offer(fleet_, one.node, [&](std::size_t task) { try_to_place(task, one.at_s); });
         }
     }
     void give_up(double now) {

@@ -17,9 +17,9 @@ struct ChurnWindow {
 
 // Of what came in the window, but for the first.
 struct ChurnResult {
-    double held = 0;            // part of all cards, in the mean over the window's time
+    double held = 0;  // part of all cards, in the mean over the window's time
     std::size_t came = 0;
-    double mean_wait_s = 0;     // of all, who gave up having waited his patience
+    double mean_wait_s = 0;  // of all, who gave up having waited his patience
     double p99_wait_s = 0;
     double waited = 0;          // part of the tasks that fitted nowhere when they came
     double refused_demand = 0;  // part of the cards asked for, of tasks that gave up

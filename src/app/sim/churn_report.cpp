@@ -11,10 +11,10 @@ namespace tessera {
 namespace {
 
 // Two-sided, 95 %, by degrees of freedom from 1 on; the last for all beyond (within 2 %).
-constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
-                                 2.228,  2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
-                                 2.093,  2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052,
-                                 2.048,  2.045, 2.042, 2.0};
+constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                                 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                                 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                                 2.060,  2.056, 2.052, 2.048, 2.045, 2.042, 2.0};
 
 struct Figure {
     const char* name;  // of the column
@@ -111,10 +111,9 @@ std::string churn_table(std::span<const ChurnRun> runs) {
     for (const ChurnRun* one : groups(runs)) {
         if (base == nullptr || base->load != one->load) base = one;
         const auto group = group_of(runs, *one);
-        text += line_of(std::to_string(one->load), one->policy, width,
-                        std::to_string(one->result.came), [&](const Figure& figure) {
-                            return text_of(mean_of(group, figure), figure.places);
-                        });
+        text += line_of(
+            std::to_string(one->load), one->policy, width, std::to_string(one->result.came),
+            [&](const Figure& figure) { return text_of(mean_of(group, figure), figure.places); });
     }
     if (base == nullptr) return text;
     text += fmt::format("\ndifference to {}, seed by seed\n", base->policy);
@@ -122,12 +121,11 @@ std::string churn_table(std::span<const ChurnRun> runs) {
         if (one->policy == base->policy) continue;
         ChurnRun like = *base;
         like.load = one->load;
-        text += line_of(std::to_string(one->load), one->policy, width, "",
-                        [&](const Figure& figure) {
-                            return text_of(
-                                difference(group_of(runs, *one), group_of(runs, like), figure),
-                                figure.places);
-                        });
+        text +=
+            line_of(std::to_string(one->load), one->policy, width, "", [&](const Figure& figure) {
+                return text_of(difference(group_of(runs, *one), group_of(runs, like), figure),
+                               figure.places);
+            });
     }
     return text;
 }

@@ -13,13 +13,13 @@ namespace tessera {
 
 struct ChurnSweepOptions {
     std::string folder;
-    TraceName trace;             // its pods, and its nodes in the tie order of that seed
-    std::vector<int> loads;      // percent of all cards
+    TraceName trace;         // its pods, and its nodes in the tie order of that seed
+    std::vector<int> loads;  // percent of all cards
     std::vector<std::string> policies;
-    int seeds = 10;              // 1, 2, ... of who comes when
+    int seeds = 10;  // 1, 2, ... of who comes when
     std::uint64_t sampling_seed = 0;
     double longest_s = 86'400;
-    double days = 3;             // measured, after one time the longest that is not
+    double days = 3;  // measured, after one time the longest that is not
     double patience_s = 3'600;
     int threads = 1;
 };

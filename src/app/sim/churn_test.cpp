@@ -31,10 +31,10 @@ ChurnResult run(const std::vector<ChurnTask>& tasks, const ChurnWindow& window) 
 
 // Goal: the figures of a run so small that they can be worked out by hand.
 TEST(Churn, ByHand) {
-    const ChurnResult result = run({{cards(2), 10, 20},    // from 10 to 30
-                                    {cards(1), 20, 10},    // waits, from 30 to 40
-                                    {cards(2), 25, 10},    // waits, from 40 to 50
-                                    {cards(1), 26, 3}},    // goes before it, from 30 to 33
+    const ChurnResult result = run({{cards(2), 10, 20},  // from 10 to 30
+                                    {cards(1), 20, 10},  // waits, from 30 to 40
+                                    {cards(2), 25, 10},  // waits, from 40 to 50
+                                    {cards(1), 26, 3}},  // goes before it, from 30 to 33
                                    {.from_s = 0, .to_s = 100, .patience_s = 50});
     EXPECT_EQ(result.came, 4U);
     EXPECT_DOUBLE_EQ(result.held, (2 * 20 + 10 + 3 + 2 * 10) / (2 * 100.0));
@@ -118,7 +118,8 @@ TEST(Churn, Table) {
     std::vector<ChurnRun> runs;
     for (const std::string policy : {"A", "B"}) {
         for (const double more : {0.0, 0.01})
-            runs.push_back({90, policy, 1, {.held = (policy == "A" ? 0.5 : 0.6) + more, .came = 7}});
+            runs.push_back(
+                {90, policy, 1, {.held = (policy == "A" ? 0.5 : 0.6) + more, .came = 7}});
     }
     const std::string text = churn_table(runs);
     EXPECT_NE(text.find("50.500 ±6.353"), std::string::npos) << text;

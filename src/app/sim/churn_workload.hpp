@@ -4,9 +4,9 @@
 // A trace of 8,152 pods fills its own cluster of 6,212 cards to one percent, for most of its pods
 // are short. So they are taken for what is typical: each pod of the list comes again and again, at
 // random instants (Poisson), at a rate at which all together ask for `load` of the cards. The
-// cluster does not begin empty, which it would long remember: at the start there are as many of each
-// as there are in the mean, part of their time behind them (the stationary state of M/G/infinity;
-// Takacs, Introduction to the Theory of Queues, 1962, ch. 3).
+// cluster does not begin empty, which it would long remember: at the start there are as many of
+// each as there are in the mean, part of their time behind them (the stationary state of
+// M/G/infinity; Takacs, Introduction to the Theory of Queues, 1962, ch. 3).
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@ namespace tessera {
 
 std::size_t WaitingLine::Hash::operator()(const Task& task) const {
     std::uint64_t hash = task.models;
-    for (const std::int32_t part : {task.cpu_milli, task.memory_mib, std::int32_t{task.milli},
-                                    std::int32_t{task.count}})
+    for (const std::int32_t part :
+         {task.cpu_milli, task.memory_mib, std::int32_t{task.milli}, std::int32_t{task.count}})
         hash = std::rotl((hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15U, 29);
     return static_cast<std::size_t>(hash);
 }

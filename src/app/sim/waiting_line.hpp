@@ -1,5 +1,5 @@
-// Tasks that fit nowhere now, in the order that they came. Who comes later may go first: a task that
-// does not fit keeps nobody waiting who does, as with kube-scheduler.
+// Tasks that fit nowhere now, in the order that they came. Who comes later may go first: a task
+// that does not fit keeps nobody waiting who does, as with kube-scheduler.
 #pragma once
 
 #include <cstddef>

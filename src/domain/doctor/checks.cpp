@@ -1,11 +1,13 @@
 #include "domain/doctor/checks.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "domain/doctor/judgement.hpp"
+#include "domain/doctor/shares_check.hpp"
 
 namespace tessera::doctor {
 namespace {
@@ -13,39 +15,6 @@ namespace {
 constexpr std::int64_t kDay = 86'400;
 // A certificate is renewed by hand in some clusters: two weeks are time for that.
 constexpr std::int64_t kSoon = 14 * kDay;
-constexpr std::size_t kNamed = 3;
-
-struct Judgement {
-    Status status = Status::ok;
-    std::string found;
-    std::string fix;
-};
-
-// What could not be read.
-Judgement unread(const Error& error) {
-    if (error.code == Code::permission_denied) {
-        return {Status::skipped, "needs the right to " + error.text, ""};
-    }
-    return {Status::failed, error.text,
-            "look at the API server's own state (kubectl get --raw /readyz?verbose)"};
-}
-
-// Things that are wrong, of which the first few are named.
-class Faults {
-  public:
-    void add(std::string fault) { all_.push_back(std::move(fault)); }
-    [[nodiscard]] bool any() const { return !all_.empty(); }
-    [[nodiscard]] std::string text() const {
-        const std::size_t named = std::min(all_.size(), kNamed);
-        std::string out = fmt::format(
-            "{}", fmt::join(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(named), "; "));
-        if (all_.size() > named) out += fmt::format("; and {} more", all_.size() - named);
-        return out;
-    }
-
-  private:
-    std::vector<std::string> all_;
-};
 
 // The tag of an image; "dev" and digests say nothing of a version.
 std::string version_of(const std::string& image) {

@@ -62,7 +62,7 @@ Finding finding_of(const Facts& facts, std::string_view check) {
 // saw.
 TEST(Doctor, Healthy) {
     const auto findings = examine(healthy());
-    EXPECT_EQ(findings.size(), 11U);
+    EXPECT_EQ(findings.size(), 12U);
     for (const Finding& finding : findings) {
         EXPECT_EQ(finding.status, Status::ok) << finding.check << ": " << finding.found;
         EXPECT_FALSE(finding.found.empty()) << finding.check;
@@ -295,6 +295,42 @@ std::vector<Case> allocation_cases() {
     };
 }
 
+std::vector<Case> share_cases() {
+    const auto with_guard = [](Facts& f) {
+        f.nodes->front().inventory.shares = Holding::guard;
+        f.pods->front().facts.is_guarded = true;
+    };
+    return {
+        {"no guard", "shares", Status::ok, {"the guard is not deployed"}, {}, [](Facts&) {}},
+        {"the guard on all nodes",
+         "shares",
+         Status::ok,
+         {"on 1 nodes and holds 1 pods"},
+         {},
+         with_guard},
+        {"a node without it",
+         "shares",
+         Status::warning,
+         {"and not on n2"},
+         {"--guard-library"},
+         [=](Facts& f) {
+             with_guard(f);
+             f.nodes->push_back(f.nodes->front());
+             f.nodes->back().inventory.name = NodeName("n2");
+             f.nodes->back().inventory.shares = Holding::none;
+         }},
+        {"a pod from before it",
+         "shares",
+         Status::warning,
+         {"nothing holds default/p on n1"},
+         {"anew"},
+         [=](Facts& f) {
+             with_guard(f);
+             f.pods->front().facts.is_guarded = false;
+         }},
+    };
+}
+
 std::vector<Case> stranger_cases() {
     return {
         {"gpushare's extender",
@@ -411,8 +447,8 @@ std::vector<Case> trust_cases() {
 // the other checks stay content, or say why they cannot tell.
 TEST(Doctor, FindsWhatIsBroken) {
     auto cases = workload_cases();
-    for (auto more :
-         {node_cases(), pod_cases(), allocation_cases(), stranger_cases(), trust_cases()})
+    for (auto more : {node_cases(), pod_cases(), allocation_cases(), share_cases(),
+                      stranger_cases(), trust_cases()})
         cases.insert(cases.end(), more.begin(), more.end());
     for (const Case& c : cases) {
         Facts facts = healthy();
@@ -471,13 +507,13 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.controller = denied; }, {"controller"}},
         {[&](Facts& f) { f.agents = denied; }, {"agents"}},
         {[&](Facts& f) { f.lease = denied; }, {"leader"}},
-        {[&](Facts& f) { f.nodes = denied; }, {"agents", "cards", "others"}},
+        {[&](Facts& f) { f.nodes = denied; }, {"agents", "cards", "shares", "others"}},
         {[&](Facts& f) {
              f.pods = denied;
              // Without the pods nobody knows where an agent runs (doctor_reader.cpp).
              f.nodes->front().agent_ready = false;
          },
-         {"agents", "routing", "allocations", "others"}},
+         {"agents", "routing", "allocations", "shares", "others"}},
         {[&](Facts& f) { f.key = denied; }, {"key"}},
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},

@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
+#include "domain/request/gpu_request.hpp"
 
 namespace tessera {
 
@@ -17,6 +18,14 @@ struct ProcessUse {
     friend bool operator==(const ProcessUse&, const ProcessUse&) = default;
 };
 
+// By the clock, of a container's processes together.
+struct CardTime {
+    std::int64_t kernels_ns = 0;
+    std::int64_t copies_ns = 0;
+
+    friend bool operator==(const CardTime&, const CardTime&) = default;
+};
+
 struct ShareUse {
     PodUid pod;
     PodName name;  // empty where the agent does not know it
@@ -24,13 +33,16 @@ struct ShareUse {
     GpuUuid card;
     Bytes held;  // by processes that live
     Bytes limit;
-    Percent cores;              // of the card's time that it is sure of; 0: of none
-    std::int64_t refusals = 0;  // allocations that the limit refused
-    // Of its processes together, by the clock; 0 where the card's time is not shared out.
-    std::int64_t kernels_ns = 0;  // they had kernels on their way or running
-    std::int64_t copies_ns = 0;
-    std::int64_t waited_ns = 0;         // for their turn
+    Percent cores;                 // of the card's time that it is sure of; 0: of none
+    Percent ceiling = kNoCeiling;  // the most that it gets
+    std::int64_t refusals = 0;     // allocations that the limit refused
+    // What stands here is 0 where the card's time is not shared out.
+    CardTime in_flight;          // with work on its way to the card or there, waiting included
+    CardTime had;                // of that the card's own time, since this agent looks
+    std::int64_t waited_ns = 0;  // for its turn, before it gave the work to the card
     std::vector<ProcessUse> processes;  // that live and hold something of the card
+    // Its processes broke the accounts, and get no more memory: what it holds is not known.
+    bool is_damaged = false;
 
     friend bool operator==(const ShareUse&, const ShareUse&) = default;
 };

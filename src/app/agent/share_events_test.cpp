@@ -1,4 +1,4 @@
-#include "app/agent/limit_events.hpp"
+#include "app/agent/share_events.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-class LimitEventsTest : public testing::Test {
+class ShareEventsTest : public testing::Test {
   protected:
     void use(const char* pod, std::int64_t refusals, const char* name = "p") {
         shares_.used.push_back({.pod = PodUid(pod),
@@ -22,10 +22,10 @@ class LimitEventsTest : public testing::Test {
 
     FakeShareHolder shares_;
     FakePodEvents events_;
-    LimitEvents limits_{shares_, events_};
+    ShareEvents limits_{shares_, events_};
 };
 
-TEST_F(LimitEventsTest, TellsOnceOfEachContainerThatWasRefused) {
+TEST_F(ShareEventsTest, TellsOnceOfEachContainerThatWasRefused) {
     use("at-limit", 2);
     use("below", 0);
     limits_.look();
@@ -38,7 +38,7 @@ TEST_F(LimitEventsTest, TellsOnceOfEachContainerThatWasRefused) {
               "says out of memory), and holds 1Gi. A larger share is asked for by tessera resize");
 }
 
-TEST_F(LimitEventsTest, TriesAgainWhatCouldNotBeTold) {
+TEST_F(ShareEventsTest, TriesAgainWhatCouldNotBeTold) {
     use("a", 1);
     use("b", 1);
     events_.next_error = {Code::unavailable, "away"};
@@ -49,17 +49,17 @@ TEST_F(LimitEventsTest, TriesAgainWhatCouldNotBeTold) {
 }
 
 // Goal: who cannot be told keeps nobody else from it, and is not tried again and again.
-TEST_F(LimitEventsTest, WhatIsRefusedIsLeft) {
+TEST_F(ShareEventsTest, WhatIsRefusedIsLeft) {
     for (const Code refusal : {Code::not_found, Code::permission_denied}) {
-        use("refused", 1);
+        use("a-refused", 1);
         use("b", 1);
         events_.next_error = {refusal, "no"};
-        LimitEvents limits(shares_, events_);
+        ShareEvents limits(shares_, events_);
         limits.look();
         limits.look();
         ASSERT_EQ(events_.told.size(), 1U);
         EXPECT_EQ(events_.told[0].pod, PodUid("b"));
-        EXPECT_FALSE(shares_.is_told(PodUid("refused"), "main")) << "the next agent tries";
+        EXPECT_EQ(shares_.refusals_told(PodUid("a-refused"), "main"), 0) << "the next agent tries";
         events_.told.clear();
         shares_.told.clear();
         shares_.used.clear();
@@ -67,7 +67,7 @@ TEST_F(LimitEventsTest, WhatIsRefusedIsLeft) {
 }
 
 // Goal: a disk that is full makes no flood of events.
-TEST_F(LimitEventsTest, TellsOnceThoughItCannotBeNoted) {
+TEST_F(ShareEventsTest, TellsOnceThoughItCannotBeNoted) {
     use("a", 1);
     limits_.look();
     shares_.told.clear();
@@ -75,7 +75,41 @@ TEST_F(LimitEventsTest, TellsOnceThoughItCannotBeNoted) {
     EXPECT_EQ(events_.told.size(), 1U);
 }
 
-TEST_F(LimitEventsTest, WhoHasNoNameIsNotTold) {
+TEST_F(ShareEventsTest, TellsAgainAfterAGrowth) {
+    use("a", 2);
+    limits_.look();
+    shares_.told["a/main"] = 2;
+    limits_.look();
+    EXPECT_EQ(events_.told.size(), 1U);
+    shares_.used[0].refusals = 3;
+    limits_.look();
+    limits_.look();
+    EXPECT_EQ(events_.told.size(), 2U);
+}
+
+// Goal: what tenants write of their refusals on two cards makes no sum that does not exist.
+TEST_F(ShareEventsTest, TheMostRefusals) {
+    use("a", std::numeric_limits<std::int64_t>::max());
+    use("a", std::numeric_limits<std::int64_t>::max());
+    limits_.look();
+    EXPECT_EQ(events_.told.size(), 1U);
+}
+
+TEST_F(ShareEventsTest, TellsOnceOfDamagedAccounts) {
+    use("a", 0);
+    shares_.used[0].is_damaged = true;
+    limits_.look();
+    limits_.look();
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_EQ(events_.told[0].reason, "GpuAccountsDamaged");
+    shares_.used[0].is_damaged = false;
+    limits_.look();
+    shares_.used[0].is_damaged = true;
+    limits_.look();
+    EXPECT_EQ(events_.told.size(), 2U) << "it had started again";
+}
+
+TEST_F(ShareEventsTest, WhoHasNoNameIsNotTold) {
     use("a", 1, "");
     limits_.look();
     EXPECT_TRUE(events_.told.empty());

@@ -1,0 +1,60 @@
+#include "domain/doctor/shares_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tessera::doctor {
+namespace {
+
+bool has_share(const Allocation& allocation) {
+    return std::ranges::any_of(allocation.containers, [](const ContainerAllocation& container) {
+        return !std::ranges::all_of(container.gpus, &GpuShare::whole);
+    });
+}
+
+}  // namespace
+
+Judgement shares(const Facts& facts) {
+    if (!facts.nodes) return unread(facts.nodes.error());
+    if (!facts.pods) return unread(facts.pods.error());
+    std::set<NodeName> holding;
+    Faults others;
+    for (const Node& node : *facts.nodes) {
+        const NodeInventory& inventory = node.inventory;
+        if (inventory.shares == Holding::guard) holding.insert(inventory.name);
+        if (inventory.shares == Holding::none && node.has_report) others.add(inventory.name.str());
+    }
+    if (holding.empty()) {
+        return {Status::ok,
+                "nothing holds them: the guard is not deployed (deploy/guard, docs/guard.md)", ""};
+    }
+    if (others.any()) {
+        return {
+            Status::warning, "the guard holds shares on other nodes, and not on " + others.text(),
+            fmt::format("are all agents of one release and one kustomization? kubectl -n {} get "
+                        "pods -l component=agent -o yaml (--guard-library)",
+                        facts.space)};
+    }
+    Faults free;
+    int held = 0;
+    for (const Pod& pod : *facts.pods) {
+        const Allocation* own = own_allocation(pod.facts);
+        if (pod.facts.finished || own == nullptr || !has_share(*own)) continue;
+        if (pod.facts.is_guarded) {
+            ++held;
+        } else {
+            free.add(fmt::format("{} on {}", pod.facts.name.str(), pod.facts.node.str()));
+        }
+    }
+    if (free.any()) {
+        return {Status::warning,
+                "placed before the guard was there, so nothing holds " + free.text(),
+                "make these pods anew when it suits their users"};
+    }
+    return {Status::ok,
+            fmt::format("the guard is on {} nodes and holds {} pods", holding.size(), held), ""};
+}
+
+}  // namespace tessera::doctor
