@@ -40,7 +40,7 @@ int print(const Result<std::string>& text) {
 std::string policy_help() {
     std::string text = "Policies:\n";
     for (const FleetPolicyRow& row : fleet_policies())
-        text += fmt::format("  {:<12}{}\n", row.name, row.summary);
+        text += fmt::format("  {:<22}{}\n", row.name, row.summary);
     return text +
            "\nExit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
 }

@@ -5,10 +5,9 @@
 namespace tessera {
 namespace {
 
-// Goal: the prices that can be worked out by hand. Half of what is asked for comes in pieces of
-// 0.6, half in pieces of 0.4: a card is one of each, any price of 0.6 that 0.4 leaves is one, and a
-// whole card is worth what it holds less the prices.
-TEST(PieceValue, IsThatOfThePiecesItHolds) {
+// Goal: where every card can be cut into pieces that are asked for, a piece too small for any is
+// worth nothing, a larger one no less than a smaller, and none more than it holds.
+TEST(PieceValue, LiesBetweenNothingAndAllOfIt) {
     PieceValue value;
     EXPECT_EQ(value.of_piece(1000), 0);
     value.learn(
@@ -18,8 +17,8 @@ TEST(PieceValue, IsThatOfThePiecesItHolds) {
     EXPECT_LE(value.of_piece(1000), 1000);
 }
 
-// Goal: where all ask for 0.81, 0.19 is worth nothing, and the first card of too many nothing more
-// than what is taken of it.
+// Goal: where all ask for 0.81, the other 0.19 of a card is worth nothing, and a mix that asks for
+// no card changes no price.
 TEST(PieceValue, OfAHoleThatNoneUsesIsNothing) {
     PieceValue value;
     value.learn(std::vector<MixClass>{{1'000, 810, 1, kAnyModel, 1.0}});
