@@ -24,7 +24,7 @@ CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& und
     if (result == CUDA_SUCCESS) {
         result = correct(card, bytes, taken);
         if (result == CUDA_SUCCESS) {
-            if (note({address_of(*context), *context, taken, card})) return result;
+            if (note(holding_at(address_of(*context), *context, taken, card))) return result;
             bytes = taken;
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }

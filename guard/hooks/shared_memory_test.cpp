@@ -4,7 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <fstream>
+#include <random>
+#include <thread>
+#include <vector>
 
 #include "gpusim/test_support/descriptor_pipe.hpp"
 #include "guard/test_support/held_memory.hpp"
@@ -323,6 +328,51 @@ TEST_F(Sharing, OneProcessIsAsMany) {
         close(fd);
         close(second);
         expect_held(kContext);
+    });
+}
+
+// One thread asks for a handle of what another frees, and of which a third gets the address anew,
+// by call or in the order of a stream.
+TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
+    in_tenant([&](Tenant& tenant) {
+        constexpr int kThreads = 8;
+        constexpr int kSteps = 1500;
+        std::array<std::atomic<CUdeviceptr>, 6> places = {};
+        const auto live = [&](unsigned seed) {
+            std::mt19937 dice(seed);
+            EXPECT_EQ(CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context), CUDA_SUCCESS);
+            for (int step = 0; step < kSteps; step++) {
+                auto& place = places[dice() % places.size()];
+                CUdeviceptr made = 0;
+                CUipcMemHandle handle = {};
+                if (dice() % 2 == 0) {
+                    const CUdeviceptr there = place.load();
+                    if (there != 0) CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, there);
+                    continue;
+                }
+                if (dice() % 2 == 0)
+                    CALL(tenant.cuda, cuMemAlloc_v2)(&made, (1 + dice() % 4) * 2 * kMiB);
+                const CUdeviceptr before = place.exchange(made);
+                if (before == 0) continue;
+                const CUresult freed = dice() % 4 == 0
+                                           ? CALL(tenant.cuda, cuMemFreeAsync)(before, nullptr)
+                                           : CALL(tenant.cuda, cuMemFree_v2)(before);
+                EXPECT_EQ(freed, CUDA_SUCCESS);
+            }
+        };
+        std::vector<std::thread> threads;
+        for (unsigned seed = 0; seed < kThreads; seed++)
+            threads.emplace_back(live, seed);
+        for (std::thread& thread : threads)
+            thread.join();
+        for (const auto& place : places) {
+            const CUdeviceptr left = place.load();
+            EXPECT_TRUE(left == 0 || CALL(tenant.cuda, cuMemFree_v2)(left) == CUDA_SUCCESS);
+        }
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
+        expect_held(kContext);
+        for (const Export& entry : container_.region().accounts().exports)
+            EXPECT_EQ(entry.state.load(), 0U);
     });
 }
 

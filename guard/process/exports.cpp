@@ -85,30 +85,7 @@ bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
     CUdeviceptr base = pointer;  // a handle is of the whole allocation
     const auto& ask = driver()->cuMemGetAddressRange_v2;
     if (ask) ask(&base, nullptr, pointer);
-    const Holding held = find_noted(base);
-    if (held.address == 0 || held.pool != 0) return true;
-    Exports& here = exports();
-    const Locked lock(here.mutex);
-    const ExportedAddress before = here.exported.take(base);
-    if (before.address != 0 && before.key == key) return here.exported.add(before);
-    const Granules granules = granules_of(held.bytes);
-    if (before.address != 0) {
-        // Under its other name others may have it, and it is charged for itself.
-        own_up_to(held.card, granules);
-        end_export(*seat().accounts, before.index);
-    }
-    const int index = add_export(*seat().accounts, {key, held.card, granules}, seat().slot);
-    if (index < 0) return false;
-    here.has_any.store(true, std::memory_order_relaxed);
-    return here.exported.add({base, key, index});
-}
-
-int take_exported(std::uint64_t address) {
-    Exports& here = exports();
-    if (!here.has_any.load(std::memory_order_relaxed)) return -1;
-    const Locked lock(here.mutex);
-    const ExportedAddress taken = here.exported.take(address);
-    return taken.address != 0 ? taken.index : -1;
+    return export_noted(base, key);
 }
 
 int join_export(std::uint64_t key) {
@@ -131,7 +108,7 @@ bool was_export(std::uint64_t key) {
 void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
     Exports& here = exports();
     const Locked lock(here.mutex);
-    here.has_any.store(true, std::memory_order_relaxed);
+    here.has_opened.store(true, std::memory_order_relaxed);
     OpenedAddress* opened = here.opened.find(pointer);
     if (opened == nullptr) {
         here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
@@ -143,7 +120,7 @@ void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
 
 void note_closed(CUdeviceptr pointer) {
     Exports& here = exports();
-    if (!here.has_any.load(std::memory_order_relaxed)) return;
+    if (!here.has_opened.load(std::memory_order_relaxed)) return;
     const Locked lock(here.mutex);
     OpenedAddress* opened = here.opened.find(pointer);
     if (opened == nullptr || --opened->opened > 0) return;
@@ -152,7 +129,7 @@ void note_closed(CUdeviceptr pointer) {
 
 void forget_opened_in(CUcontext context) {
     Exports& here = exports();
-    if (!here.has_any.load(std::memory_order_relaxed)) return;
+    if (!here.has_opened.load(std::memory_order_relaxed)) return;
     const Locked lock(here.mutex);
     std::uint64_t place = 0;
     for (;;) {

@@ -21,13 +21,6 @@
 
 namespace tessera::guard {
 
-// Memory by address whose IPC handle was asked for.
-struct ExportedAddress {
-    std::uint64_t address;
-    std::uint64_t key;
-    int index;  // of the region's export
-};
-
 // An IPC handle that is open.
 struct OpenedAddress {
     std::uint64_t address;
@@ -36,9 +29,6 @@ struct OpenedAddress {
     unsigned opened;
 };
 
-inline std::uint64_t key_of(const ExportedAddress& exported) {
-    return exported.address;
-}
 inline std::uint64_t key_of(const OpenedAddress& opened) {
     return opened.address;
 }
@@ -46,9 +36,8 @@ inline std::uint64_t key_of(const OpenedAddress& opened) {
 // Zero at first, and again in a forked child.
 struct Exports {
     pthread_mutex_t mutex;
-    std::atomic<bool> has_any;  // was exported by address, or opened
+    std::atomic<bool> has_opened;
     std::uint64_t last_name;
-    Table<ExportedAddress> exported;
     Table<OpenedAddress> opened;
     unsigned imports[kMaxExports];  // of each export of the region, by this process
 };
@@ -57,8 +46,6 @@ std::uint64_t key_of(const CUipcMemHandle& handle);
 
 // An IPC handle was given of what is noted at the address. False where the region has no place.
 bool note_exported(CUdeviceptr pointer, std::uint64_t key);
-// What was noted at the address was exported, and is to be ended: the region's export, or -1.
-int take_exported(std::uint64_t address);
 
 // One more use of the export of that name, before the driver is asked for it; -1: none of the
 // container.

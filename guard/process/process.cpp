@@ -162,15 +162,13 @@ void uncount(Process& process, int card, std::uint64_t bytes) {
 // What was exported is charged on as that. Where it shares a granule with others it has one of its
 // own from here on.
 void uncount(Process& process, const Holding& holding) {
-    const int index = take_exported(holding.address);
-    if (index >= 0 && Holdings::shares_granules(holding.bytes)) {
+    if (holding.exported == 0) return uncount(process, holding.card, holding.bytes);
+    if (Holdings::shares_granules(holding.bytes)) {
         const Granules granules = granules_of(holding.bytes);
         reserve(*process.seat.accounts, holding.card, process.seat.slot, granules, kMaxGranules);
         uncount(process, holding.card, holding.bytes);
-    } else if (index < 0) {
-        uncount(process, holding.card, holding.bytes);
     }
-    if (index >= 0) end_export(*process.seat.accounts, index);
+    end_export(*process.seat.accounts, holding.exported - 1);
 }
 
 }  // namespace
@@ -294,11 +292,26 @@ int card_noted(std::uint64_t address) {
     return found != nullptr ? found->card : -1;
 }
 
-Holding find_noted(std::uint64_t address) {
+// Under the lock that notes are taken out under, and in the note itself: what another thread frees
+// meanwhile takes its export along, and whoever gets the address next has none of it.
+bool export_noted(std::uint64_t address, std::uint64_t key) {
     Process& here = *process();
     const Locked lock(here.mutex);
-    const Holding* found = here.holdings.find(address);
-    return found != nullptr ? *found : Holding{};
+    Holding* const holding = here.holdings.find(address);
+    if (holding == nullptr || holding->pool != 0) return true;
+    Accounts& accounts = *here.seat.accounts;
+    const Granules granules = granules_of(holding->bytes);
+    if (holding->exported != 0) {
+        const int before = holding->exported - 1;
+        if (accounts.exports[before].key.load() == key) return true;
+        // Under its other name others may have it, and it is charged for itself.
+        own_up_to(holding->card, granules);
+        end_export(accounts, before);
+        holding->exported = 0;
+    }
+    const int index = add_export(accounts, {key, holding->card, granules}, here.seat.slot);
+    if (index >= 0) holding->exported = static_cast<std::uint16_t>(index + 1);
+    return index >= 0;
 }
 
 void put_back_all_of(CUcontext context) {

@@ -57,8 +57,9 @@ void put_back(const Holding& holding);
 Holding take_note(std::uint64_t address);
 // The card of what is noted at an address; -1 where nothing is.
 int card_noted(std::uint64_t address);
-// What is noted at an address; with address 0 where nothing is.
-Holding find_noted(std::uint64_t address);
+// The driver has given out an IPC handle, with this key, of what is noted at the address. False
+// where the region has no place for it; true where nothing is noted that could be exported.
+bool export_noted(std::uint64_t address, std::uint64_t key);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
 
