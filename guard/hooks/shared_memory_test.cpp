@@ -230,7 +230,7 @@ TEST_F(Sharing, SmallMemoryCountsAsTheGranuleThatItKeeps) {
 }
 
 TEST_F(Sharing, ManyRoundsLeaveNothingBehind) {
-    for (int round = 0; round < 3 * kMaxExports / 1000; round++) {
+    for (int round = 0; round < 3 * kMaxSharedMemory / 1000; round++) {
         gpusim::Peer maker([&](gpusim::Wire& wire) {
             Tenant tenant(container_.facade());
             for (int i = 0; i < 1000; i++) {
@@ -371,7 +371,7 @@ TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
         }
         EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
         expect_held(kContext);
-        for (const Export& entry : container_.region().accounts().exports)
+        for (const SharedMemory& entry : container_.region().accounts().shared_memory)
             EXPECT_EQ(entry.state.load(), 0U);
     });
 }

@@ -19,10 +19,10 @@ struct Holding {
     CUcontext context;      // that it ends with
     std::uint64_t bytes;
     std::int16_t card;
-    std::uint16_t exported;  // 1 + the region's export that says who is charged for it; 0: none
-    std::uint32_t pool;      // that it is from, and that counts in its place (pools.hpp); 0: none
+    std::uint16_t shared;  // 1 + the region's entry that says who is charged for it; 0: none
+    std::uint32_t pool;    // that it is from, and that counts in its place (pools.hpp); 0: none
 };
-static_assert(kMaxCards <= INT16_MAX && kMaxExports < UINT16_MAX);
+static_assert(kMaxCards <= INT16_MAX && kMaxSharedMemory < UINT16_MAX);
 static_assert(sizeof(Holding) == 32, "two to a line of the cache, or large tables are slow");
 
 inline Holding holding_at(std::uint64_t address, CUcontext context, std::uint64_t bytes, int card,

@@ -13,16 +13,16 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
-#include "guard/process/exports.hpp"
 #include "guard/process/graphs.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/physical.hpp"
 #include "guard/process/place.hpp"
 #include "guard/process/pools.hpp"
+#include "guard/process/shared_memory.hpp"
 #include "guard/region/account.hpp"
-#include "guard/region/exports.hpp"
 #include "guard/region/limits.hpp"
+#include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -44,7 +44,7 @@ struct Process {
     Pools pools;
     Leavers leavers;
     Graphs graphs;
-    Exports exports;
+    SharedUse shared_use;
     PhysicalMemory physical_memory;
 };
 
@@ -162,13 +162,13 @@ void uncount(Process& process, int card, std::uint64_t bytes) {
 // What was exported is charged on as that. Where it shares a granule with others it has one of its
 // own from here on.
 void uncount(Process& process, const Holding& holding) {
-    if (holding.exported == 0) return uncount(process, holding.card, holding.bytes);
+    if (holding.shared == 0) return uncount(process, holding.card, holding.bytes);
     if (Holdings::shares_granules(holding.bytes)) {
         const Granules granules = granules_of(holding.bytes);
         reserve(*process.seat.accounts, holding.card, process.seat.slot, granules, kMaxGranules);
         uncount(process, holding.card, holding.bytes);
     }
-    end_export(*process.seat.accounts, holding.exported - 1);
+    end_shared(*process.seat.accounts, holding.shared - 1);
 }
 
 }  // namespace
@@ -293,24 +293,24 @@ int card_noted(std::uint64_t address) {
 }
 
 // Under the lock that notes are taken out under, and in the note itself: what another thread frees
-// meanwhile takes its export along, and whoever gets the address next has none of it.
-bool export_noted(std::uint64_t address, std::uint64_t key) {
+// meanwhile takes its entry along, and whoever gets the address next has none of it.
+bool share_noted(std::uint64_t address, std::uint64_t key) {
     Process& here = *process();
     const Locked lock(here.mutex);
     Holding* const holding = here.holdings.find(address);
     if (holding == nullptr || holding->pool != 0) return true;
     Accounts& accounts = *here.seat.accounts;
     const Granules granules = granules_of(holding->bytes);
-    if (holding->exported != 0) {
-        const int before = holding->exported - 1;
-        if (accounts.exports[before].key.load() == key) return true;
+    if (holding->shared != 0) {
+        const int before = holding->shared - 1;
+        if (accounts.shared_memory[before].key.load() == key) return true;
         // Under its other name others may have it, and it is charged for itself.
         own_up_to(holding->card, granules);
-        end_export(accounts, before);
-        holding->exported = 0;
+        end_shared(accounts, before);
+        holding->shared = 0;
     }
-    const int index = add_export(accounts, {key, holding->card, granules}, here.seat.slot);
-    if (index >= 0) holding->exported = static_cast<std::uint16_t>(index + 1);
+    const int index = add_shared(accounts, {key, holding->card, granules}, here.seat.slot);
+    if (index >= 0) holding->shared = static_cast<std::uint16_t>(index + 1);
     return index >= 0;
 }
 
@@ -341,8 +341,8 @@ Leavers& leavers() {
     return process()->leavers;
 }
 
-Exports& exports() {
-    return process()->exports;
+SharedUse& shared_use() {
+    return process()->shared_use;
 }
 
 const Seat& seat() {

@@ -59,7 +59,7 @@ Holding take_note(std::uint64_t address);
 int card_noted(std::uint64_t address);
 // The driver has given out an IPC handle, with this key, of what is noted at the address. False
 // where the region has no place for it; true where nothing is noted that could be exported.
-bool export_noted(std::uint64_t address, std::uint64_t key);
+bool share_noted(std::uint64_t address, std::uint64_t key);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
 
@@ -76,8 +76,8 @@ struct Pools;
 Pools& pools();
 struct Leavers;
 Leavers& leavers();
-struct Exports;
-Exports& exports();
+struct SharedUse;
+SharedUse& shared_use();
 const Seat& seat();
 // Of the container's region: no other on this machine has it.
 std::uint64_t region_number();

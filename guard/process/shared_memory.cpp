@@ -1,16 +1,16 @@
-#include "guard/process/exports.hpp"
+#include "guard/process/shared_memory.hpp"
 
 #include <cstring>
 
 #include "guard/inject/driver.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/process.hpp"
-#include "guard/region/exports.hpp"
+#include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
 namespace {
 
-// Of names: which container, and which of its exports.
+// Of names: which container, and which of its shared memory.
 constexpr unsigned kOursBits = 17;
 constexpr unsigned kNumberBits = 16;
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
@@ -35,42 +35,42 @@ std::uint64_t ours() {
 
 // The functions below want the mutex.
 
-int join_locked(Exports& here, std::uint64_t key) {
+int join_locked(SharedUse& here, std::uint64_t key) {
     const Seat& mine = seat();
-    const int index = find_export(*mine.accounts, key);
+    const int index = find_shared(*mine.accounts, key);
     if (index < 0) return -1;
-    if (here.imports[index] == 0 && !join_export(*mine.accounts, index, key, mine.slot)) return -1;
+    if (here.imports[index] == 0 && !join_shared(*mine.accounts, index, key, mine.slot)) return -1;
     here.imports[index]++;
     return index;
 }
 
-// Of an export that this process has made a moment ago.
-void join_own(Exports& here, int index, std::uint64_t key) {
+// Of an entry that this process has made a moment ago.
+void join_own(SharedUse& here, int index, std::uint64_t key) {
     const Seat& mine = seat();
-    if (join_export(*mine.accounts, index, key, mine.slot)) here.imports[index]++;
+    if (join_shared(*mine.accounts, index, key, mine.slot)) here.imports[index]++;
 }
 
-void leave_locked(Exports& here, int index) {
+void leave_locked(SharedUse& here, int index) {
     const Seat& mine = seat();
-    if (--here.imports[index] == 0) leave_export(*mine.accounts, index, mine.slot);
+    if (--here.imports[index] == 0) leave_shared(*mine.accounts, index, mine.slot);
 }
 
-// A name that no export of the container has, and no file that is still open.
-int export_as_new(Exports& here, int fd, int card, Granules granules) {
+// A name that no shared memory of the container has, and no file that is still open.
+int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     const Seat& mine = seat();
     constexpr int kTries = 64;
     if (here.last_name == 0) here.last_name = static_cast<std::uint64_t>(mine.slot) * 61;
     for (int tried = 0; tried < kTries; tried++) {
         const std::uint64_t number = ++here.last_name & kNumberMask;
         const std::uint64_t key = ours() << kNumberBits | number;
-        if (number == 0 || find_export(*mine.accounts, key) >= 0) continue;
+        if (number == 0 || find_shared(*mine.accounts, key) >= 0) continue;
         if (set_new_name(fd, {key, granules}))
-            return add_export(*mine.accounts, {key, card, granules}, mine.slot);
+            return add_shared(*mine.accounts, {key, card, granules}, mine.slot);
     }
     // Nobody can tell who has it: its maker has it, until he ends.
     const std::uint64_t key =
         kOfHandle | static_cast<std::uint64_t>(mine.slot) << kSlotShift | ++here.last_name;
-    const int index = add_export(*mine.accounts, {key, card, granules}, mine.slot);
+    const int index = add_shared(*mine.accounts, {key, card, granules}, mine.slot);
     if (index >= 0) join_own(here, index, key);
     return index;
 }
@@ -85,28 +85,28 @@ bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
     CUdeviceptr base = pointer;  // a handle is of the whole allocation
     const auto& ask = driver()->cuMemGetAddressRange_v2;
     if (ask) ask(&base, nullptr, pointer);
-    return export_noted(base, key);
+    return share_noted(base, key);
 }
 
-int join_export(std::uint64_t key) {
-    Exports& here = exports();
+int join_shared(std::uint64_t key) {
+    SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     return join_locked(here, key);
 }
 
-void leave_export(int index) {
-    Exports& here = exports();
+void leave_shared(int index) {
+    SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     leave_locked(here, index);
 }
 
-bool was_export(std::uint64_t key) {
-    return was_export(*seat().accounts, key);
+bool was_shared(std::uint64_t key) {
+    return was_shared(*seat().accounts, key);
 }
 
 // Each time it is opened the driver gives the same address.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
-    Exports& here = exports();
+    SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     here.has_opened.store(true, std::memory_order_relaxed);
     OpenedAddress* opened = here.opened.find(pointer);
@@ -119,7 +119,7 @@ void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
 }
 
 void note_closed(CUdeviceptr pointer) {
-    Exports& here = exports();
+    SharedUse& here = shared_use();
     if (!here.has_opened.load(std::memory_order_relaxed)) return;
     const Locked lock(here.mutex);
     OpenedAddress* opened = here.opened.find(pointer);
@@ -128,7 +128,7 @@ void note_closed(CUdeviceptr pointer) {
 }
 
 void forget_opened_in(CUcontext context) {
-    Exports& here = exports();
+    SharedUse& here = shared_use();
     if (!here.has_opened.load(std::memory_order_relaxed)) return;
     const Locked lock(here.mutex);
     std::uint64_t place = 0;
@@ -140,23 +140,23 @@ void forget_opened_in(CUcontext context) {
     }
 }
 
-int export_descriptor(int fd, int card, Granules granules) {
-    Exports& here = exports();
+int share_descriptor(int fd, int card, Granules granules) {
+    SharedUse& here = shared_use();
     const Locked lock(here.mutex);
-    return export_as_new(here, fd, card, granules);
+    return share_as_new(here, fd, card, granules);
 }
 
 void name_again(int fd, int index, Granules granules) {
-    Exports& here = exports();
+    SharedUse& here = shared_use();
     const Locked lock(here.mutex);
-    const std::uint64_t key = seat().accounts->exports[index].key.load();
+    const std::uint64_t key = seat().accounts->shared_memory[index].key.load();
     if ((key & kOfHandle) == 0 && set_name(fd, {key, granules})) return;
     // As where it could not be named: this process has it, until it ends.
     if ((key & kOfHandle) == 0) join_locked(here, key);
 }
 
 int adopt(const DescriptorName& name, int card) {
-    Exports& here = exports();
+    SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     // Another importer may have been quicker, and is charged for it.
     if (const int index = join_locked(here, name.key); index >= 0) {
@@ -164,10 +164,10 @@ int adopt(const DescriptorName& name, int card) {
         return index;
     }
     const Seat& mine = seat();
-    const int index = add_export(*mine.accounts, {name.key, card, name.granules}, mine.slot);
+    const int index = add_shared(*mine.accounts, {name.key, card, name.granules}, mine.slot);
     if (index < 0) return -1;
     join_own(here, index, name.key);
-    end_export(*mine.accounts, index);
+    end_shared(*mine.accounts, index);
     return index;
 }
 

@@ -1,6 +1,6 @@
 // What this process has exported, and what it has imported from others of its container: by IPC
 // handles, and by descriptors. Exported memory is charged as long as any of the container has it
-// (region/exports.hpp). For that an importer must find which it is:
+// (region/shared_memory.hpp). For that an importer must find which it is:
 //
 // - An IPC handle is opaque, but the bytes that are opened are those that were given.
 // - A descriptor says nothing. So its open file is given a name when it is given away
@@ -34,12 +34,12 @@ inline std::uint64_t key_of(const OpenedAddress& opened) {
 }
 
 // Zero at first, and again in a forked child.
-struct Exports {
+struct SharedUse {
     pthread_mutex_t mutex;
     std::atomic<bool> has_opened;
     std::uint64_t last_name;
     Table<OpenedAddress> opened;
-    unsigned imports[kMaxExports];  // of each export of the region, by this process
+    unsigned imports[kMaxSharedMemory];  // of each entry of the region, by this process
 };
 
 std::uint64_t key_of(const CUipcMemHandle& handle);
@@ -47,20 +47,20 @@ std::uint64_t key_of(const CUipcMemHandle& handle);
 // An IPC handle was given of what is noted at the address. False where the region has no place.
 bool note_exported(CUdeviceptr pointer, std::uint64_t key);
 
-// One more use of the export of that name, before the driver is asked for it; -1: none of the
+// One more use of the memory of that name, before the driver is asked for it; -1: none of the
 // container.
-int join_export(std::uint64_t key);
-void leave_export(int index);
+int join_shared(std::uint64_t key);
+void leave_shared(int index);
 // Whether somebody of the container has given it, who may have died since.
-bool was_export(std::uint64_t key);
+bool was_shared(std::uint64_t key);
 
 void note_opened(CUdeviceptr pointer, CUcontext context, int index);
 void note_closed(CUdeviceptr pointer);
 void forget_opened_in(CUcontext context);
 
-// Gives a descriptor of memory that this process is charged for a name, and the region its export.
+// Gives a descriptor of memory that this process is charged for a name, and the region its entry.
 // -1 where that has no place for it.
-int export_descriptor(int fd, int card, Granules granules);
+int share_descriptor(int fd, int card, Granules granules);
 // One more descriptor of it.
 void name_again(int fd, int index, Granules granules);
 // Memory of the container that nobody of it was charged for any more; this process has set it

@@ -13,35 +13,35 @@
 namespace tessera::guard {
 
 // What is to be known of one, under a name that whoever imports it finds again; not 0.
-struct ExportName {
+struct SharedName {
     std::uint64_t key;
     int card;
     Granules granules;
 };
 
 // -1: there are as many as there may be. The slot is charged already, and goes on being.
-int add_export(Accounts& accounts, const ExportName& name, int payer);
+int add_shared(Accounts& accounts, const SharedName& name, int payer);
 // One whose maker has it before one that he has let go of: names may come again. -1 where there is
 // none.
-int find_export(const Accounts& accounts, std::uint64_t key);
+int find_shared(const Accounts& accounts, std::uint64_t key);
 
 // Whether there is one of that name, or was one among the last.
-bool was_export(const Accounts& accounts, std::uint64_t key);
+bool was_shared(const Accounts& accounts, std::uint64_t key);
 
-// The process in the slot is about to import it. False where it is not, or no more, the export of
+// The process in the slot is about to import it. False where it is not, or no more, the memory of
 // that name.
-bool join_export(Accounts& accounts, int index, std::uint64_t key, int slot);
+bool join_shared(Accounts& accounts, int index, std::uint64_t key, int slot);
 // It has let go of it. Whoever was charged for it is not any more, if that was the last.
-void leave_export(Accounts& accounts, int index, int slot);
+void leave_shared(Accounts& accounts, int index, int slot);
 
 // Its maker has let go of it, and is not to take its charge back: that is done here, at once where
 // nobody has imported it.
-void end_export(Accounts& accounts, int index);
+void end_shared(Accounts& accounts, int index);
 
 // The process in the slot is dead: what it imported it has not, and what it is charged for is
 // charged to another who has it. To be called before the slot is cleared.
-void forget_exports_of(Accounts& accounts, int slot);
+void forget_shared_of(Accounts& accounts, int slot);
 // Whether there may be anything to be forgotten.
-bool may_have_exports(const Accounts& accounts, int slot);
+bool may_have_shared(const Accounts& accounts, int slot);
 
 }  // namespace tessera::guard

@@ -1,11 +1,11 @@
-#include "guard/region/exports.hpp"
+#include "guard/region/shared_memory.hpp"
 
 #include "guard/region/account.hpp"
 
 namespace tessera::guard {
 namespace {
 
-// What is known of an export, in one value.
+// What is known of one, in one value.
 struct State {
     bool is_there;
     bool has_ended;   // its maker has let go
@@ -45,7 +45,7 @@ bool is_sound(const State& state) {
     return state.is_there && state.card < kMaxCards && state.payer < kMaxProcesses;
 }
 
-std::atomic<std::uint64_t>& word_of(Export& entry, int slot) {
+std::atomic<std::uint64_t>& word_of(SharedMemory& entry, int slot) {
     return entry.importers[slot / 64];
 }
 
@@ -53,7 +53,7 @@ std::uint64_t bit_of(int slot) {
     return std::uint64_t{1} << (slot % 64);
 }
 
-int first_importer(const Export& entry) {
+int first_importer(const SharedMemory& entry) {
     for (int word = 0; word < kMaxProcesses / 64; word++) {
         const std::uint64_t bits = entry.importers[word].load();
         if (bits != 0) return word * 64 + __builtin_ctzll(bits);
@@ -63,7 +63,7 @@ int first_importer(const Export& entry) {
 
 // Frees the entry if its maker has let go, and nobody has it. Who wants to import it says so first,
 // and takes the closing back; so either sees the other.
-void settle(Accounts& accounts, Export& entry) {
+void settle(Accounts& accounts, SharedMemory& entry) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
         const State state = unpack(seen);
@@ -81,7 +81,7 @@ void settle(Accounts& accounts, Export& entry) {
 }
 
 // Charges another who has it.
-void pass_on(Accounts& accounts, Export& entry, int from) {
+void pass_on(Accounts& accounts, SharedMemory& entry, int from) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
         State state = unpack(seen);
@@ -103,13 +103,13 @@ void pass_on(Accounts& accounts, Export& entry, int from) {
 
 }  // namespace
 
-int add_export(Accounts& accounts, const ExportName& name, int payer) {
-    accounts.may_have_exports[payer].store(1);
+int add_shared(Accounts& accounts, const SharedName& name, int payer) {
+    accounts.may_have_shared[payer].store(1);
     const std::uint64_t claimed = kClaimed | static_cast<std::uint64_t>(payer) << kPayerShift;
-    const std::uint32_t first = accounts.next_export.fetch_add(1);
-    for (std::uint32_t tried = 0; tried < kMaxExports; tried++) {
-        const auto index = static_cast<int>((first + tried) % kMaxExports);
-        Export& entry = accounts.exports[index];
+    const std::uint32_t first = accounts.next_shared_memory.fetch_add(1);
+    for (std::uint32_t tried = 0; tried < kMaxSharedMemory; tried++) {
+        const auto index = static_cast<int>((first + tried) % kMaxSharedMemory);
+        SharedMemory& entry = accounts.shared_memory[index];
         std::uint64_t none = 0;
         if (!entry.state.compare_exchange_strong(none, claimed)) continue;
         entry.key.store(name.key);
@@ -121,10 +121,10 @@ int add_export(Accounts& accounts, const ExportName& name, int payer) {
     return -1;
 }
 
-int find_export(const Accounts& accounts, std::uint64_t key) {
+int find_shared(const Accounts& accounts, std::uint64_t key) {
     int ended = -1;
-    for (int index = 0; index < kMaxExports; index++) {
-        const Export& entry = accounts.exports[index];
+    for (int index = 0; index < kMaxSharedMemory; index++) {
+        const SharedMemory& entry = accounts.shared_memory[index];
         if (entry.key.load() != key) continue;
         const State state = unpack(entry.state.load());
         if (state.is_there && !state.has_ended) return index;
@@ -133,15 +133,15 @@ int find_export(const Accounts& accounts, std::uint64_t key) {
     return ended;
 }
 
-bool was_export(const Accounts& accounts, std::uint64_t key) {
-    for (const Export& entry : accounts.exports)
+bool was_shared(const Accounts& accounts, std::uint64_t key) {
+    for (const SharedMemory& entry : accounts.shared_memory)
         if (entry.key.load() == key) return true;
     return false;
 }
 
-bool join_export(Accounts& accounts, int index, std::uint64_t key, int slot) {
-    Export& entry = accounts.exports[index];
-    accounts.may_have_exports[slot].store(1);
+bool join_shared(Accounts& accounts, int index, std::uint64_t key, int slot) {
+    SharedMemory& entry = accounts.shared_memory[index];
+    accounts.may_have_shared[slot].store(1);
     word_of(entry, slot).fetch_or(bit_of(slot));
     for (;;) {
         std::uint64_t seen = entry.state.load();
@@ -154,20 +154,20 @@ bool join_export(Accounts& accounts, int index, std::uint64_t key, int slot) {
     }
 }
 
-void leave_export(Accounts& accounts, int index, int slot) {
-    Export& entry = accounts.exports[index];
+void leave_shared(Accounts& accounts, int index, int slot) {
+    SharedMemory& entry = accounts.shared_memory[index];
     word_of(entry, slot).fetch_and(~bit_of(slot));
     settle(accounts, entry);
 }
 
-void end_export(Accounts& accounts, int index) {
-    Export& entry = accounts.exports[index];
+void end_shared(Accounts& accounts, int index) {
+    SharedMemory& entry = accounts.shared_memory[index];
     entry.state.fetch_or(kEnded);
     settle(accounts, entry);
 }
 
-void forget_exports_of(Accounts& accounts, int slot) {
-    for (Export& entry : accounts.exports) {
+void forget_shared_of(Accounts& accounts, int slot) {
+    for (SharedMemory& entry : accounts.shared_memory) {
         const std::uint64_t seen = entry.state.load();
         if (seen == 0) continue;
         word_of(entry, slot).fetch_and(~bit_of(slot));
@@ -179,11 +179,11 @@ void forget_exports_of(Accounts& accounts, int slot) {
             settle(accounts, entry);
         }
     }
-    accounts.may_have_exports[slot].store(0);
+    accounts.may_have_shared[slot].store(0);
 }
 
-bool may_have_exports(const Accounts& accounts, int slot) {
-    return accounts.may_have_exports[slot].load() != 0;
+bool may_have_shared(const Accounts& accounts, int slot) {
+    return accounts.may_have_shared[slot].load() != 0;
 }
 
 }  // namespace tessera::guard
