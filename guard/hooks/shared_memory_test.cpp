@@ -1,6 +1,8 @@
 // Goal: memory that several processes of a container have counts once, as long as any of them has
 // it, whoever lets go or dies first; and not at all where another API made it. Method: the facade
 // before the simulated driver, whose own count is compared after each step.
+#include "guard/region/shared_memory.hpp"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -372,7 +374,7 @@ TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
         EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
         expect_held(kContext);
         for (const SharedMemory& entry : container_.region().accounts().shared_memory)
-            EXPECT_EQ(entry.state.load(), 0U);
+            EXPECT_FALSE(is_in_use(entry));
     });
 }
 

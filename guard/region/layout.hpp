@@ -125,7 +125,7 @@ inline constexpr int kMaxSharedMemory = 1024;
 
 struct alignas(64) SharedMemory {
     std::atomic<std::uint64_t> key;
-    std::atomic<std::uint64_t> state;  // who is charged for what, in one value; 0: none
+    std::atomic<std::uint64_t> state;  // who is charged for what, in one value
     std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
 };
 

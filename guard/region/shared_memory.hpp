@@ -2,8 +2,10 @@
 // card has it until the last of them lets go, whoever made it. So it is charged to one of them as
 // long as any has it: to its maker while that has it or lives, and then to one who imported it.
 //
-// Every state that can be seen is whole, as with the accounts: a process that is killed on the way
-// leaves memory charged that is gone, never the reverse, and until its own charge is taken back.
+// Every state that can be seen is whole, as with the accounts, however many die over it: memory
+// that somebody has is always charged, and nothing is taken off who holds other memory. Who is
+// killed on the way, or dies while it is charged, may leave memory charged that is gone: until the
+// process that is charged for it ends, and no longer.
 //
 // Any thread of any process of the container.
 #pragma once
@@ -24,6 +26,8 @@ int add_shared(Accounts& accounts, const SharedName& name, int payer);
 // One whose maker has it before one that he has let go of: names may come again. -1 where there is
 // none.
 int find_shared(const Accounts& accounts, std::uint64_t key);
+
+bool is_in_use(const SharedMemory& entry);
 
 // Whether there is one of that name, or was one among the last.
 bool was_shared(const Accounts& accounts, std::uint64_t key);

@@ -132,7 +132,7 @@ TEST_F(RegionSharedMemory, AllComesBackWhoeverIsKilledWhen) {
         region_.reap();
         EXPECT_EQ(held(accounts_, 0), 0U);
         for (const SharedMemory& entry : accounts_.shared_memory)
-            EXPECT_EQ(entry.state.load(), 0U);
+            EXPECT_FALSE(is_in_use(entry));
     }
 }
 
