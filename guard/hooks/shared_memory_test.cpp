@@ -311,6 +311,42 @@ TEST_F(Sharing, WhatWasOnTheWayWhenItsMakerLetGoCountsWithWhoImportsIt) {
     close(fd);
 }
 
+// The first who imports it is charged for it, the second is not; and it stays charged when the
+// first lets go or dies.
+TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
+    for (const bool dies : {false, true}) {
+        const auto maker = descriptor_maker();
+        const int fd = pipe_.receive();
+        tell(*maker);
+        const auto importer = [&](gpusim::Wire& wire) {
+            const Tenant tenant(container_.facade());
+            CUmemGenericAllocationHandle handle = 0;
+            EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+            wire.send();
+            wire.receive();
+            EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+            wire.send();
+            wire.receive();
+        };
+        gpusim::Peer first(importer);
+        EXPECT_EQ(first.wire().receive(), 1U);
+        expect_held(2 * kContext + kBytes);
+        gpusim::Peer second(importer);
+        EXPECT_EQ(second.wire().receive(), 1U);
+        expect_held(3 * kContext + kBytes);
+        dies ? first.kill_hard() : tell(first);
+        container_.region().reap();
+        expect_held((dies ? 2 : 3) * kContext + kBytes);
+        close(fd);
+        tell(second);
+        expect_held((dies ? 2 : 3) * kContext);
+        for (auto* peer : {&first, &second, maker.get()})
+            peer->kill_hard();
+        container_.region().reap();
+        expect_held(0);
+    }
+}
+
 TEST_F(Sharing, OneProcessIsAsMany) {
     in_tenant([&](Tenant& tenant) {
         CUmemGenericAllocationHandle mine = create(tenant);

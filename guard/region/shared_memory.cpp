@@ -174,6 +174,10 @@ int find_shared(const Accounts& accounts, std::uint64_t key) {
     return ended;
 }
 
+bool is_there(const SharedMemory& entry) {
+    return has(entry.state.load(), kThere);
+}
+
 bool is_in_use(const SharedMemory& entry) {
     return has(entry.state.load(), kFlags);
 }

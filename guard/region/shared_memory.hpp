@@ -27,6 +27,9 @@ int add_shared(Accounts& accounts, const SharedName& name, int payer);
 // none.
 int find_shared(const Accounts& accounts, std::uint64_t key);
 
+// Whether somebody may have what it is of, and is charged for it.
+bool is_there(const SharedMemory& entry);
+// Whether it is of anything, also of what is being added or taken off.
 bool is_in_use(const SharedMemory& entry);
 
 // Whether there is one of that name, or was one among the last.

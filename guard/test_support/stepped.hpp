@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <functional>
+#include <stdexcept>
 
 namespace tessera::guard {
 
@@ -16,6 +17,7 @@ class Stepped {
   public:
     // Stands before the first instruction of `body`, in a fork.
     explicit Stepped(const std::function<void()>& body) : pid_(fork()) {
+        if (pid_ < 0) throw std::runtime_error("fork");
         if (pid_ == 0) {
             ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
             raise(SIGSTOP);
