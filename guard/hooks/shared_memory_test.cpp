@@ -322,6 +322,7 @@ TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
             const Tenant tenant(container_.facade());
             CUmemGenericAllocationHandle handle = 0;
             EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+            close(fd);
             wire.send();
             wire.receive();
             EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
