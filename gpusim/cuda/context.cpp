@@ -3,6 +3,7 @@
 
 #include "gpusim/cuda/accounts.hpp"
 #include "gpusim/cuda/address_book.hpp"
+#include "gpusim/cuda/context_limits.hpp"
 #include "gpusim/cuda/driver.hpp"
 #include "gpusim/cuda/graph_memory.hpp"
 #include "gpusim/cuda/module.hpp"
@@ -61,6 +62,7 @@ void bring_down(Context& context) {
     gpusim::unload_all(context);
     gpusim::release_ranges(context);
     gpusim::end_graph_memory(context);
+    gpusim::reset_limits(context);
     gpusim::release_idle_memory();
     gpusim::discharge(context.card, gpusim::card_of(context).context_overhead_bytes, 1);
     context.alive = false;

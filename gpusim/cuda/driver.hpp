@@ -25,6 +25,8 @@ struct Module;
 struct Range;
 struct Stream;
 
+inline constexpr int kLimits = 3;  // those by which a context may grow
+
 // A CUcontext points to one. Never freed, so that no stale handle can become a valid one again.
 struct Context {
     CUdevice device;
@@ -37,7 +39,9 @@ struct Context {
     Block* chunks;   // where its small allocations are (blocks.hpp)
     Stream* streams;
     Module* modules;
-    Context* next;  // in Driver::contexts
+    std::size_t limits[kLimits];         // by CUlimit; 0: as it began (context_limits.hpp)
+    std::uint64_t limit_bytes[kLimits];  // what the card has given for each
+    Context* next;                       // in Driver::contexts
 };
 
 struct PrimaryContext {

@@ -3,6 +3,7 @@
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/process/context_cost.hpp"
+#include "guard/process/context_limits.hpp"
 #include "guard/process/locked.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -101,6 +102,13 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     const CUresult result = real(context);
     if (result == CUDA_SUCCESS) put_back_all_of(context);
     return result;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+    const Entered real(&Driver::cuCtxSetLimit);
+    if (!real.is_held()) return real(limit, value);
+    const Locked lock(contexts().mutex);
+    return set_limit(limit, value, [&] { return real(limit, value); });
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {

@@ -13,6 +13,7 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/driver.hpp"
+#include "guard/process/context_limits.hpp"
 #include "guard/process/graphs.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
@@ -40,6 +41,7 @@ struct Process {
     std::atomic<int> cards[kMaxDevices];  // by CUdevice; card + 1, 0: not asked yet
     Holdings holdings;
     Contexts contexts;
+    Table<ContextLimits> context_limits;
     Timing timing;
     Pools pools;
     Leavers leavers;
@@ -328,6 +330,7 @@ void put_back_all_of(CUcontext context) {
     }
     // What graphs left may have gone with it, and is in no note.
     if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
+    put_back_limits_of(context);
     forget_leavers_of(context);
     forget_opened_in(context);
     look_at_pools();
@@ -386,6 +389,10 @@ const CardLimit& card_limit(int card) {
 
 Contexts& contexts() {
     return process()->contexts;
+}
+
+Table<ContextLimits>& context_limits() {
+    return process()->context_limits;
 }
 
 std::uint64_t limit_bytes(int card) {

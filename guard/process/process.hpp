@@ -88,6 +88,10 @@ bool have_graphs_memory();
 class PhysicalMemory;
 PhysicalMemory& physical_memory();
 
+struct ContextLimits;
+// By the mutex of contexts.
+Table<ContextLimits>& context_limits();
+
 // Contexts begin and end one at a time, by this mutex.
 struct Contexts {
     pthread_mutex_t mutex;
