@@ -129,9 +129,13 @@ Granules held(const Account& account) {
 }
 
 Granules held_by(const Accounts& accounts, int card, int slot) {
-    const Move last = unpack(load(accounts.cards[card].last_move));
-    if (last.slot == slot && last.turn != 0) return last.slot_held;
-    return static_cast<Granules>(load(accounts.slots[slot].held[card]).value & kGranuleMask);
+    return held_by(accounts.cards[card], card, {slot, accounts.slots[slot]});
+}
+
+Granules held_by(const Account& account, int card, const OneSlot& of) {
+    const Move last = unpack(load(account.last_move));
+    if (last.slot == of.number && last.turn != 0) return last.slot_held;
+    return static_cast<Granules>(load(of.slot.held[card]).value & kGranuleMask);
 }
 
 }  // namespace tessera::guard

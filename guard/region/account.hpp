@@ -40,5 +40,11 @@ Granules clear(Accounts& accounts, int card, int slot);
 Granules held(const Account& account);
 // Of one process.
 [[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
+// The same from copies of a card's account and of the slot.
+struct OneSlot {
+    int number;
+    const Slot& slot;
+};
+Granules held_by(const Account& account, int card, const OneSlot& of);
 
 }  // namespace tessera::guard
