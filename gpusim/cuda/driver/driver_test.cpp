@@ -18,25 +18,6 @@ class CudaDriver : public testing::Test {
     Library load() const { return Library(node_.library("libcuda.so.1")); }
 };
 
-TEST_F(CudaDriver, NothingWorksBeforeInit) {
-    in_child([&] {
-        const Library cuda = load();
-        int number = 0;
-        CUcontext context = nullptr;
-        CUdeviceptr pointer = 0;
-        EXPECT_EQ(CALL(cuda, cuDeviceGetCount)(&number), CUDA_ERROR_NOT_INITIALIZED);
-        EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_ERROR_NOT_INITIALIZED);
-        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1), CUDA_ERROR_NOT_INITIALIZED);
-        EXPECT_EQ(CALL(cuda, cuDriverGetVersion)(&number), CUDA_SUCCESS);
-        EXPECT_EQ(number, 12080);
-        EXPECT_EQ(CALL(cuda, cuInit)(1), CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuDeviceGetCount)(&number), CUDA_SUCCESS);
-        EXPECT_EQ(number, 2);
-    });
-}
-
 TEST_F(CudaDriver, DescribesDevices) {
     in_child([&] {
         const Library cuda = load();

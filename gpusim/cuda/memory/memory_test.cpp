@@ -74,22 +74,6 @@ TEST_F(CudaMemory, CopiesWithinBounds) {
     });
 }
 
-TEST_F(CudaMemory, KnowsAddressRanges) {
-    with_context([](const Library& cuda) {
-        CUdeviceptr pointer = 0;
-        CUdeviceptr base = 0;
-        size_t bytes = 0;
-        ASSERT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 3 * kMiB), CUDA_SUCCESS);
-        const auto range = CALL(cuda, cuMemGetAddressRange_v2);
-        EXPECT_EQ(range(&base, &bytes, pointer + 3 * kMiB - 1), CUDA_SUCCESS);
-        EXPECT_EQ(base, pointer);
-        EXPECT_EQ(bytes, 3 * kMiB);
-        EXPECT_EQ(range(nullptr, nullptr, pointer), CUDA_SUCCESS);
-        EXPECT_EQ(range(&base, &bytes, pointer + 3 * kMiB), CUDA_ERROR_NOT_FOUND);
-        EXPECT_EQ(range(&base, &bytes, 4096), CUDA_ERROR_NOT_FOUND);
-    });
-}
-
 TEST_F(CudaMemory, ContextsCostTheirOverhead) {
     with_cuda([this](const Library& cuda) {
         CUcontext contexts[4] = {};
