@@ -33,6 +33,13 @@ inline std::uint64_t key_of(const Holding& holding) {
     return holding.address;
 }
 
+// That drivers divide granules and the memory of pools by.
+inline constexpr std::uint64_t kGrainBytes = 512;
+
+constexpr std::uint64_t in_grains(std::uint64_t bytes) {
+    return (bytes + kGrainBytes - 1) / kGrainBytes * kGrainBytes;
+}
+
 class Holdings {
   public:
     // Whether the driver packs so many bytes together with others.
