@@ -129,7 +129,8 @@ struct alignas(64) SharedMemory {
     std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
 };
 
-struct Accounts {
+// In this order, for its offsets are what the agent reads: padding costs nothing here.
+struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
     std::atomic<std::uint32_t> next_slot;  // where the next process looks first
