@@ -21,13 +21,14 @@ struct Span {
 template <typename Item>
 class Pages {
   public:
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): items may be handles, which are pointers
     explicit Pages(std::size_t count) : bytes_((count + 1) * sizeof(Item)) {
         void* pages =
             mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (pages != MAP_FAILED) items_ = static_cast<Item*>(pages);
     }
     ~Pages() {
-        if (items_ != nullptr) munmap(items_, bytes_);
+        if (items_ != nullptr) munmap(static_cast<void*>(items_), bytes_);
     }
     Pages(const Pages&) = delete;
     Pages& operator=(const Pages&) = delete;
