@@ -5,6 +5,17 @@
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/stream_of.hpp"
 
+// A hook of a call that gives work to a stream, and of its twin, where a null stream is the
+// thread's own. `kind` and `of` may use what it is called with.
+#define IN_STREAM_OF(name, kind, of, parameters, arguments)                          \
+    CUresult name parameters {                                                       \
+        return give_work(&Driver::name, kind, of, EACH arguments);                   \
+    }                                                                                \
+    CUresult name##_ptsz parameters {                                                \
+        return give_work(&Driver::name##_ptsz, kind, of_thread(of), EACH arguments); \
+    }
+#define EACH(...) __VA_ARGS__
+
 namespace tessera::guard {
 
 // Calls the driver's own when it is the container's turn. `stream` is that which the call works in.
