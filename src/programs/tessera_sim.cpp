@@ -32,7 +32,7 @@ int finish(const Error& error) {
 std::string policy_help() {
     std::string text = "Policies:\n";
     for (const FleetPolicyRow& row : fleet_policies())
-        text += fmt::format("  {:<12}{}\n", row.name, row.summary);
+        text += fmt::format("  {:<22}{}\n", row.name, row.summary);
     return text +
            "\nExit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
 }
@@ -55,6 +55,10 @@ void add_replay(CLI::App& app, Options& options) {
         ->capture_default_str();
     command->add_option("--policy", sweep.policies, "policies, separated by commas")
         ->delimiter(',')
+        ->capture_default_str();
+    command
+        ->add_option("--sampling-seed", sweep.sampling_seed,
+                     "for policies that sample what is to come")
         ->capture_default_str();
     command->add_option("-j,--jobs", sweep.threads, "replays at a time")
         ->check(CLI::Range(1, 1024))

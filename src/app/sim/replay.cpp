@@ -20,14 +20,16 @@ double percent(double part, double whole) {
 
 }  // namespace
 
-std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& policy, int seed) {
+std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& policy,
+                           const ReplaySeeds& seeds) {
     Fleet fleet(workload.nodes);
-    const auto rates = policy.make(workload.mix);
+    const auto rates = policy.make({.mix = workload.mix, .sampling_seed = seeds.sampling});
     FleetIndex index(fleet, *rates);
-    std::mt19937_64 draws(static_cast<std::uint64_t>(seed));
+    std::mt19937_64 draws(static_cast<std::uint64_t>(seeds.draws));
     std::vector<Placed> placed;
     placed.reserve(workload.arrivals.size());
     for (const Task& task : workload.arrivals) {
+        index.arrived(task);
         const auto decision = index.choose(task, draws());
         if (decision) fleet.place(decision->node, task, decision->rating.cards);
         placed.push_back(

@@ -30,8 +30,14 @@ struct Placed {
     CardSet cards = 0;
 };
 
-// One thread per replay. `seed` feeds the draws of policies that leave something to chance.
-std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& policy, int seed);
+struct ReplaySeeds {
+    int draws = 0;               // of policies that leave something to chance
+    std::uint64_t sampling = 0;  // of policies that sample the mix
+};
+
+// One thread per replay.
+std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& policy,
+                           const ReplaySeeds& seeds);
 
 // The metrics of a replay. Each task's three figures are rounded to two places before the mean, as
 // the artefact prints them.

@@ -37,7 +37,7 @@ TEST(Replay, RepeatsThePublishedRuns) {
         const auto policy = find_fleet_policy(row.policy);
         ASSERT_TRUE(policy) << policy.error().text;
         const Workload& load = workload(row.trace);
-        const Curve curve = curve_of(load, replay(load, **policy, row.seed));
+        const Curve curve = curve_of(load, replay(load, **policy, {.draws = row.seed}));
         if (row.policy != "Random") {
             EXPECT_LE(furthest(row, curve), 0.011) << row.trace << " " << row.policy;
             continue;
@@ -54,12 +54,36 @@ TEST(Replay, FollowsFromTheSeed) {
     const FleetPolicyRow& random = **find_fleet_policy("Random");
     const auto nodes = [&](int seed) {
         std::vector<std::int32_t> list;
-        for (const Placed& one : replay(load, random, seed))
+        for (const Placed& one : replay(load, random, {.draws = seed}))
             list.push_back(one.node);
         return list;
     };
     EXPECT_EQ(nodes(1), nodes(1));
     EXPECT_NE(nodes(1), nodes(2));
+}
+
+// Goal: our policy, told nothing, holds more than FGD, which is told the mix, on the two traces,
+// whatever it samples; the same sample gives the same run, another one another run.
+TEST(Replay, ExpectedFillHoldsMoreThanFgd) {
+    const FleetPolicyRow& ours = **find_fleet_policy("ExpectedFill");
+    const auto nodes = [](const std::vector<Placed>& placed) {
+        std::vector<std::int32_t> list;
+        for (const Placed& one : placed)
+            list.push_back(one.node);
+        return list;
+    };
+    for (const std::string trace : {"multigpu40", "gpuspec25"}) {
+        const Workload& load = workload(trace);
+        const Curve fgd = curve_of(load, replay(load, **find_fleet_policy("FGD"), {}));
+        const auto placed = replay(load, ours, {.sampling = 0});
+        EXPECT_EQ(nodes(placed), nodes(replay(load, ours, {.draws = 7, .sampling = 0})));
+        const auto others = replay(load, ours, {.sampling = 1});
+        EXPECT_NE(nodes(placed), nodes(others));
+        for (const std::size_t percent : {100, 130}) {
+            EXPECT_GT(curve_of(load, placed)[percent].allocation, fgd[percent].allocation) << trace;
+            EXPECT_GT(curve_of(load, others)[percent].allocation, fgd[percent].allocation) << trace;
+        }
+    }
 }
 
 // Goal: the metrics of a run so small that they can be worked out by hand.
@@ -70,7 +94,7 @@ TEST(Replay, MeasuresByHand) {
     const Task both{.cpu_milli = 1'000, .memory_mib = 10, .milli = 1'000, .count = 2};
     load.arrivals = {half, both, half};
     load.mix = {{1'000, 1'000, 1, kAnyModel, 1.0}};
-    const auto placed = replay(load, **find_fleet_policy("BestFit"), 0);
+    const auto placed = replay(load, **find_fleet_policy("BestFit"), {});
     ASSERT_EQ(placed.size(), 3U);
     EXPECT_EQ(placed[0].node, 0);
     EXPECT_EQ(placed[1].node, -1);

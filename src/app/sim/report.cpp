@@ -16,16 +16,19 @@ std::string figure(const CurvePoint& point, double CurvePoint::* member) {
 
 std::string run_table(std::span<const SimRun> runs) {
     std::size_t trace = 5;
-    for (const SimRun& run : runs)
+    std::size_t policy = 10;
+    for (const SimRun& run : runs) {
         trace = std::max(trace, run.name.trace.size());
+        policy = std::max(policy, run.policy.size());
+    }
     std::string text =
-        fmt::format("{:<{}}  {:<10}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11}\n", "TRACE",
-                    trace, "POLICY", "SEED", "ARRIVALS", "DROPPED", "HELD@100%", "HELD@130%",
-                    "FRAG@100%", "DECISIONS/S");
+        fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11}\n", "TRACE",
+                    trace, "POLICY", policy, "SEED", "ARRIVALS", "DROPPED", "HELD@100%",
+                    "HELD@130%", "FRAG@100%", "DECISIONS/S");
     for (const SimRun& run : runs) {
         text += fmt::format(
-            "{:<{}}  {:<10}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11.0f}\n",
-            run.name.trace, trace, run.policy, run.name.seed, run.arrivals, run.dropped,
+            "{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11.0f}\n",
+            run.name.trace, trace, run.policy, policy, run.name.seed, run.arrivals, run.dropped,
             figure(run.curve[100], &CurvePoint::allocation),
             figure(run.curve[130], &CurvePoint::allocation),
             figure(run.curve[100], &CurvePoint::fragmentation), run.decisions_per_second());

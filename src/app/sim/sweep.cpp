@@ -15,11 +15,12 @@ struct Job {
     SimRun run;
 };
 
-void carry_out(Job& job) {
+void carry_out(Job& job, std::uint64_t sampling_seed) {
     using Clock = std::chrono::steady_clock;
     SimRun& run = job.run;
     const auto start = Clock::now();
-    const auto placed = replay(*job.workload, *job.policy, run.name.seed);
+    const auto placed =
+        replay(*job.workload, *job.policy, {.draws = run.name.seed, .sampling = sampling_seed});
     run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     run.nodes = job.workload->nodes.size();
     run.arrivals = placed.size();
@@ -37,6 +38,7 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
         TRY(const FleetPolicyRow* row, find_fleet_policy(name));
         policies.push_back(row);
     }
+    policies.insert(policies.end(), options.others.begin(), options.others.end());
     std::vector<Workload> workloads;
     workloads.reserve(options.traces.size() * options.seeds.size());  // jobs point into it
     std::vector<Job> jobs;
@@ -57,7 +59,7 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
     std::size_t done = 0;
     const auto work = [&] {
         for (std::size_t at = next++; at < jobs.size(); at = next++) {
-            carry_out(jobs[at]);
+            carry_out(jobs[at], options.sampling_seed);
             const std::lock_guard lock(reporting);
             progress(++done, jobs.size());
         }

@@ -16,6 +16,8 @@ struct SweepOptions {
     std::vector<std::string> traces;
     std::vector<int> seeds;
     std::vector<std::string> policies;
+    std::vector<const FleetPolicyRow*> others;  // that are in no table; after those by name
+    std::uint64_t sampling_seed = 0;            // of policies that sample the mix
     int threads = 1;
 };
 

@@ -18,7 +18,7 @@ class BestFit final : public FleetPolicy {
 
 }  // namespace
 
-std::unique_ptr<FleetPolicy> best_fit_policy(std::span<const MixClass>) {
+std::unique_ptr<FleetPolicy> best_fit_policy(const PolicyInputs&) {
     return std::make_unique<BestFit>();
 }
 

@@ -11,6 +11,6 @@
 
 namespace tessera {
 
-std::unique_ptr<FleetPolicy> best_fit_policy(std::span<const MixClass> mix);
+std::unique_ptr<FleetPolicy> best_fit_policy(const PolicyInputs& inputs);
 
 }  // namespace tessera

@@ -25,7 +25,7 @@ class Clustering final : public FleetPolicy {
 
 }  // namespace
 
-std::unique_ptr<FleetPolicy> clustering_policy(std::span<const MixClass>) {
+std::unique_ptr<FleetPolicy> clustering_policy(const PolicyInputs&) {
     return std::make_unique<Clustering>();
 }
 

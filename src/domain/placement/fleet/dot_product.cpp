@@ -19,7 +19,7 @@ class DotProduct final : public FleetPolicy {
 
 }  // namespace
 
-std::unique_ptr<FleetPolicy> dot_product_policy(std::span<const MixClass>) {
+std::unique_ptr<FleetPolicy> dot_product_policy(const PolicyInputs&) {
     return std::make_unique<DotProduct>();
 }
 

@@ -10,6 +10,6 @@
 
 namespace tessera {
 
-std::unique_ptr<FleetPolicy> dot_product_policy(std::span<const MixClass> mix);
+std::unique_ptr<FleetPolicy> dot_product_policy(const PolicyInputs& inputs);
 
 }  // namespace tessera

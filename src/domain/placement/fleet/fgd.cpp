@@ -49,8 +49,8 @@ class Fgd final : public FleetPolicy {
 
 }  // namespace
 
-std::unique_ptr<FleetPolicy> fgd_policy(std::span<const MixClass> mix) {
-    return std::make_unique<Fgd>(mix);
+std::unique_ptr<FleetPolicy> fgd_policy(const PolicyInputs& inputs) {
+    return std::make_unique<Fgd>(inputs.mix);
 }
 
 }  // namespace tessera

@@ -13,6 +13,6 @@
 
 namespace tessera {
 
-std::unique_ptr<FleetPolicy> fgd_policy(std::span<const MixClass> mix);
+std::unique_ptr<FleetPolicy> fgd_policy(const PolicyInputs& inputs);
 
 }  // namespace tessera

@@ -106,6 +106,10 @@ std::size_t FleetIndex::winner(const Kind& kind, std::uint64_t draw) const {
     return node;
 }
 
+void FleetIndex::arrived(const Task& task) {
+    if (policy_.arrived(task, fleet_)) rescore();
+}
+
 std::optional<Decision> FleetIndex::choose(const Task& task, std::uint64_t draw) {
     follow_states();
     Kind& kind = kind_of_task(task);

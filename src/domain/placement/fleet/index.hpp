@@ -34,6 +34,9 @@ class FleetIndex {
     // chance.
     [[nodiscard]] std::optional<Decision> choose(const Task& task, std::uint64_t draw);
 
+    // A task came that was not there before: the policy may learn from it. Before choose(), once.
+    void arrived(const Task& task);
+
     // The policy scores differently from now on: all is forgotten.
     void rescore();
 

@@ -17,7 +17,13 @@ namespace tessera {
 struct NodeState {
     std::array<std::uint64_t, 6> words{};
 
-    friend bool operator==(const NodeState&, const NodeState&) = default;
+    // All words at once: they seldom differ when they are compared, and then no call is worth it.
+    friend bool operator==(const NodeState& a, const NodeState& b) {
+        std::uint64_t differs = 0;
+        for (std::size_t i = 0; i < a.words.size(); ++i)
+            differs |= a.words[i] ^ b.words[i];
+        return differs == 0;
+    }
 };
 
 inline NodeState state_of(const NodeLoad& load, bool with_kinds) {
@@ -37,67 +43,75 @@ inline NodeState state_of(const NodeLoad& load, bool with_kinds) {
     return state;
 }
 
-inline std::size_t hash_of(const NodeState& state) {
+inline std::uint32_t hash_of(const NodeState& state) {
     std::uint64_t hash = 0;
     for (const std::uint64_t word : state.words)
         hash = std::rotl((hash ^ word) * 0x9E3779B97F4A7C15U, 29);
-    return static_cast<std::size_t>(hash * 0xD6E8FEB86659FD93U >> 20);
+    return static_cast<std::uint32_t>(hash * 0xD6E8FEB86659FD93U >> 32);
 }
 
-// What was worked out per state. Open addressing, because the general map's one allocation per
-// entry would be most of what a decision costs. It never holds more than kMost entries: whoever
-// fills it asks full() first and calls clear().
+// What was worked out per state. Open addressing over small slots, with the entries beside: a
+// look-up then reads little memory that is not in a cache, which is most of what it costs. It never
+// holds more than kMost entries: whoever fills it asks full() first and calls clear().
 template <class Value>
 class StateMemo {
   public:
     static constexpr std::size_t kMost = std::size_t{1} << 18;
 
-    StateMemo() : slots_(1024) {}
+    StateMemo() : slots_(kFirstSlots) {}
 
-    [[nodiscard]] std::size_t size() const { return size_; }
-    [[nodiscard]] bool full() const { return size_ >= kMost; }
+    [[nodiscard]] std::size_t size() const { return entries_.size(); }
+    [[nodiscard]] bool full() const { return size() >= kMost; }
 
     void clear() {
-        slots_.assign(1024, Slot{});
-        size_ = 0;
+        slots_.assign(kFirstSlots, Slot{});
+        entries_.clear();
     }
 
     // The entry of the state; made with `fresh` when there is none. Valid until the next call.
     Value& at(const NodeState& state, const Value& fresh) {
-        if (2 * size_ >= slots_.size()) grow();
-        Slot& slot = slots_[find(state)];
-        if (!slot.used) {
-            slot = {state, fresh, true};
-            ++size_;
+        if (2 * size() >= slots_.size()) grow();
+        const std::uint32_t hash = hash_of(state);
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+            Slot& slot = slots_[at];
+            if (slot.number == 0) {
+                entries_.push_back({state, fresh});
+                slot = {hash, static_cast<std::uint32_t>(size())};
+                return entries_.back().value;
+            }
+            Entry& entry = entries_[slot.number - 1];
+            if (slot.hash == hash && entry.state == state) return entry.value;
         }
-        return slot.value;
     }
 
   private:
-    struct Slot {
-        NodeState state;
-        Value value{};
-        bool used = false;
-    };
+    static constexpr std::size_t kFirstSlots = 1024;
 
-    [[nodiscard]] std::size_t find(const NodeState& state) const {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t at = hash_of(state) & mask;
-        while (slots_[at].used && slots_[at].state != state)
-            at = (at + 1) & mask;
-        return at;
-    }
+    struct Entry {
+        NodeState state;
+        Value value;
+    };
+    struct Slot {
+        std::uint32_t hash = 0;
+        std::uint32_t number = 0;  // of the entry, from 1; 0: none
+    };
 
     void grow() {
         std::vector<Slot> old(slots_.size() * 2);
         old.swap(slots_);
+        const std::size_t mask = slots_.size() - 1;
         for (const Slot& slot : old) {
-            if (slot.used) slots_[find(slot.state)] = slot;
+            if (slot.number == 0) continue;
+            std::size_t at = slot.hash & mask;
+            while (slots_[at].number != 0)
+                at = (at + 1) & mask;
+            slots_[at] = slot;
         }
     }
 
     std::vector<Slot> slots_;  // a power of two
-    std::size_t size_ = 0;
+    std::vector<Entry> entries_;
 };
 
 }  // namespace tessera

@@ -28,7 +28,7 @@ class Packing final : public FleetPolicy {
 
 }  // namespace
 
-std::unique_ptr<FleetPolicy> packing_policy(std::span<const MixClass>) {
+std::unique_ptr<FleetPolicy> packing_policy(const PolicyInputs&) {
     return std::make_unique<Packing>();
 }
 

@@ -27,7 +27,7 @@ Task task(int milli, int count = 1, int cpu_milli = 8'000) {
 
 Rating rate(std::string_view policy, const NodeLoad& load, const Task& asked,
             std::span<const MixClass> mix = {}) {
-    return (*find_fleet_policy(policy))->make(mix)->rate(load, asked, 0);
+    return (*find_fleet_policy(policy))->make({.mix = mix})->rate(load, asked, 0);
 }
 
 constexpr TaskKinds kShare = 1;
@@ -100,7 +100,7 @@ TEST(FleetPolicies, AreFoundByName) {
     EXPECT_EQ(names.size(), fleet_policies().size());
     EXPECT_EQ(find_fleet_policy("fgd").error().text,
               "no placement policy \"fgd\"; there is BestFit, DotProd, Packing, Clustering, FGD, "
-              "Random");
+              "ExpectedFill, ExpectedFillKnownMix, Random");
 }
 
 }  // namespace

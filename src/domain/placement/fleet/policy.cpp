@@ -6,6 +6,7 @@
 #include "domain/placement/fleet/best_fit.hpp"
 #include "domain/placement/fleet/clustering.hpp"
 #include "domain/placement/fleet/dot_product.hpp"
+#include "domain/placement/fleet/expected_fill/expected_fill.hpp"
 #include "domain/placement/fleet/fgd.hpp"
 #include "domain/placement/fleet/packing.hpp"
 #include "domain/placement/fleet/random.hpp"
@@ -13,12 +14,22 @@
 namespace tessera {
 namespace {
 
+std::unique_ptr<FleetPolicy> learning(const PolicyInputs& inputs) {
+    return expected_fill_policy(inputs, {}, true);
+}
+
+std::unique_ptr<FleetPolicy> knowing(const PolicyInputs& inputs) {
+    return expected_fill_policy(inputs, {}, false);
+}
+
 constexpr auto kPolicies = std::to_array<FleetPolicyRow>({
     {"BestFit", "the node with the least CPU and GPU left", best_fit_policy},
     {"DotProd", "the node whose free resources are least like the request", dot_product_policy},
     {"Packing", "cards in use before free cards, nodes in use before free nodes", packing_policy},
     {"Clustering", "beside tasks of the same number of cards", clustering_policy},
     {"FGD", "where the expected fragmentation grows least", fgd_policy},
+    {"ExpectedFill", "where what is to come fits best; learns that from what arrives", learning},
+    {"ExpectedFillKnownMix", "the same, told what is to come", knowing},
     {"Random", "any node and any cards that fit", random_policy},
 });
 

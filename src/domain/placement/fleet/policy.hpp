@@ -22,14 +22,26 @@ struct Rating {
 // Which of the nodes with the highest score takes the task.
 enum class Tie { first_in_order, any };
 
+class Fleet;
+
+// What a policy is made with.
+struct PolicyInputs {
+    std::span<const MixClass> mix;  // what is expected to arrive, for the policies that look at it
+    std::uint64_t sampling_seed = 0;  // for those that sample it
+};
+
 // One thread: a policy may remember what it worked out.
 class FleetPolicy {
   public:
     virtual ~FleetPolicy() = default;
 
+    // A task came that was not there before, wherever it goes: for policies that learn from what
+    // arrives, or look at the cluster now and then. Whether scores are different from now on.
+    virtual bool arrived(const Task& /*task*/, const Fleet& /*fleet*/) { return false; }
+
     // `load` can take `task`. The score depends on nothing but the task and the load's state_of():
     // FleetIndex remembers it. What the policy holds about the cluster (prices, a learnt mix) may
-    // change it: FleetIndex::rescore() then. `draw` is a random number for the choice of the cards
+    // change it, in arrived() only. `draw` is a random number for the choice of the cards
     // where that is left to chance; the score does not depend on it.
     [[nodiscard]] virtual Rating rate(const NodeLoad& load, const Task& task,
                                       std::uint64_t draw) = 0;
@@ -41,8 +53,7 @@ class FleetPolicy {
 struct FleetPolicyRow {
     std::string_view name;
     std::string_view summary;
-    // `mix` is what is expected to arrive, for the policies that look at it.
-    std::unique_ptr<FleetPolicy> (*make)(std::span<const MixClass> mix);
+    std::unique_ptr<FleetPolicy> (*make)(const PolicyInputs& inputs);
 };
 
 std::span<const FleetPolicyRow> fleet_policies();

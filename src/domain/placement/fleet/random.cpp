@@ -32,7 +32,7 @@ class Random final : public FleetPolicy {
 
 }  // namespace
 
-std::unique_ptr<FleetPolicy> random_policy(std::span<const MixClass>) {
+std::unique_ptr<FleetPolicy> random_policy(const PolicyInputs&) {
     return std::make_unique<Random>();
 }
 

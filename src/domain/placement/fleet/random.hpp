@@ -8,6 +8,6 @@
 
 namespace tessera {
 
-std::unique_ptr<FleetPolicy> random_policy(std::span<const MixClass> mix);
+std::unique_ptr<FleetPolicy> random_policy(const PolicyInputs& inputs);
 
 }  // namespace tessera

@@ -1,0 +1,51 @@
+#include "domain/placement/fleet/expected_fill/scarcity.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+// Two nodes of model 0 with 4 cards, one of model 1 with 2: 10 cards idle.
+const std::vector<NodeShape> kShapes = {
+    {64'000, 1'000, 4, 0}, {16'000, 1'000, 4, 0}, {64'000, 1'000, 2, 1}};
+
+// Goal: the header's formula, by hand. Half of the tasks ask for one card, half for two: 1.5 cards
+// a task, so 10/3 of each are to come, and there is room for 2 + 1 + 1 pairs.
+TEST(Scarcity, ReservesRoomByItsFormula) {
+    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.5},
+                                       {16'000, 1000, 2, kAnyModel, 0.5}};
+    Fleet fleet(kShapes);
+    Scarcity scarcity;
+    EXPECT_EQ(scarcity.reserve(fleet.load(0)), 0);
+    scarcity.update(mix, fleet);
+    const double pair = 2'000 * (10.0 / 3) / 4;
+    EXPECT_NEAR(scarcity.reserve(fleet.load(0)), 2 * pair, 1e-9);
+    EXPECT_NEAR(scarcity.reserve(fleet.load(1)), pair, 1e-9);
+    EXPECT_NEAR(scarcity.reserve(fleet.load(2)), pair, 1e-9);
+    fleet.place(2, {.milli = 100, .count = 1}, 1);
+    EXPECT_EQ(scarcity.reserve(fleet.load(2)), 0);
+    EXPECT_EQ(scarcity.price(0), 0);
+    // No room at all: twice the demand is the most that counts.
+    fleet.place(0, {.milli = 100, .count = 3}, 0b111);
+    fleet.place(1, {.milli = 100, .count = 3}, 0b111);
+    scarcity.update(mix, fleet);
+    EXPECT_NEAR(scarcity.reserve(empty_load(kShapes[2])), 2 * 2'000, 1e-9);
+}
+
+// Goal: a tenth of what is asked for insists on model 1, of which a fifth of the cards are: half of
+// them are spoken for.
+TEST(Scarcity, PricesModelsThatSomeInsistOn) {
+    const std::vector<MixClass> mix = {{1'000, 500, 1, model_bit(1), 0.1},
+                                       {1'000, 500, 1, kAnyModel, 0.9},
+                                       {1'000, 0, 0, kAnyModel, 1.0}};
+    const Fleet fleet(kShapes);
+    Scarcity scarcity;
+    scarcity.update(mix, fleet);
+    EXPECT_NEAR(scarcity.price(1), 0.5, 1e-9);
+    EXPECT_EQ(scarcity.price(0), 0);
+    scarcity.update(std::vector<MixClass>{{1'000, 500, 1, model_bit(1), 1}}, fleet);
+    EXPECT_EQ(scarcity.price(1), 2);
+}
+
+}  // namespace
+}  // namespace tessera
