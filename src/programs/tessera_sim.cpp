@@ -10,6 +10,7 @@
 #include "adapters/os/text_file.hpp"
 #include "app/sim/report.hpp"
 #include "app/sim/sweep.hpp"
+#include "programs/bound_command.hpp"
 #include "programs/common/command_line.hpp"
 
 namespace tessera {
@@ -93,10 +94,18 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     Options options;
     add_replay(app, options);
+    BoundCommand bound;
+    const CLI::App* bound_asked = add_bound(app, bound);
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (bound_asked->parsed()) {
+        const auto text = run_bound(bound, show_progress);
+        if (!text) return finish(text.error());
+        std::cout << *text;
+        return 0;
     }
     const auto runs = sweep(options.sweep, read_text_file, show_progress);
     if (!runs) return finish(runs.error());

@@ -274,5 +274,36 @@ TEST(Simulator, ReplaysAFolder) {
     }
 }
 
+// Goal: the simulator finds bounds, the same with any number of jobs, and says what is wrong.
+TEST(Simulator, FindsBounds) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    std::set<std::string> outputs;
+    for (const char* jobs : {"-j1", "-j3"}) {
+        Program good("tessera-sim",
+                     {"bound", data, "--trace=multigpu40,gpuspec25", "--policy=BestFit",
+                      "--arrivals=60,100", jobs},
+                     folder.file(jobs));
+        ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+        outputs.insert(good.output());
+    }
+    ASSERT_EQ(outputs.size(), 1U);
+    EXPECT_NE(
+        outputs.begin()->find("\nmultigpu40    42   99.99   98.11           -  BestFit   95.0"),
+        std::string::npos)
+        << *outputs.begin();
+    for (const auto& [arguments, status, text] :
+         std::vector<std::tuple<std::vector<std::string>, int, std::string>>{
+             {{"bound", data}, 3, "/openb_pod_list_default.csv: No such file or directory\n"},
+             {{"bound", data, "--trace=multigpu40", "--policy=x"},
+              3,
+              "tessera-sim: no placement policy \"x\"; there is BestFit,"},
+             {{"bound", data, "--arrivals=131"}, 2, "--arrivals: Value 131 not in range"}}) {
+        Program bad("tessera-sim", arguments, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
+}
+
 }  // namespace
 }  // namespace tessera

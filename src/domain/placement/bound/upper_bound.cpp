@@ -1,0 +1,139 @@
+#include "domain/placement/bound/upper_bound.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "domain/placement/bound/best_packing.hpp"
+#include "domain/placement/bound/master.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kMostRounds = 2'000;
+// Below this a configuration's gain on the program is the solver's rounding.
+constexpr double kNoGain = 1e-9;
+// All tasks placed, but for rounding.
+constexpr double kAllPlaced = 1e-6;
+
+// The most valuable configuration of each shape. Shapes whose tasks are worth the same share a
+// table.
+std::vector<Packing> best_packings(const BoundProblem& problem, const Prices& prices) {
+    std::map<std::vector<double>, std::vector<std::size_t>> alike;
+    for (std::size_t shape = 0; shape < problem.shapes.size(); ++shape) {
+        std::vector<double> values;
+        for (std::size_t i = 0; i < problem.classes.size(); ++i) {
+            const BoundClass& one = problem.classes[i];
+            const bool runs = (one.models & model_bit(problem.shapes[shape].node.model)) != 0;
+            const double worth = one.cards() - prices.task[i] -
+                                 prices.memory[shape] * one.memory_mib -
+                                 prices.kept_cpu * one.cpu_milli;
+            values.push_back(runs ? std::max(0.0, worth) : 0);
+        }
+        alike[std::move(values)].push_back(shape);
+    }
+    std::vector<Packing> packings(problem.shapes.size());
+    for (const auto& [values, shapes] : alike) {
+        int cards = 0;
+        std::int32_t cpu_milli = 0;
+        for (const std::size_t shape : shapes) {
+            cards = std::max(cards, problem.shapes[shape].node.cards);
+            cpu_milli = std::max(cpu_milli, problem.shapes[shape].node.cpu_milli);
+        }
+        const BestPackings table(problem.classes, values, cards, cpu_milli);
+        for (const std::size_t shape : shapes) {
+            const NodeShape& node = problem.shapes[shape].node;
+            packings[shape] = table.best(node.cards, node.cpu_milli);
+        }
+    }
+    return packings;
+}
+
+// What a node with its configuration adds to the Lagrangian bound.
+double node_worth(const NodeShape& node, double memory_price, double cpu_price,
+                  const Packing& packing) {
+    return packing.value + memory_price * node.memory_mib + cpu_price * node.cpu_milli;
+}
+
+double lagrangian(const BoundProblem& problem, const Prices& prices,
+                  const std::vector<Packing>& packings) {
+    double sum = -prices.kept_cpu * static_cast<double>(problem.kept_cpu_milli);
+    for (std::size_t i = 0; i < problem.classes.size(); ++i)
+        sum += prices.task[i] * problem.classes[i].tasks;
+    for (std::size_t shape = 0; shape < problem.shapes.size(); ++shape) {
+        sum += problem.shapes[shape].nodes * node_worth(problem.shapes[shape].node,
+                                                        prices.memory[shape], prices.kept_cpu,
+                                                        packings[shape]);
+    }
+    return sum;
+}
+
+std::vector<LpColumn> empty_nodes(const BoundProblem& problem, const Master& master) {
+    std::vector<LpColumn> columns;
+    columns.reserve(problem.shapes.size());
+    for (std::size_t shape = 0; shape < problem.shapes.size(); ++shape)
+        columns.push_back(master.column(shape, {}));
+    return columns;
+}
+
+bool wants_too_much_cpu(const BoundProblem& problem) {
+    return problem.kept_cpu_milli > problem.cpu_milli();
+}
+
+// Runs until `is_enough`, or until nothing is left to gain.
+template <class Enough>
+Result<UpperBound> generate(const BoundProblem& problem, const SolveLp& solve, Enough is_enough) {
+    if (wants_too_much_cpu(problem)) {
+        return fail(Code::invalid_argument,
+                    fmt::format("the tasks without cards ask for {} cores and the nodes have {}; "
+                                "they cannot all be kept",
+                                problem.kept_cpu_milli / 1000, problem.cpu_milli() / 1000));
+    }
+    const Master master(problem);
+    UpperBound bound{.cards = std::min(problem.cards(), problem.asked_cards())};
+    std::vector<LpColumn> columns = empty_nodes(problem, master);
+    while (bound.rounds < kMostRounds) {
+        TRY(const LpSolution solution, solve(columns));
+        const Prices prices = master.prices(solution);
+        const std::vector<Packing> packings = best_packings(problem, prices);
+        ++bound.rounds;
+        bound.configurations += static_cast<int>(columns.size());
+        bound.reached = solution.gain;
+        bound.cards = std::min(bound.cards, lagrangian(problem, prices, packings));
+        columns.clear();
+        for (std::size_t shape = 0; shape < packings.size(); ++shape) {
+            const double worth =
+                packings[shape].value + prices.kept_cpu * problem.shapes[shape].node.cpu_milli;
+            if (worth > prices.node[shape] + kNoGain)
+                columns.push_back(master.column(shape, packings[shape]));
+        }
+        if (columns.empty() || is_enough(bound)) return bound;
+    }
+    return bound;
+}
+
+}  // namespace
+
+std::vector<LpRow> master_rows(const BoundProblem& problem) {
+    return Master(problem).rows();
+}
+
+Result<UpperBound> upper_bound(const BoundProblem& problem, const SolveLp& solve,
+                               double gap_cards) {
+    return generate(problem, solve, [&](const UpperBound& bound) {
+        return bound.cards - bound.reached <= gap_cards;
+    });
+}
+
+Result<bool> must_drop(const BoundProblem& problem, const SolveLp& solve) {
+    if (wants_too_much_cpu(problem)) return true;
+    const double asked = problem.asked_cards();
+    TRY(const UpperBound bound, generate(problem, solve, [&](const UpperBound& now) {
+            return now.cards < asked - kAllPlaced || now.reached > asked - kAllPlaced;
+        }));
+    return bound.cards < asked - kAllPlaced;
+}
+
+}  // namespace tessera

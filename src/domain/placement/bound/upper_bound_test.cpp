@@ -1,0 +1,100 @@
+// What the bound promises whatever the solver says. With a real solver:
+// src/adapters/lp/clp_test.cpp.
+#include "domain/placement/bound/upper_bound.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "domain/placement/bound/exhaustive_test.hpp"
+#include "domain/placement/bound/tiny_cluster_test.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr double kNoMatter = 1e9;  // a gap that ends it after one round
+
+CpuOnlyTasks any_wish() {
+    return *rc::gen::element(CpuOnlyTasks::may_be_dropped, CpuOnlyTasks::are_kept);
+}
+
+// A solver that names prices out of the air.
+SolveLp solver_of_nonsense(std::size_t rows) {
+    return [rows](std::span<const LpColumn>) -> Result<LpSolution> {
+        LpSolution solution;
+        for (std::size_t i = 0; i < rows; ++i)
+            solution.prices.push_back(*rc::gen::inRange(-6, 12) / 8.0);
+        return solution;
+    };
+}
+
+// Goal: no placement of a tiny cluster's tasks holds more than the bound, whatever prices the
+// solver names.
+RC_GTEST_PROP(UpperBound, HoldsForAnyPrices, ()) {
+    const TinyCluster cluster = tiny_cluster();
+    const CpuOnlyTasks wish = any_wish();
+    const auto best = Exhaustive(cluster.nodes, cluster.tasks, wish).most_cards();
+    const BoundProblem problem = bound_problem(cluster.nodes, cluster.tasks, wish);
+    const auto bound =
+        upper_bound(problem, solver_of_nonsense(master_rows(problem).size()), kNoMatter);
+    if (!best) RC_DISCARD("the tasks without cards cannot be kept");
+    RC_ASSERT(bound.has_value());
+    RC_ASSERT(bound->cards >= *best - 1e-9);
+}
+
+// Goal: what the solver says when it does not solve is what the caller gets.
+TEST(UpperBound, PassesOnWhatTheSolverSays) {
+    const std::vector<NodeShape> nodes = {{.cpu_milli = 1'000, .memory_mib = 1, .cards = 1}};
+    const std::vector<Task> tasks = {{.milli = 500, .count = 1}};
+    const SolveLp fails = [](std::span<const LpColumn>) -> Result<LpSolution> {
+        return fail(Code::internal, "gave up");
+    };
+    const BoundProblem problem = bound_problem(nodes, tasks, CpuOnlyTasks::are_kept);
+    EXPECT_EQ(upper_bound(problem, fails, 0).error(), (Error{Code::internal, "gave up"}));
+    EXPECT_EQ(must_drop(problem, fails).error(), (Error{Code::internal, "gave up"}));
+}
+
+// Goal: tasks without cards that want more CPU than there is cannot be kept; one must be dropped.
+TEST(UpperBound, SaysThatTasksCannotBeKept) {
+    const std::vector<NodeShape> nodes = {{.cpu_milli = 1'000, .memory_mib = 1, .cards = 1}};
+    const std::vector<Task> tasks = {{.cpu_milli = 3'000}};
+    const SolveLp never = [](std::span<const LpColumn>) -> Result<LpSolution> {
+        ADD_FAILURE() << "there is nothing to solve";
+        return LpSolution{};
+    };
+    const BoundProblem problem = bound_problem(nodes, tasks, CpuOnlyTasks::are_kept);
+    EXPECT_EQ(upper_bound(problem, never, 0).error(),
+              (Error{Code::invalid_argument,
+                     "the tasks without cards ask for 3 cores and the nodes have 1; they cannot "
+                     "all be kept"}));
+    EXPECT_EQ(must_drop(problem, never), true);
+}
+
+// Goal: nodes and tasks that are alike come together, whatever their order; the least memory
+// counts, a model that no node has does not, and parts of several cards are so many parts of one.
+TEST(BoundProblem, BringsTogetherWhatIsAlike) {
+    const NodeShape small{.cpu_milli = 8'000, .memory_mib = 64, .cards = 1, .model = 0};
+    const NodeShape large{.cpu_milli = 96'000, .memory_mib = 256, .cards = 8, .model = 1};
+    const std::vector<NodeShape> nodes = {large, small, large};
+    const Task part{.cpu_milli = 1'000, .memory_mib = 9, .milli = 500, .count = 1};
+    Task part_of_all_models = part;
+    part_of_all_models.models = model_bit(0) | model_bit(1) | model_bit(7);
+    part_of_all_models.memory_mib = 7;
+    const Task parts_of_two{.cpu_milli = 2'001, .memory_mib = 16, .milli = 500, .count = 2};
+    const Task whole{.cpu_milli = 4'000, .memory_mib = 1, .milli = 1000, .count = 2};
+    const Task cpu_only{.cpu_milli = 5'000};
+    const std::vector<Task> tasks = {whole, part, cpu_only, parts_of_two, part_of_all_models};
+
+    const BoundProblem problem = bound_problem(nodes, tasks, CpuOnlyTasks::are_kept);
+    EXPECT_EQ(problem.shapes, (std::vector<BoundShape>{{small, 1}, {large, 2}}));
+    const ModelSet there = model_bit(0) | model_bit(1);
+    EXPECT_EQ(problem.classes, (std::vector<BoundClass>{{1'000, 7, 500, 1, there, 4},
+                                                        {4'000, 1, 1000, 2, there, 1}}));
+    EXPECT_EQ(problem.kept_cpu_milli, 5'000);
+    EXPECT_EQ(problem.asked_cards(), 4.0);
+    EXPECT_EQ(problem.cards(), 17.0);
+    EXPECT_EQ(problem.cpu_milli(), 200'000);
+    EXPECT_EQ(bound_problem(nodes, tasks, CpuOnlyTasks::may_be_dropped).kept_cpu_milli, 0);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#include "programs/bound_command.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "adapters/lp/clp.hpp"
+#include "adapters/os/text_file.hpp"
+#include "app/sim/bounds_report.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "The bound lets a placement choose which tasks to drop, and knows all of them before the first "
+    "is placed. DISTANCE is the bound less what the policy holds after the same arrivals; all "
+    "figures are percent of all cards. docs/placement.md has the formula.\n\n"
+    "Exit status: 0 done, 2 wrong use, a file with a fault, or tasks that cannot be kept, 3 no "
+    "such "
+    "file or policy, 70 the solver gave up.";
+
+}  // namespace
+
+CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
+    BoundOptions& bounds = command.bounds;
+    bounds.traces = {"default"};
+    bounds.seeds = {42};
+    bounds.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    CLI::App* bound = app.add_subcommand(
+        "bound", "How much of the cards any placement of a trace's tasks could hold at most");
+    bound->add_option("--data", bounds.folder, "folder of the openb trace: see tessera-sim replay")
+        ->required();
+    bound->add_option("--trace", bounds.traces, "traces, separated by commas")
+        ->delimiter(',')
+        ->capture_default_str();
+    bound->add_option("--seed", bounds.seeds, "orders of arrival, separated by commas")
+        ->delimiter(',')
+        ->capture_default_str();
+    bound
+        ->add_option("--arrivals", bounds.arrivals,
+                     "for the first tasks, which ask for that many percent of the cards; several "
+                     "separated by commas")
+        ->delimiter(',')
+        ->check(CLI::Range(1, kLastPercent))
+        ->capture_default_str();
+    bound->add_flag_callback(
+        "--cpu-only-kept", [&bounds] { bounds.cpu_only = CpuOnlyTasks::are_kept; },
+        "tasks without cards may not be dropped to leave their CPU to others");
+    bound->add_flag("--all-placed", bounds.all_placed,
+                    "also up to which arrivals all tasks could be placed (slower)");
+    bound
+        ->add_option("--policy", bounds.policies,
+                     "policies to compare with, separated by commas: see tessera-sim replay")
+        ->delimiter(',');
+    bound->add_option("-j,--jobs", bounds.threads, "bounds at a time")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    bound->add_option("-o,--output", command.output, "table, json or csv")
+        ->check(CLI::IsMember({"table", "json", "csv"}))
+        ->capture_default_str();
+    bound->footer(kFooter);
+    return bound;
+}
+
+Result<std::string> run_bound(const BoundCommand& command, const Progress& progress) {
+    const auto make_lp = [](std::span<const LpRow> rows) { return make_clp(rows); };
+    TRY(const auto runs, find_bounds(command.bounds, read_text_file, make_lp, progress));
+    if (command.output == "json") return bound_json(runs);
+    if (command.output == "csv") return bound_csv(runs);
+    return bound_table(runs);
+}
+
+}  // namespace tessera
