@@ -25,8 +25,8 @@ CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, W
     if (has_credit(stream, kind) && !InDriver::is_now()) return (driver()->*slot)(arguments...);
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
-    if (const CUresult refused = ask(stream, kind); refused != CUDA_SUCCESS) return refused;
-    return real(arguments...);
+    const Turn turn(stream, kind);
+    return turn.refused() != CUDA_SUCCESS ? turn.refused() : real(arguments...);
 }
 
 // The same, of a call that comes back when the work is done.
@@ -35,8 +35,12 @@ CUresult do_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, Wor
                  CUstream stream, Arguments... arguments) {
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
-    if (const CUresult refused = ask(stream, kind); refused != CUDA_SUCCESS) return refused;
-    const CUresult result = real(arguments...);
+    CUresult result = CUDA_SUCCESS;
+    {
+        const Turn turn(stream, kind);
+        if (turn.refused() != CUDA_SUCCESS) return turn.refused();
+        result = real(arguments...);
+    }
     if (result == CUDA_SUCCESS) after_wait(stream);
     return result;
 }
