@@ -36,22 +36,40 @@ DescriptorPipe::~DescriptorPipe() {
     close(ends_[1]);
 }
 
-void DescriptorPipe::send(int fd) {
+bool DescriptorPipe::send(int fd, int flags) {
     Message message;
     cmsghdr* part = message.part();
     part->cmsg_level = SOL_SOCKET;
     part->cmsg_type = SCM_RIGHTS;
     part->cmsg_len = CMSG_LEN(sizeof fd);
     std::memcpy(CMSG_DATA(part), &fd, sizeof fd);
-    if (sendmsg(ends_[0], &message.header, 0) != 1) throw std::runtime_error("sendmsg");
+    return sendmsg(ends_[0], &message.header, flags) == 1;
 }
 
-int DescriptorPipe::receive() {
+int DescriptorPipe::receive(int flags) {
     Message message;
-    if (recvmsg(ends_[1], &message.header, 0) != 1) throw std::runtime_error("recvmsg");
+    if (recvmsg(ends_[1], &message.header, flags) != 1) return -1;
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(message.part()), sizeof fd);
     return fd;
+}
+
+void DescriptorPipe::send(int fd) {
+    if (!send(fd, 0)) throw std::runtime_error("sendmsg");
+}
+
+int DescriptorPipe::receive() {
+    const int fd = receive(0);
+    if (fd < 0) throw std::runtime_error("recvmsg");
+    return fd;
+}
+
+bool DescriptorPipe::try_send(int fd) {
+    return send(fd, MSG_DONTWAIT);
+}
+
+int DescriptorPipe::try_receive() {
+    return receive(MSG_DONTWAIT);
 }
 
 }  // namespace gpusim

@@ -14,8 +14,14 @@ class DescriptorPipe {
     void send(int fd);
     // A copy of the next one; the caller closes it. Waits.
     int receive();
+    // The same without a wait: false where it is full, -1 where it is empty.
+    bool try_send(int fd);
+    int try_receive();
 
   private:
+    bool send(int fd, int flags);
+    int receive(int flags);
+
     int ends_[2];
 };
 

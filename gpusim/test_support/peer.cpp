@@ -54,7 +54,9 @@ Peer::~Peer() {
     close(from_child_[0]);
 }
 
+// Without a child the number would mean all processes of the machine, to waitpid() and to kill().
 int Peer::join() {
+    if (pid_ <= 0) return -1;
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_ = -1;
@@ -62,6 +64,7 @@ int Peer::join() {
 }
 
 void Peer::kill_hard() {
+    if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
     join();
 }

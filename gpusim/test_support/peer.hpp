@@ -36,7 +36,7 @@ class Peer {
     pid_t pid() const { return pid_; }
 
     int join();
-    void kill_hard();  // kill -9, and waits until it is gone
+    void kill_hard();  // kill -9, and waits until it is gone; nothing where it is gone already
 
   private:
     int to_child_[2];

@@ -20,6 +20,19 @@ bool read_at(int fd, void* into, std::size_t size, std::size_t offset) {
     return pread(fd, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
+bool read_account(int fd, int card, Account& account) {
+    const std::size_t offset =
+        offsetof(Accounts, cards) + static_cast<std::size_t>(card) * sizeof(Account);
+    return read_at(fd, &account, sizeof account, offset);
+}
+
+bool read_slots_end(int fd, int& end) {
+    std::uint32_t written = 0;
+    if (!read_at(fd, &written, sizeof written, offsetof(Accounts, slots_end))) return false;
+    end = static_cast<int>(std::min(written, std::uint32_t{kMaxProcesses}));
+    return true;
+}
+
 constexpr int kPortions = kMaxProcesses / kSlotsAtOnce;
 static_assert(kMaxProcesses % kSlotsAtOnce == 0);
 using Portions = std::bitset<kPortions>;
@@ -66,9 +79,7 @@ class Times {
     }
 
     bool read() {
-        std::uint32_t end = 0;
-        if (!read_at(fd_, &end, sizeof end, offsetof(Accounts, slots_end))) return false;
-        end_ = static_cast<int>(std::min(end, std::uint32_t{kMaxProcesses}));
+        if (!read_slots_end(fd_, end_)) return false;
         const Portions portions = to_read();
         if (portions.any()) portion_ = std::make_unique<Portion>();
         for (int portion = 0; portion < kPortions; portion++)
@@ -227,26 +238,31 @@ bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& r
 
 bool read_held(int accounts_fd, int card, HeldReading& reading) {
     Account account = {};
-    const std::size_t offset =
-        offsetof(Accounts, cards) + static_cast<std::size_t>(card) * sizeof(Account);
-    if (!read_at(accounts_fd, &account, sizeof account, offset)) return false;
+    if (!read_account(accounts_fd, card, account)) return false;
     constexpr std::uint64_t kMost = INT64_MAX;
     reading = {held(account), std::min(account.refusals.load(), kMost)};
     return true;
 }
 
+// Only slots that were ever taken are read, and only about those that say that they hold something
+// is the kernel asked.
 bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
-    // A copy of the accounts as far as anybody is in them: what stands behind is never looked at.
-    const auto copy = std::make_unique<Accounts>();
-    std::uint32_t end = 0;
-    if (!read_at(accounts_fd, &end, sizeof end, offsetof(Accounts, slots_end))) return false;
-    const std::size_t slots = std::min(end, std::uint32_t{kMaxProcesses});
-    if (!read_at(accounts_fd, copy.get(), offsetof(Accounts, slots) + slots * sizeof(Slot), 0))
+    Account account = {};
+    int end = 0;
+    if (!read_account(accounts_fd, card, account) || !read_slots_end(accounts_fd, end))
         return false;
-    for (int slot = 0; slot < static_cast<int>(slots); slot++) {
-        const Granules granules = held_by(*copy, card, slot);
-        if (granules == 0 || !is_lived_in(accounts_fd, slot)) continue;
-        holders.push_back({std::max(copy->slots[slot].pid.load(), 0), granules});
+    for (int first = 0; first < end; first += kSlotsAtOnce) {
+        Slot slots[kSlotsAtOnce] = {};
+        const int count = std::min(kSlotsAtOnce, end - first);
+        const std::size_t offset =
+            offsetof(Accounts, slots) + static_cast<std::size_t>(first) * sizeof(Slot);
+        if (!read_at(accounts_fd, slots, static_cast<std::size_t>(count) * sizeof(Slot), offset))
+            return false;
+        for (int i = 0; i < count; i++) {
+            const Granules granules = held_by(account, card, {first + i, slots[i]});
+            if (granules == 0 || !is_lived_in(accounts_fd, first + i)) continue;
+            holders.push_back({std::max(slots[i].pid.load(), 0), granules});
+        }
     }
     return true;
 }

@@ -68,6 +68,7 @@ StreamTiming* find_or_add(CUstream stream, const Current& current) {
     made->context = current.context;
     made->thread = thread_of(stream);
     made->card = current.card;
+    made->on_their_way = 0;
     made->batch = 1;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
@@ -151,8 +152,13 @@ void end(StreamTiming& of) {
     end(of, monotonic_ns(), timing().overhead_ns);
 }
 
+bool is_done(const StreamTiming& of) {
+    return of.on_their_way == 0 && driver()->cuStreamQuery(of.stream.load()) == CUDA_SUCCESS;
+}
+
 // It was waited for, by a wait that began after before_wait().
 void end_waited_for(StreamTiming& of) {
+    if (of.on_their_way > 0) return;
     const std::int64_t now = monotonic_ns();
     end(of, now, of.is_in_flight ? excess_ns(of, now) : 0);
 }
@@ -311,6 +317,21 @@ CUresult ask(CUstream stream, WorkKind kind) {
     return CUDA_SUCCESS;
 }
 
+Turn::Turn(CUstream stream, WorkKind kind) : refused_(ask(stream, kind)) {
+    if (refused_ != CUDA_SUCCESS || last_used.stream != stream) return;
+    const Locked lock(timing().mutex);
+    if (last_used.timing == nullptr || !last_used.timing->is_in_flight) return;
+    of_ = last_used.timing;
+    of_->on_their_way++;
+}
+
+// The stream may be gone meanwhile, and another one in its place: that begins with none.
+Turn::~Turn() {
+    if (of_ == nullptr) return;
+    const Locked lock(timing().mutex);
+    if (of_->on_their_way > 0) of_->on_their_way--;
+}
+
 void before_wait(CUstream stream) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
@@ -338,7 +359,7 @@ void look_for_ended() {
     for_each_stream([](StreamTiming& each) {
         const CUstream stream = each.stream.load();
         if (!each.is_in_flight || each.thread != thread_of(stream) || is_capturing(stream)) return;
-        if (driver()->cuStreamQuery(stream) == CUDA_SUCCESS) end(each);
+        if (is_done(each)) end(each);
     });
 }
 
@@ -354,7 +375,7 @@ bool watch_streams() {
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
         harvest(each);
         if (each.mark_count > 0 || is_capturing(stream)) return;
-        if (driver()->cuStreamQuery(stream) == CUDA_SUCCESS) end(each);
+        if (is_done(each)) end(each);
     });
     return is_any_in_flight;
 }

@@ -3,6 +3,7 @@
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/process/context_cost.hpp"
+#include "guard/process/context_limits.hpp"
 #include "guard/process/locked.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -24,7 +25,7 @@ CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& und
     if (result == CUDA_SUCCESS) {
         result = correct(card, bytes, taken);
         if (result == CUDA_SUCCESS) {
-            if (note({address_of(*context), *context, taken, card})) return result;
+            if (note(holding_at(address_of(*context), *context, taken, card))) return result;
             bytes = taken;
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }
@@ -101,6 +102,13 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     const CUresult result = real(context);
     if (result == CUDA_SUCCESS) put_back_all_of(context);
     return result;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+    const Entered real(&Driver::cuCtxSetLimit);
+    if (!real.is_held()) return real(limit, value);
+    const Locked lock(contexts().mutex);
+    return set_limit(limit, value, [&] { return real(limit, value); });
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {

@@ -5,13 +5,8 @@
 #include "guard/hooks/work.hpp"
 
 // A call that names a stream. `kind` may use what it is called with.
-#define IN_STREAM(name, kind, parameters, arguments)                                     \
-    CUresult name parameters {                                                           \
-        return give_work(&Driver::name, kind, stream, EACH arguments);                   \
-    }                                                                                    \
-    CUresult name##_ptsz parameters {                                                    \
-        return give_work(&Driver::name##_ptsz, kind, of_thread(stream), EACH arguments); \
-    }
+#define IN_STREAM(name, kind, parameters, arguments) \
+    IN_STREAM_OF(name, kind, stream, parameters, arguments)
 // One that works in the default stream. Within the card it comes back before it is done.
 #define IN_DEFAULT_STREAM(name, kind, parameters, arguments)                                      \
     CUresult name parameters {                                                                    \
@@ -20,7 +15,6 @@
     CUresult name##_ptds parameters {                                                             \
         return do_or_give_work(&Driver::name##_ptds, kind, CU_STREAM_PER_THREAD, EACH arguments); \
     }
-#define EACH(...) __VA_ARGS__
 
 namespace tessera::guard {
 

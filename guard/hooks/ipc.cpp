@@ -1,7 +1,7 @@
 // IPC handles: memory that several processes have counts once, until the last of them lets go
-// (process/exports.hpp).
+// (process/shared_memory.hpp).
 #include "guard/hooks/enter.hpp"
-#include "guard/process/exports.hpp"
+#include "guard/process/shared_memory.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -32,9 +32,9 @@ CUresult adopt_opened(CUdeviceptr pointer, std::uint64_t key, int& index) {
 template <typename Open>
 CUresult open_handle(CUdeviceptr* pointer, const CUipcMemHandle& handle, const Open& open) {
     const std::uint64_t key = key_of(handle);
-    int index = join_export(key);
+    int index = join_shared(key);
     CUresult result = open();
-    if (index < 0 && result == CUDA_SUCCESS && was_export(key))
+    if (index < 0 && result == CUDA_SUCCESS && was_shared(key))
         result = adopt_opened(*pointer, key, index);
     if (index < 0) return result;
     CUcontext context = nullptr;
@@ -42,7 +42,7 @@ CUresult open_handle(CUdeviceptr* pointer, const CUipcMemHandle& handle, const O
     if (result == CUDA_SUCCESS) {
         note_opened(*pointer, context, index);
     } else {
-        leave_export(index);
+        leave_shared(index);
     }
     return result;
 }

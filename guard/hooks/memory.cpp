@@ -1,33 +1,74 @@
 // Device memory by address. Set aside first, then taken: what the driver refuses is put back, and
-// what the guard refuses the driver never hears of.
+// what the guard refuses the driver never hears of. The entry points of CUDA 2 are the same with
+// pointers and sizes of 32 bits.
 #include "guard/hooks/pitch.hpp"
 #include "guard/hooks/take.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
-CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
-    const Entered real(&Driver::cuMemAlloc_v2);
+namespace {
+
+template <typename Real, typename Pointer, typename Size, typename Free>
+CUresult allocate(const Real& real, Pointer* pointer, Size bytes, Free Driver::* free) {
     if (!real.is_held()) return real(pointer, bytes);
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
     if (pointer == nullptr || bytes == 0) return real(pointer, bytes);
     return take_held(
         current, bytes, [&] { return real(pointer, bytes); },
-        [&] { return Taken{*pointer, bytes}; }, [&] { driver()->cuMemFree_v2(*pointer); });
+        [&] { return Taken{*pointer, bytes}; }, [&] { (driver()->*free)(*pointer); });
+}
+
+template <typename Size>
+struct Rows {
+    Size width_bytes;
+    Size height;
+    unsigned element_bytes;
+};
+
+template <typename Real, typename Pointer, typename Size, typename Free>
+CUresult allocate_rows(const Real& real, Pointer* pointer, Size* pitch, const Rows<Size>& rows,
+                       Free Driver::* free) {
+    const auto take = [&] {
+        return real(pointer, pitch, rows.width_bytes, rows.height, rows.element_bytes);
+    };
+    if (!real.is_held()) return take();
+    Current current;
+    if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
+    if (pointer == nullptr || pitch == nullptr || rows.width_bytes == 0 || rows.height == 0)
+        return take();
+    return take_held(
+        current, pitched(rows.width_bytes, rows.height), take,
+        [&] { return Taken{*pointer, product(*pitch, rows.height)}; },
+        [&] { (driver()->*free)(*pointer); });
+}
+
+template <typename Real, typename Pointer>
+CUresult give(const Real& real, Pointer pointer) {
+    if (!real.is_held()) return real(pointer);
+    return give_held(pointer, [&] { return real(pointer); });
+}
+
+}  // namespace
+
+CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
+    return allocate(Entered(&Driver::cuMemAlloc_v2), pointer, bytes, &Driver::cuMemFree_v2);
+}
+
+CUresult cuMemAlloc(CUdeviceptr_v1* pointer, unsigned int bytes) {
+    return allocate(Entered(&Driver::cuMemAlloc), pointer, bytes, &Driver::cuMemFree);
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width_bytes, size_t height,
                             unsigned int element_bytes) {
-    const Entered real(&Driver::cuMemAllocPitch_v2);
-    const auto take = [&] { return real(pointer, pitch, width_bytes, height, element_bytes); };
-    if (!real.is_held()) return take();
-    Current current;
-    if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    if (pointer == nullptr || pitch == nullptr || width_bytes == 0 || height == 0) return take();
-    return take_held(
-        current, pitched(width_bytes, height), take,
-        [&] { return Taken{*pointer, product(*pitch, height)}; },
-        [&] { driver()->cuMemFree_v2(*pointer); });
+    return allocate_rows(Entered(&Driver::cuMemAllocPitch_v2), pointer, pitch,
+                         Rows<size_t>{width_bytes, height, element_bytes}, &Driver::cuMemFree_v2);
+}
+
+CUresult cuMemAllocPitch(CUdeviceptr_v1* pointer, unsigned int* pitch, unsigned int width_bytes,
+                         unsigned int height, unsigned int element_bytes) {
+    return allocate_rows(Entered(&Driver::cuMemAllocPitch), pointer, pitch,
+                         Rows<unsigned>{width_bytes, height, element_bytes}, &Driver::cuMemFree);
 }
 
 // Counts in full on the card of the current device, wherever its pages are just now: all of them
@@ -45,7 +86,9 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flag
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-    const Entered real(&Driver::cuMemFree_v2);
-    if (!real.is_held()) return real(pointer);
-    return give_held(pointer, [&] { return real(pointer); });
+    return give(Entered(&Driver::cuMemFree_v2), pointer);
+}
+
+CUresult cuMemFree(CUdeviceptr_v1 pointer) {
+    return give(Entered(&Driver::cuMemFree), pointer);
 }

@@ -7,13 +7,11 @@
 // until the module is unloaded; never less than was declared.
 #include "guard/hooks/module_size.hpp"
 #include "guard/hooks/take.hpp"
+#include "guard/process/measured.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
-
-// More than was declared, and not worth a second look.
-constexpr std::uint64_t kLarge = std::uint64_t{32} << 20;
 
 // What the card has left and what the container holds of it, together: what neither neighbours nor
 // loads change.
@@ -44,7 +42,7 @@ CUresult load_held(Handle* handle, const char* image, const Load& load, const Un
     std::uint64_t missing = 0;
     const auto load_measured = [&] {
         CUresult result = measure(current.card, load, missing);
-        if (result != CUDA_SUCCESS || missing <= declared + kLarge) return result;
+        if (result != CUDA_SUCCESS || missing <= declared + kLargeDifference) return result;
         const std::uint64_t first = missing;
         unload();
         result = measure(current.card, load, missing);

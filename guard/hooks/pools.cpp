@@ -46,7 +46,7 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     const bool is_given = result == CUDA_SUCCESS;
     const bool is_within = keep(request, promised, is_given ? *pointer : 0);
     if (!is_given) return result;
-    if (is_within && note({*pointer, owner.context, bytes, owner.card, promised.pool}))
+    if (is_within && note(holding_at(*pointer, owner.context, bytes, owner.card, promised.pool)))
         return result;
     driver()->cuMemFree_v2(*pointer);
     give_unused_back(owner.card);

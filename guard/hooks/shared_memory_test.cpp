@@ -1,10 +1,17 @@
 // Goal: memory that several processes of a container have counts once, as long as any of them has
 // it, whoever lets go or dies first; and not at all where another API made it. Method: the facade
 // before the simulated driver, whose own count is compared after each step.
+#include "guard/region/shared_memory.hpp"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <fstream>
+#include <random>
+#include <thread>
+#include <vector>
 
 #include "gpusim/test_support/descriptor_pipe.hpp"
 #include "guard/test_support/held_memory.hpp"
@@ -225,7 +232,7 @@ TEST_F(Sharing, SmallMemoryCountsAsTheGranuleThatItKeeps) {
 }
 
 TEST_F(Sharing, ManyRoundsLeaveNothingBehind) {
-    for (int round = 0; round < 3 * kMaxExports / 1000; round++) {
+    for (int round = 0; round < 3 * kMaxSharedMemory / 1000; round++) {
         gpusim::Peer maker([&](gpusim::Wire& wire) {
             Tenant tenant(container_.facade());
             for (int i = 0; i < 1000; i++) {
@@ -304,6 +311,43 @@ TEST_F(Sharing, WhatWasOnTheWayWhenItsMakerLetGoCountsWithWhoImportsIt) {
     close(fd);
 }
 
+// The first who imports it is charged for it, the second is not; and it stays charged when the
+// first lets go or dies.
+TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
+    for (const bool dies : {false, true}) {
+        const auto maker = descriptor_maker();
+        const int fd = pipe_.receive();
+        tell(*maker);
+        const auto importer = [&](gpusim::Wire& wire) {
+            const Tenant tenant(container_.facade());
+            CUmemGenericAllocationHandle handle = 0;
+            EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+            close(fd);
+            wire.send();
+            wire.receive();
+            EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+            wire.send();
+            wire.receive();
+        };
+        gpusim::Peer first(importer);
+        EXPECT_EQ(first.wire().receive(), 1U);
+        expect_held(2 * kContext + kBytes);
+        gpusim::Peer second(importer);
+        EXPECT_EQ(second.wire().receive(), 1U);
+        expect_held(3 * kContext + kBytes);
+        dies ? first.kill_hard() : tell(first);
+        container_.region().reap();
+        expect_held((dies ? 2 : 3) * kContext + kBytes);
+        close(fd);
+        tell(second);
+        expect_held((dies ? 2 : 3) * kContext);
+        for (auto* peer : {&first, &second, maker.get()})
+            peer->kill_hard();
+        container_.region().reap();
+        expect_held(0);
+    }
+}
+
 TEST_F(Sharing, OneProcessIsAsMany) {
     in_tenant([&](Tenant& tenant) {
         CUmemGenericAllocationHandle mine = create(tenant);
@@ -323,6 +367,51 @@ TEST_F(Sharing, OneProcessIsAsMany) {
         close(fd);
         close(second);
         expect_held(kContext);
+    });
+}
+
+// One thread asks for a handle of what another frees, and of which a third gets the address anew,
+// by call or in the order of a stream.
+TEST_F(Sharing, ThreadsThatExportWhatOthersFree) {
+    in_tenant([&](Tenant& tenant) {
+        constexpr int kThreads = 8;
+        constexpr int kSteps = 1500;
+        std::array<std::atomic<CUdeviceptr>, 6> places = {};
+        const auto live = [&](unsigned seed) {
+            std::mt19937 dice(seed);
+            EXPECT_EQ(CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context), CUDA_SUCCESS);
+            for (int step = 0; step < kSteps; step++) {
+                auto& place = places[dice() % places.size()];
+                CUdeviceptr made = 0;
+                CUipcMemHandle handle = {};
+                if (dice() % 2 == 0) {
+                    const CUdeviceptr there = place.load();
+                    if (there != 0) CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, there);
+                    continue;
+                }
+                if (dice() % 2 == 0)
+                    CALL(tenant.cuda, cuMemAlloc_v2)(&made, (1 + dice() % 4) * 2 * kMiB);
+                const CUdeviceptr before = place.exchange(made);
+                if (before == 0) continue;
+                const CUresult freed = dice() % 4 == 0
+                                           ? CALL(tenant.cuda, cuMemFreeAsync)(before, nullptr)
+                                           : CALL(tenant.cuda, cuMemFree_v2)(before);
+                EXPECT_EQ(freed, CUDA_SUCCESS);
+            }
+        };
+        std::vector<std::thread> threads;
+        for (unsigned seed = 0; seed < kThreads; seed++)
+            threads.emplace_back(live, seed);
+        for (std::thread& thread : threads)
+            thread.join();
+        for (const auto& place : places) {
+            const CUdeviceptr left = place.load();
+            EXPECT_TRUE(left == 0 || CALL(tenant.cuda, cuMemFree_v2)(left) == CUDA_SUCCESS);
+        }
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
+        expect_held(kContext);
+        for (const SharedMemory& entry : container_.region().accounts().shared_memory)
+            EXPECT_FALSE(is_in_use(entry));
     });
 }
 

@@ -23,7 +23,8 @@ CUresult take_held(const Current& owner, std::uint64_t bytes, const Take& take, 
         const Taken given = taken();
         result = correct(owner.card, bytes, given.bytes);
         if (result == CUDA_SUCCESS) {
-            if (note({given.address, owner.context, given.bytes, owner.card})) return result;
+            if (note(holding_at(given.address, owner.context, given.bytes, owner.card)))
+                return result;
             bytes = given.bytes;
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }

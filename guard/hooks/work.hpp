@@ -5,6 +5,17 @@
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/stream_of.hpp"
 
+// A hook of a call that gives work to a stream, and of its twin, where a null stream is the
+// thread's own. `kind` and `of` may use what it is called with.
+#define IN_STREAM_OF(name, kind, of, parameters, arguments)                          \
+    CUresult name parameters {                                                       \
+        return give_work(&Driver::name, kind, of, EACH arguments);                   \
+    }                                                                                \
+    CUresult name##_ptsz parameters {                                                \
+        return give_work(&Driver::name##_ptsz, kind, of_thread(of), EACH arguments); \
+    }
+#define EACH(...) __VA_ARGS__
+
 namespace tessera::guard {
 
 // Calls the driver's own when it is the container's turn. `stream` is that which the call works in.
@@ -14,8 +25,8 @@ CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, W
     if (has_credit(stream, kind) && !InDriver::is_now()) return (driver()->*slot)(arguments...);
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
-    if (const CUresult refused = ask(stream, kind); refused != CUDA_SUCCESS) return refused;
-    return real(arguments...);
+    const Turn turn(stream, kind);
+    return turn.refused() != CUDA_SUCCESS ? turn.refused() : real(arguments...);
 }
 
 // The same, of a call that comes back when the work is done.
@@ -24,8 +35,12 @@ CUresult do_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, Wor
                  CUstream stream, Arguments... arguments) {
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
-    if (const CUresult refused = ask(stream, kind); refused != CUDA_SUCCESS) return refused;
-    const CUresult result = real(arguments...);
+    CUresult result = CUDA_SUCCESS;
+    {
+        const Turn turn(stream, kind);
+        if (turn.refused() != CUDA_SUCCESS) return turn.refused();
+        result = real(arguments...);
+    }
     if (result == CUDA_SUCCESS) after_wait(stream);
     return result;
 }

@@ -2,15 +2,14 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/nvml.hpp"
+#include "guard/process/measured.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace tessera::guard {
 namespace {
 
-constexpr std::uint64_t kLarge = std::uint64_t{32} << 20;
-
 bool differ(std::uint64_t one, std::uint64_t other) {
-    return (one > other ? one - other : other - one) > kLarge;
+    return (one > other ? one - other : other - one) > kLargeDifference;
 }
 
 }  // namespace
@@ -51,7 +50,7 @@ std::uint64_t ContextCost::taken(std::uint64_t expected) const {
 
 bool is_worth_a_second_look(int card, std::uint64_t bytes) {
     const std::uint64_t expected = context_bytes(card);
-    return bytes > kLarge && (expected == 0 || differ(bytes, expected));
+    return bytes > kLargeDifference && (expected == 0 || differ(bytes, expected));
 }
 
 std::uint64_t note_context_cost(int card, std::uint64_t bytes) {

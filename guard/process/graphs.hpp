@@ -14,14 +14,10 @@
 
 #include <atomic>
 
+#include "guard/process/graph_needs.hpp"
 #include "guard/process/pools.hpp"
 
 namespace tessera::guard {
-
-// What a graph may take of each card.
-struct GraphNeeds {
-    Granules of[kMaxCards];
-};
 
 struct ExecutableGraph {
     CUgraphExec handle;
@@ -54,10 +50,6 @@ class Graphs {
     std::atomic<bool> have_memory_;
     Table<ExecutableGraph> all_;
 };
-
-// CUDA_SUCCESS, or kNotGuarded where it allocates on a card that the container has no share of.
-CUresult find_needs(CUgraph graph, GraphNeeds& needs);
-bool is_any(const GraphNeeds& needs);
 
 // Sets `growth` aside while it lives.
 class GraphPromise {

@@ -3,12 +3,7 @@
 namespace tessera::guard {
 namespace {
 
-constexpr std::uint64_t kGrain = 512;
 constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
-
-constexpr std::uint64_t in_grains(std::uint64_t bytes) {
-    return (bytes + kGrain - 1) / kGrain * kGrain;
-}
 
 }  // namespace
 

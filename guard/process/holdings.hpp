@@ -18,13 +18,26 @@ struct Holding {
     std::uint64_t address;  // 0: none. A CUdeviceptr, or the handle of a context, array or module
     CUcontext context;      // that it ends with
     std::uint64_t bytes;
-    int card;
-    std::uint32_t pool = 0;  // that it is from, and that counts in its place (pools.hpp); 0: none
+    std::int16_t card;
+    std::uint16_t shared;  // 1 + the region's entry that says who is charged for it; 0: none
+    std::uint32_t pool;    // that it is from, and that counts in its place (pools.hpp); 0: none
 };
+static_assert(kMaxCards <= INT16_MAX && kMaxSharedMemory < UINT16_MAX);
 static_assert(sizeof(Holding) == 32, "two to a line of the cache, or large tables are slow");
 
+inline Holding holding_at(std::uint64_t address, CUcontext context, std::uint64_t bytes, int card,
+                          std::uint32_t pool = 0) {
+    return {address, context, bytes, static_cast<std::int16_t>(card), 0, pool};
+}
 inline std::uint64_t key_of(const Holding& holding) {
     return holding.address;
+}
+
+// That drivers divide granules and the memory of pools by.
+inline constexpr std::uint64_t kGrainBytes = 512;
+
+constexpr std::uint64_t in_grains(std::uint64_t bytes) {
+    return (bytes + kGrainBytes - 1) / kGrainBytes * kGrainBytes;
 }
 
 class Holdings {
@@ -45,7 +58,7 @@ class Holdings {
     // What was noted at the address, taken out; with address 0 where nothing was.
     Holding take(std::uint64_t address) { return table_.take(address); }
     // What is noted there; null where nothing is. Good until the next call.
-    const Holding* find(std::uint64_t address) { return table_.find(address); }
+    Holding* find(std::uint64_t address) { return table_.find(address); }
     // Takes out the next that is of the context, from `place` on, which begins with 0; with address
     // 0 where there is none left.
     Holding take_next_of(CUcontext context, std::uint64_t& place);

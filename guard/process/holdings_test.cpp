@@ -62,7 +62,8 @@ TEST(Holdings, AsAMap) {
     for (int step = 0; step < 200000; step++) {
         const std::uint64_t address = (random() % 20000 + 1) * 512;
         if (random() % 5 < 3) {
-            const Holding holding{address, context(static_cast<int>(random() % 3)), random(), 0};
+            const Holding holding =
+                holding_at(address, context(static_cast<int>(random() % 3)), random(), 0);
             ASSERT_TRUE(holdings.add(holding));
             model[address] = holding;
         } else {

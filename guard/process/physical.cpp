@@ -4,15 +4,15 @@
 
 #include "guard/process/pools.hpp"
 #include "guard/process/process.hpp"
-#include "guard/region/exports.hpp"
+#include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
 namespace {
 
 void let_go(const Physical& gone) {
     if (!gone.is_shared) return put_back(gone.card, gone.bytes);
-    if (gone.is_imported) return leave_export(gone.index);
-    end_export(*seat().accounts, gone.index);
+    if (gone.is_imported) return leave_shared(gone.index);
+    end_shared(*seat().accounts, gone.index);
 }
 
 // The card of the memory, and room for it. -1 where it is the host's.
@@ -45,7 +45,7 @@ bool PhysicalMemory::note_shared(PhysicalHandle handle, int fd) {
         name_again(fd, physical->index, granules);
         return true;
     }
-    physical->index = export_descriptor(fd, physical->card, granules);
+    physical->index = share_descriptor(fd, physical->card, granules);
     physical->is_shared = physical->index >= 0;
     return physical->is_shared;
 }
@@ -61,7 +61,7 @@ CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorNa
     Physical* known = all_.find(handle);
     if (known != nullptr) {
         known->handles++;
-        if (index >= 0) leave_export(index);
+        if (index >= 0) leave_shared(index);
         return CUDA_SUCCESS;
     }
     if (!is_ours(name)) return CUDA_SUCCESS;
@@ -79,7 +79,7 @@ CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorNa
     const std::uint64_t bytes = name.granules * kGranuleBytes;
     if (all_.add({handle, ++last_serial_, bytes, card, 1, 0, true, true, index}))
         return CUDA_SUCCESS;
-    leave_export(index);
+    leave_shared(index);
     driver()->cuMemRelease(handle);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

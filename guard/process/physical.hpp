@@ -2,7 +2,7 @@
 // handle nor a mapping of it is left, and so long it counts. It does not end with a context.
 //
 // Memory that was exported, or imported from others of the container, is charged to one of those
-// who have it (exports.hpp). What others export is theirs, and is not here.
+// who have it (shared_memory.hpp). What others export is theirs, and is not here.
 //
 // Each function but the first takes the call to the driver and returns what that said. Those that
 // do not wait for the card make it under the mutex, so that what was counted is in the order in
@@ -12,8 +12,8 @@
 #include <pthread.h>
 
 #include "guard/inject/driver.hpp"
-#include "guard/process/exports.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/shared_memory.hpp"
 #include "guard/process/table.hpp"
 #include "guard/region/layout.hpp"
 
@@ -28,7 +28,7 @@ struct Physical {
     int card;
     unsigned handles;  // how often cuMemRelease may be called
     unsigned mappings;
-    bool is_shared;  // and an export of the region says who is charged
+    bool is_shared;  // and an entry of the region says who is charged
     bool is_imported;
     int index;  // of that
 };
@@ -70,7 +70,7 @@ class PhysicalMemory {
         return result;
     }
 
-    // Gives a descriptor of it away, which the call sets. False, and its export is undone, where it
+    // Gives a descriptor of it away, which the call sets. False, and that is undone, where it
     // cannot be told to others of the container.
     template <typename Call>
     CUresult share(PhysicalHandle handle, const int* fd, const Call& call) {
@@ -85,10 +85,10 @@ class PhysicalMemory {
     CUresult import(const PhysicalHandle* handle, int fd, const Call& call) {
         const Locked lock(mutex_);
         const DescriptorName name = name_of(fd);
-        const int index = name.key != 0 ? join_export(name.key) : -1;
+        const int index = name.key != 0 ? join_shared(name.key) : -1;
         const CUresult result = call();
         if (result != CUDA_SUCCESS) {
-            if (index >= 0) leave_export(index);
+            if (index >= 0) leave_shared(index);
             return result;
         }
         return note_imported(*handle, name, index);

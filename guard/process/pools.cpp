@@ -7,12 +7,6 @@
 namespace tessera::guard {
 namespace {
 
-constexpr std::uint64_t kGrain = 512;  // that pools divide their memory by
-
-std::uint64_t in_grains(std::uint64_t bytes) {
-    return (bytes + kGrain - 1) / kGrain * kGrain;
-}
-
 bool ask_reserved(const Pool& pool, std::uint64_t& bytes) {
     const Driver& real = *driver();
     if (is_for_graphs(pool)) {

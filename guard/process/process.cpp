@@ -1,52 +1,20 @@
 #include "guard/process/process.hpp"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 
-#include "guard/compute/timing.hpp"
-#include "guard/inject/driver.hpp"
-#include "guard/process/exports.hpp"
-#include "guard/process/graphs.hpp"
-#include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
-#include "guard/process/physical.hpp"
-#include "guard/process/place.hpp"
-#include "guard/process/pools.hpp"
-#include "guard/region/account.hpp"
-#include "guard/region/exports.hpp"
+#include "guard/process/state.hpp"
 #include "guard/region/limits.hpp"
 
 namespace tessera::guard {
 namespace {
-
-// All zero at first, and again in a forked child.
-struct Process {
-    std::atomic<bool> has_begun;
-    std::atomic<bool> has_complained;
-    pthread_mutex_t mutex;  // zero is unlocked
-    Seat seat;
-    const Limits* limits;
-    char accounts_path[kMaxPath];
-    std::uint64_t region_number;          // the accounts' inode
-    std::atomic<std::int64_t> reaped_at;  // CLOCK_MONOTONIC, seconds
-    std::atomic<int> cards[kMaxDevices];  // by CUdevice; card + 1, 0: not asked yet
-    Holdings holdings;
-    Contexts contexts;
-    Timing timing;
-    Pools pools;
-    Leavers leavers;
-    Graphs graphs;
-    Exports exports;
-    PhysicalMemory physical_memory;
-};
 
 constinit std::atomic<Process*> kept = nullptr;
 
@@ -61,11 +29,6 @@ Process* make_process() {
         return made;
     munmap(pages, sizeof(Process));
     return kept.load();
-}
-
-Process* process() {
-    Process* found = kept.load(std::memory_order_acquire);
-    return found != nullptr ? found : make_process();
 }
 
 const char* text_of(SeatError error) {
@@ -116,208 +79,18 @@ CUresult begin_now(Process& process) {
     return CUDA_SUCCESS;
 }
 
-std::int64_t seconds_now() {
-    timespec now = {};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
-Granules limit_of(const Process& process, int card) {
-    return process.limits->cards[card].memory.load(std::memory_order_relaxed);
-}
-
-// Takes back what the dead of the container held. On a descriptor of its own: a lock of ours on the
-// file would otherwise look like theirs.
-void reap(const Process& process) {
-    const int fd = open(process.accounts_path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return;
-    reap_dead(*process.seat.accounts, fd);
-    close(fd);
-}
-
-// Whoever died may have left what is asked for.
-bool reserve_or_reap(const Process& process, int card, Granules granules) {
-    const auto try_now = [&] {
-        return reserve(*process.seat.accounts, card, process.seat.slot, granules,
-                       limit_of(process, card));
-    };
-    if (granules == 0 || try_now()) return true;
-    reap(process);
-    return try_now();
-}
-
-bool count_within_limit(Process& process, int card, std::uint64_t bytes) {
-    const Locked lock(process.mutex);
-    if (!reserve_or_reap(process, card, process.holdings.cost_of(card, bytes))) return false;
-    process.holdings.count(card, bytes);
-    return true;
-}
-
-void uncount(Process& process, int card, std::uint64_t bytes) {
-    const Granules worth = process.holdings.worth_of(card, bytes);
-    process.holdings.discount(card, bytes);
-    if (worth != 0) release(*process.seat.accounts, card, process.seat.slot, worth);
-}
-
-// What was exported is charged on as that. Where it shares a granule with others it has one of its
-// own from here on.
-void uncount(Process& process, const Holding& holding) {
-    const int index = take_exported(holding.address);
-    if (index >= 0 && Holdings::shares_granules(holding.bytes)) {
-        const Granules granules = granules_of(holding.bytes);
-        reserve(*process.seat.accounts, holding.card, process.seat.slot, granules, kMaxGranules);
-        uncount(process, holding.card, holding.bytes);
-    } else if (index < 0) {
-        uncount(process, holding.card, holding.bytes);
-    }
-    if (index >= 0) end_export(*process.seat.accounts, index);
-}
-
 }  // namespace
+
+Process* process() {
+    Process* found = kept.load(std::memory_order_acquire);
+    return found != nullptr ? found : make_process();
+}
 
 CUresult begin() {
     Process* here = process();
     if (here == nullptr) return kNotGuarded;
     if (here->has_begun.load(std::memory_order_acquire)) return CUDA_SUCCESS;
     return begin_now(*here);
-}
-
-int card_of(CUdevice device) {
-    Process& here = *process();
-    if (device < 0 || device >= kMaxDevices) return -1;
-    const int known = here.cards[device].load(std::memory_order_relaxed);
-    if (known != 0) return known - 1;
-    CUuuid uuid;
-    if (driver()->cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return -1;
-    std::uint8_t bytes[sizeof uuid.bytes];
-    std::memcpy(bytes, uuid.bytes, sizeof bytes);
-    const int card = find_card(*here.limits, bytes);
-    here.cards[device].store(card + 1, std::memory_order_relaxed);
-    return card;
-}
-
-bool is_of_others(CUdevice device) {
-    CUuuid uuid;
-    return card_of(device) < 0 && driver()->cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
-}
-
-CUdevice device_of(int card) {
-    const Process& here = *process();
-    for (CUdevice device = 0; device < kMaxDevices; device++)
-        if (here.cards[device].load(std::memory_order_relaxed) == card + 1) return device;
-    return -1;
-}
-
-CUresult find_current(Current& current) {
-    const Driver& real = *driver();
-    CUdevice device = 0;
-    if (const CUresult error = real.cuCtxGetDevice(&device); error != CUDA_SUCCESS) return error;
-    if (const CUresult error = real.cuCtxGetCurrent(&current.context); error != CUDA_SUCCESS)
-        return error;
-    current.card = card_of(device);
-    return current.card >= 0 ? CUDA_SUCCESS : kNotGuarded;
-}
-
-CUresult set_aside(int card, std::uint64_t bytes) {
-    Process& here = *process();
-    if (count_within_limit(here, card, bytes)) return CUDA_SUCCESS;
-    if (give_unused_back(card) && count_within_limit(here, card, bytes)) return CUDA_SUCCESS;
-    return refuse(card);
-}
-
-CUresult correct(int card, std::uint64_t set_aside_bytes, std::uint64_t taken_bytes) {
-    if (set_aside_bytes == taken_bytes) return CUDA_SUCCESS;
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    const Granules before = here.holdings.worth_of(card, set_aside_bytes);
-    here.holdings.discount(card, set_aside_bytes);
-    const Granules after = here.holdings.cost_of(card, taken_bytes);
-    if (after > before && !reserve_or_reap(here, card, after - before)) {
-        here.holdings.count(card, set_aside_bytes);
-        return refuse(card);
-    }
-    here.holdings.count(card, taken_bytes);
-    if (after < before) give_granules(card, before - after);
-    return CUDA_SUCCESS;
-}
-
-bool take_granules(int card, Granules granules) {
-    return reserve_or_reap(*process(), card, granules);
-}
-
-void give_granules(int card, Granules granules) {
-    const Seat& seat = process()->seat;
-    if (granules != 0) release(*seat.accounts, card, seat.slot, granules);
-}
-
-void own_up_to(int card, Granules granules) {
-    const Seat& seat = process()->seat;
-    reserve(*seat.accounts, card, seat.slot, granules, kMaxGranules);
-}
-
-CUresult refuse(int card) {
-    process()->seat.accounts->cards[card].refusals.fetch_add(1, std::memory_order_relaxed);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-// What stands at the address already was freed where we did not hear of it.
-bool note(const Holding& holding) {
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    const Holding stale = here.holdings.take(holding.address);
-    if (stale.address != 0 && stale.pool == 0) uncount(here, stale);
-    return here.holdings.add(holding);
-}
-
-void put_back(int card, std::uint64_t bytes) {
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    uncount(here, card, bytes);
-}
-
-void put_back(const Holding& holding) {
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    uncount(here, holding);
-}
-
-Holding take_note(std::uint64_t address) {
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    return here.holdings.take(address);
-}
-
-int card_noted(std::uint64_t address) {
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    const Holding* found = here.holdings.find(address);
-    return found != nullptr ? found->card : -1;
-}
-
-Holding find_noted(std::uint64_t address) {
-    Process& here = *process();
-    const Locked lock(here.mutex);
-    const Holding* found = here.holdings.find(address);
-    return found != nullptr ? *found : Holding{};
-}
-
-void put_back_all_of(CUcontext context) {
-    Process& here = *process();
-    {
-        const Locked lock(here.mutex);
-        std::uint64_t place = 0;
-        for (;;) {
-            const Holding gone = here.holdings.take_next_of(context, place);
-            if (gone.address == 0) break;
-            if (gone.pool == 0) uncount(here, gone);
-            if (gone.pool != 0) here.pools.may_shrink.store(true, std::memory_order_relaxed);
-        }
-    }
-    // What graphs left may have gone with it, and is in no note.
-    if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
-    forget_leavers_of(context);
-    forget_opened_in(context);
-    look_at_pools();
 }
 
 Pools& pools() {
@@ -328,8 +101,8 @@ Leavers& leavers() {
     return process()->leavers;
 }
 
-Exports& exports() {
-    return process()->exports;
+SharedUse& shared_use() {
+    return process()->shared_use;
 }
 
 const Seat& seat() {
@@ -375,26 +148,8 @@ Contexts& contexts() {
     return process()->contexts;
 }
 
-std::uint64_t limit_bytes(int card) {
-    return limit_of(*process(), card) * kGranuleBytes;
-}
-
-std::uint64_t held_bytes(int card) {
-    Process& here = *process();
-    const std::int64_t now = seconds_now();
-    if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) reap(here);
-    return held_now(card);
-}
-
-std::uint64_t held_now(int card) {
-    return held(*process()->seat.accounts, card) * kGranuleBytes;
-}
-
-std::uint64_t context_bytes(int card) {
-    const Process& here = *process();
-    const Granules measured = here.seat.accounts->context_costs[card].load();
-    const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
-    return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
+Table<ContextLimits>& context_limits() {
+    return process()->context_limits;
 }
 
 }  // namespace tessera::guard

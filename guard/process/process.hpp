@@ -57,8 +57,9 @@ void put_back(const Holding& holding);
 Holding take_note(std::uint64_t address);
 // The card of what is noted at an address; -1 where nothing is.
 int card_noted(std::uint64_t address);
-// What is noted at an address; with address 0 where nothing is.
-Holding find_noted(std::uint64_t address);
+// The driver has given out an IPC handle, with this key, of what is noted at the address. False
+// where the region has no place for it; true where nothing is noted that could be exported.
+bool share_noted(std::uint64_t address, std::uint64_t key);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
 
@@ -75,8 +76,8 @@ struct Pools;
 Pools& pools();
 struct Leavers;
 Leavers& leavers();
-struct Exports;
-Exports& exports();
+struct SharedUse;
+SharedUse& shared_use();
 const Seat& seat();
 // Of the container's region: no other on this machine has it.
 std::uint64_t region_number();
@@ -86,6 +87,10 @@ Graphs& graphs();
 bool have_graphs_memory();
 class PhysicalMemory;
 PhysicalMemory& physical_memory();
+
+struct ContextLimits;
+// By the mutex of contexts.
+Table<ContextLimits>& context_limits();
 
 // Contexts begin and end one at a time, by this mutex.
 struct Contexts {

@@ -48,6 +48,20 @@ Granules less(Granules from, Granules what) {
     return what < from ? from - what : 0;
 }
 
+bool add(Move& now, Granules granules, Granules limit) {
+    if (granules > kMaxGranules - now.held || now.held + granules > limit) return false;
+    now.held += granules;
+    now.slot_held += granules;
+    return true;
+}
+
+bool take_off(Move& now, Granules granules) {
+    const Granules given = granules < now.slot_held ? granules : now.slot_held;
+    now.held = less(now.held, given);
+    now.slot_held -= given;
+    return true;
+}
+
 // Applies `change` to what the slot holds until it is applied to the latest. False, and nothing
 // changed, where it says so.
 template <typename Change>
@@ -72,20 +86,26 @@ bool move(Accounts& accounts, int card, int slot, const Change& change) {
 }  // namespace
 
 bool reserve(Accounts& accounts, int card, int slot, Granules granules, Granules limit) {
-    return move(accounts, card, slot, [=](Move& now) {
-        if (granules > kMaxGranules - now.held || now.held + granules > limit) return false;
-        now.held += granules;
-        now.slot_held += granules;
-        return true;
-    });
+    return move(accounts, card, slot, [=](Move& now) { return add(now, granules, limit); });
 }
 
 void release(Accounts& accounts, int card, int slot, Granules granules) {
-    move(accounts, card, slot, [=](Move& now) {
-        const Granules given = granules < now.slot_held ? granules : now.slot_held;
-        now.held = less(now.held, given);
-        now.slot_held -= given;
-        return true;
+    move(accounts, card, slot, [=](Move& now) { return take_off(now, granules); });
+}
+
+// move() asks again at each try, after it has read the turn that its write depends on: a clear()
+// that follows the change of the word is a later turn.
+bool reserve_while(Accounts& accounts, int card, int slot, Granules granules,
+                   const Condition& condition) {
+    return move(accounts, card, slot, [&](Move& now) {
+        return condition.word.load() == condition.value && add(now, granules, kMaxGranules);
+    });
+}
+
+void release_while(Accounts& accounts, int card, int slot, Granules granules,
+                   const Condition& condition) {
+    move(accounts, card, slot, [&](Move& now) {
+        return condition.word.load() == condition.value && take_off(now, granules);
     });
 }
 
@@ -109,9 +129,13 @@ Granules held(const Account& account) {
 }
 
 Granules held_by(const Accounts& accounts, int card, int slot) {
-    const Move last = unpack(load(accounts.cards[card].last_move));
-    if (last.slot == slot && last.turn != 0) return last.slot_held;
-    return static_cast<Granules>(load(accounts.slots[slot].held[card]).value & kGranuleMask);
+    return held_by(accounts.cards[card], card, {slot, accounts.slots[slot]});
+}
+
+Granules held_by(const Account& account, int card, const OneSlot& of) {
+    const Move last = unpack(load(account.last_move));
+    if (last.slot == of.number && last.turn != 0) return last.slot_held;
+    return static_cast<Granules>(load(of.slot.held[card]).value & kGranuleMask);
 }
 
 }  // namespace tessera::guard

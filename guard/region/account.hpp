@@ -19,6 +19,19 @@ namespace tessera::guard {
 bool reserve(Accounts& accounts, int card, int slot, Granules granules, Granules limit);
 // Takes it off again; no more than the slot holds.
 void release(Accounts& accounts, int card, int slot, Granules granules);
+
+// The same for another's slot, and only while `word` is `value`: whoever clears the slot changes
+// the word first, so nothing is taken off one that is a later process's by then. Where it is not,
+// reserve_while() says false.
+struct Condition {
+    const std::atomic<std::uint64_t>& word;
+    std::uint64_t value;
+};
+bool reserve_while(Accounts& accounts, int card, int slot, Granules granules,
+                   const Condition& condition);
+void release_while(Accounts& accounts, int card, int slot, Granules granules,
+                   const Condition& condition);
+
 // Takes off all that the slot holds of the card. How much that was.
 Granules clear(Accounts& accounts, int card, int slot);
 
@@ -27,5 +40,11 @@ Granules clear(Accounts& accounts, int card, int slot);
 Granules held(const Account& account);
 // Of one process.
 [[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
+// The same from copies of a card's account and of the slot.
+struct OneSlot {
+    int number;
+    const Slot& slot;
+};
+Granules held_by(const Account& account, int card, const OneSlot& of);
 
 }  // namespace tessera::guard

@@ -120,16 +120,17 @@ struct FlightLog {
     Entry entries[kLogEntries];
 };
 
-// Memory that a process has exported (exports.hpp).
-inline constexpr int kMaxExports = 1024;
+// Memory that a process has exported (shared_memory.hpp).
+inline constexpr int kMaxSharedMemory = 1024;
 
-struct alignas(64) Export {
+struct alignas(64) SharedMemory {
     std::atomic<std::uint64_t> key;
-    std::atomic<std::uint64_t> state;  // who is charged for what, in one value; 0: none
+    std::atomic<std::uint64_t> state;  // who is charged for what, in one value
     std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
 };
 
-struct Accounts {
+// In this order, for its offsets are what the agent reads: padding costs nothing here.
+struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
     std::atomic<std::uint32_t> next_slot;  // where the next process looks first
@@ -138,9 +139,9 @@ struct Accounts {
     Slot slots[kMaxProcesses];
     CardTime times[kMaxProcesses][kMaxCards];
     FlightLog logs[kMaxProcesses];
-    std::atomic<std::uint32_t> next_export;  // where the next one looks for a place first
-    Export exports[kMaxExports];
-    std::atomic<std::uint32_t> may_have_exports[kMaxProcesses];  // charged for or imported
+    std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
+    SharedMemory shared_memory[kMaxSharedMemory];
+    std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
     std::atomic<Granules> context_costs[kMaxCards];  // of the last that was measured; 0: none
 };
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "guard/region/account.hpp"
-#include "guard/region/exports.hpp"
 #include "guard/region/mapping.hpp"
+#include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -32,14 +32,14 @@ bool set_lock(int fd, int slot, short type) {
 
 Granules clear_slot(Accounts& accounts, int slot) {
     Granules given = 0;
-    if (may_have_exports(accounts, slot)) forget_exports_of(accounts, slot);
+    if (may_have_shared(accounts, slot)) forget_shared_of(accounts, slot);
     for (int card = 0; card < kMaxCards; card++)
         given += clear(accounts, card, slot);
     return given;
 }
 
 bool is_empty(const Accounts& accounts, int slot) {
-    if (may_have_exports(accounts, slot)) return false;
+    if (may_have_shared(accounts, slot)) return false;
     for (int card = 0; card < kMaxCards; card++) {
         if (held_by(accounts, card, slot) != 0) return false;
     }

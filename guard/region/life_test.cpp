@@ -100,6 +100,7 @@ TEST_F(LifeTest, AChildLivesForItsParent) {
     });
     child = static_cast<pid_t>(peer.wire().receive());
     peer.kill_hard();
+    ASSERT_GT(child, 0) << "no child, and the next line would be about our own group";
     EXPECT_EQ(kill(child, 0), 0) << "it is to be alive";
     EXPECT_EQ(region_.reap(), 0U);
     kill(child, SIGKILL);
@@ -213,6 +214,7 @@ class Races : public LifeTest {
         truth_->held[at] = 0;  // the one before is dead, and has not given back yet
         lives_++;
         pids_[at] = fork();
+        if (pids_[at] < 0) std::abort();  // to kill() it would be everybody
         if (pids_[at] == 0) live(at);
     }
     void end(std::size_t at) const {

@@ -9,7 +9,9 @@ namespace {
 
 int find_holders_in(const Accounts& accounts, int fd, int card, Holder (&holders)[kMaxProcesses]) {
     int count = 0;
-    for (int slot = 0; slot < kMaxProcesses; slot++) {
+    const std::uint32_t written = accounts.slots_end.load();
+    const int end = written < unsigned{kMaxProcesses} ? static_cast<int>(written) : kMaxProcesses;
+    for (int slot = 0; slot < end; slot++) {
         const Granules granules = held_by(accounts, card, slot);
         if (granules == 0 || !is_lived_in(fd, slot)) continue;
         holders[count++] = {accounts.slots[slot].pid.load(std::memory_order_relaxed), granules};

@@ -1,26 +1,38 @@
 // A process that takes and gives memory of every family at random, for tests.
 #pragma once
 
+#include <unistd.h>
+
 #include <random>
 #include <string>
 #include <vector>
 
+#include "gpusim/test_support/descriptor_pipe.hpp"
 #include "gpusim/test_support/tenant.hpp"
 
 namespace tessera::guard {
 
 // IPC handles that processes of a container pass to each other. In memory that they share; what is
 // read may be half written, as what a program is given may be.
+inline constexpr std::size_t kPlaces = 64;
 struct Board {
-    CUipcMemHandle handles[64];
+    CUipcMemHandle handles[kPlaces];
 };
+
+// By which processes of a container give each other memory; none: they do not.
+struct Exchange {
+    Board* board = nullptr;
+    gpusim::DescriptorPipe* pipe = nullptr;
+};
+
+// What only a descriptor on its way holds, nobody is charged for: so these are small.
+inline constexpr std::uint64_t kPassedBytes = 2 * gpusim::kMiB;
 
 // A process that holds memory of every family.
 class Holder {
   public:
-    // With a board, it exports what it has to others, and opens what they have exported.
-    Holder(const std::filesystem::path& library, unsigned seed, Board* board = nullptr)
-        : cuda_(library), random_(seed), board_(board) {
+    Holder(const std::filesystem::path& library, unsigned seed, const Exchange& exchange = {})
+        : cuda_(library), random_(seed), exchange_(exchange) {
         EXPECT_EQ(CALL(cuda_, cuInit)(0), CUDA_SUCCESS);
         const CUresult result = CALL(cuda_, cuCtxCreate_v2)(&context_, 0, 0);
         EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY) << result;
@@ -65,6 +77,8 @@ class Holder {
         module,
         graph,
         opened,
+        passed,
+        imported,
         kCount
     };
     struct Held {
@@ -76,17 +90,54 @@ class Holder {
         const auto family = static_cast<Family>(random_() % static_cast<unsigned>(Family::kCount));
         std::uint64_t handle = 0;
         const CUresult result = take(family, (random_() % 64 + 1) * 2 * gpusim::kMiB, handle);
-        const bool may_be_gone = family == Family::opened;
+        const bool may_be_gone = family == Family::opened || family == Family::imported;
         EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY || may_be_gone)
             << result;
         if (result != CUDA_SUCCESS) return;
         held_.push_back({family, handle});
         taken_++;
-        if (board_ != nullptr && family == Family::plain && random_() % 2 == 0) {
-            CUipcMemHandle exported = {};
-            EXPECT_EQ(CALL(cuda_, cuIpcGetMemHandle)(&exported, handle), CUDA_SUCCESS);
-            board_->handles[random_() % std::size(board_->handles)] = exported;
-        }
+        if (family == Family::plain && random_() % 2 == 0) post(handle);
+        if (family == Family::passed || (family == Family::imported && random_() % 2 == 0))
+            pass(handle);
+    }
+
+    void post(CUdeviceptr pointer) {
+        if (exchange_.board == nullptr) return;
+        CUipcMemHandle exported = {};
+        EXPECT_EQ(CALL(cuda_, cuIpcGetMemHandle)(&exported, pointer), CUDA_SUCCESS);
+        exchange_.board->handles[random_() % kPlaces] = exported;
+    }
+
+    // On to whoever comes to take it, also what was imported.
+    void pass(CUmemGenericAllocationHandle handle) {
+        if (exchange_.pipe == nullptr) return;
+        int fd = -1;
+        const CUresult result = CALL(cuda_, cuMemExportToShareableHandle)(
+            &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+        EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY) << result;
+        if (result != CUDA_SUCCESS) return;
+        exchange_.pipe->try_send(fd);
+        close(fd);
+    }
+
+    CUresult import_some(CUmemGenericAllocationHandle* handle) {
+        const int fd = exchange_.pipe != nullptr ? exchange_.pipe->try_receive() : -1;
+        if (fd < 0) return CUDA_ERROR_INVALID_HANDLE;
+        const CUresult result = CALL(cuda_, cuMemImportFromShareableHandle)(
+            handle, gpusim::at(static_cast<CUdeviceptr>(fd)),
+            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        close(fd);
+        EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY) << result;
+        return result;
+    }
+
+    CUresult create(CUmemGenericAllocationHandle* handle, std::uint64_t bytes,
+                    CUmemAllocationHandleType type) {
+        CUmemAllocationProp properties = {};
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.requestedHandleTypes = type;
+        properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        return CALL(cuda_, cuMemCreate)(handle, bytes, &properties, 0);
     }
 
     // Allocated and freed within it, once launched.
@@ -115,14 +166,15 @@ class Holder {
     }
 
     CUresult open_some(CUdeviceptr* pointer) {
-        if (board_ == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-        const CUipcMemHandle handle = board_->handles[random_() % std::size(board_->handles)];
+        if (exchange_.board == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+        const CUipcMemHandle handle = exchange_.board->handles[random_() % kPlaces];
         return CALL(cuda_, cuIpcOpenMemHandle_v2)(pointer, handle,
                                                   CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     }
 
     CUresult take(Family family, std::uint64_t bytes, std::uint64_t& handle) {
         auto* const pointer = reinterpret_cast<CUdeviceptr*>(&handle);
+        auto* const physical = reinterpret_cast<CUmemGenericAllocationHandle*>(&handle);
         switch (family) {
             case Family::plain:
                 return CALL(cuda_, cuMemAlloc_v2)(pointer, bytes);
@@ -134,12 +186,12 @@ class Holder {
                 return CALL(cuda_, cuMemAllocManaged)(pointer, bytes, CU_MEM_ATTACH_GLOBAL);
             case Family::ordered:
                 return CALL(cuda_, cuMemAllocAsync)(pointer, bytes, nullptr);
-            case Family::physical: {
-                CUmemAllocationProp properties = {};
-                properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-                properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-                return CALL(cuda_, cuMemCreate)(pointer, bytes, &properties, 0);
-            }
+            case Family::physical:
+                return create(physical, bytes, CU_MEM_HANDLE_TYPE_NONE);
+            case Family::passed:
+                return create(physical, kPassedBytes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+            case Family::imported:
+                return import_some(physical);
             case Family::array: {
                 const CUDA_ARRAY_DESCRIPTOR wanted = {1024, bytes / 4096, CU_AD_FORMAT_FLOAT, 1};
                 return CALL(cuda_, cuArrayCreate_v2)(reinterpret_cast<CUarray*>(&handle), &wanted);
@@ -180,6 +232,8 @@ class Holder {
             case Family::managed:
                 return CALL(cuda_, cuMemFree_v2)(handle);
             case Family::physical:
+            case Family::passed:
+            case Family::imported:
                 return CALL(cuda_, cuMemRelease)(handle);
             case Family::array:
                 return CALL(cuda_, cuArrayDestroy)(static_cast<CUarray>(object));
@@ -198,7 +252,7 @@ class Holder {
     gpusim::Library cuda_;
     CUcontext context_ = nullptr;
     std::mt19937 random_;
-    Board* board_;
+    Exchange exchange_;
     CUmemoryPool pool_ = nullptr;
     std::vector<Held> held_;
     unsigned long taken_ = 0;

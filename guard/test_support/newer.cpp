@@ -1,6 +1,6 @@
-// Asks a driver of tomorrow (gpusim/cuda/newer.h) for what the guard has never heard of, and for
-// what it has, and uses both. Prints what came of it.
-#include "gpusim/cuda/newer.h"
+// Asks a driver of tomorrow (gpusim/cuda/driver/newer.h) for what the guard has never heard of, and
+// for what it has, and uses both. Prints what came of it.
+#include "gpusim/cuda/driver/newer.h"
 
 #include <dlfcn.h>
 

@@ -45,14 +45,8 @@ void add_aliyun(const Allocation& allocation, const NodeInventory& node, std::in
     if (indexes.size() > 1) out.emplace(key::kGpushareAllocation, w.take());
 }
 
-bool all_whole(const Allocation& allocation) {
-    return std::ranges::all_of(allocation.containers, [](const ContainerAllocation& container) {
-        return std::ranges::all_of(container.gpus, &GpuShare::whole);
-    });
-}
-
 std::string_view enforced_by(const Allocation& allocation, const NodeInventory& node) {
-    if (all_whole(allocation)) return "exclusive";
+    if (std::ranges::none_of(allocation.containers, has_share)) return "exclusive";
     return node.shares == Holding::guard ? key::kGuard : "none";
 }
 

@@ -41,6 +41,7 @@ TEST(ProcessFacts, OfThisProcess) {
 TEST(ProcTable, EndsNobodyElse) {
     ProcTable table;
     const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
     if (child == 0) {
         ::pause();
         ::_exit(0);

@@ -46,12 +46,6 @@ tl::unexpected<Error> refuse(const Error& error) {
     return fail(error.in("Tessera"));
 }
 
-const ContainerAllocation* share_of(const Allocation& allocation, const std::string& container) {
-    const auto found =
-        std::ranges::find(allocation.containers, container, &ContainerAllocation::container);
-    return found == allocation.containers.end() ? nullptr : &*found;
-}
-
 std::optional<std::string_view> annotation(const RuntimeContainer& container,
                                            std::string_view key) {
     const auto at = container.pod_annotations.find(key);
@@ -74,7 +68,7 @@ std::vector<std::string> values_of(const RuntimeContainer& container, std::strin
 // resized, the amounts are those of whenever the container started.
 bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
                 std::span<const Gpu> gpus, bool is_resized) {
-    const ContainerAllocation* share = share_of(allocation, container.name);
+    const ContainerAllocation* share = find_container(allocation, container.name);
     if (share == nullptr || allocation.pod != container.pod_uid) return false;
     return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
         const auto values = values_of(container, variable.first);
@@ -113,7 +107,7 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
     TRY(const Allocation newest, newest_of(allocation, container.pod));
     auto handover = hand_over(newest, container.pod, node_, container.container, *inventory);
     if (!handover) return refuse(handover.error());
-    TRY(auto mounts, hold(*share_of(newest, container.container), container, handover->gpus));
+    TRY(auto mounts, hold(*find_container(newest, container.container), container, handover->gpus));
     ContainerEdits edits{std::move(handover->env), {}, std::move(mounts)};
     for (const Gpu& gpu : handover->gpus) {
         auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
@@ -125,7 +119,7 @@ Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
 Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share,
                                           const HeldContainer& container,
                                           const std::vector<Gpu>& gpus) {
-    if (ports_.holder == nullptr || !is_held(share)) return std::vector<FileMount>{};
+    if (ports_.holder == nullptr || !has_share(share)) return std::vector<FileMount>{};
     std::vector<HeldShare> shares = held_shares(share);
     // A share may name its card by its index.
     for (std::size_t i = 0; i < gpus.size(); i++)
@@ -142,7 +136,7 @@ Result<Gate::Judgement> Gate::judge(const RuntimeContainer& container, const Rec
         auto allocation =
             read_sealed_allocation(*text, annotation(container, key::kAllocationMac), seal);
         if (!allocation) return refuse(allocation.error());
-        if (share_of(*allocation, container.name) != nullptr)
+        if (find_container(*allocation, container.name) != nullptr)
             out.allocation = *std::move(allocation);
     }
     if (!record) {

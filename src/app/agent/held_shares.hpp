@@ -9,11 +9,6 @@
 
 namespace tessera {
 
-// Whole cards need nobody to hold.
-inline bool is_held(const ContainerAllocation& container) {
-    return !std::ranges::all_of(container.gpus, &GpuShare::whole);
-}
-
 inline std::vector<HeldShare> held_shares(const ContainerAllocation& container) {
     std::vector<HeldShare> shares;
     shares.reserve(container.gpus.size());

@@ -61,7 +61,7 @@ void LimitFollower::apply(const Allocation& shown) {
     if (!newest) return report(shown.pod, newest.error());
     bool has_changed = false;
     for (const ContainerAllocation& container : newest->containers) {
-        if (!is_held(container)) continue;
+        if (!has_share(container)) continue;
         const auto changed =
             limits_.change(newest->pod, container.container, held_shares(container));
         if (!changed) report(newest->pod, changed.error());

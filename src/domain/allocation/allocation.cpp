@@ -61,4 +61,13 @@ std::vector<Hold> larger(const std::vector<Hold>& a, const std::vector<Hold>& b)
     return result;
 }
 
+const ContainerAllocation* find_container(const Allocation& allocation, std::string_view name) {
+    const auto at = std::ranges::find(allocation.containers, name, &ContainerAllocation::container);
+    return at == allocation.containers.end() ? nullptr : &*at;
+}
+
+bool has_share(const ContainerAllocation& container) {
+    return !std::ranges::all_of(container.gpus, &GpuShare::whole);
+}
+
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -43,6 +44,11 @@ struct Allocation {
 
     friend bool operator==(const Allocation&, const Allocation&) = default;
 };
+
+// Null where the allocation has no such container.
+const ContainerAllocation* find_container(const Allocation& allocation, std::string_view name);
+// Whether it has a part of a card, which somebody has to hold it to: whole cards need nobody.
+bool has_share(const ContainerAllocation& container);
 
 // What a pod holds of one card at its peak.
 struct Hold {

@@ -16,11 +16,6 @@ tl::unexpected<Error> refuse(const std::string& container, std::string_view what
     return fail(Code::invalid_argument, fmt::format("container {}: {}: {}", container, what, why));
 }
 
-const ContainerAllocation* find_container(const Allocation& allocation, std::string_view name) {
-    const auto at = std::ranges::find(allocation.containers, name, &ContainerAllocation::container);
-    return at == allocation.containers.end() ? nullptr : &*at;
-}
-
 bool has_amounts(const GpuShare& share, const ResizeWish::Container& wish) {
     return share.memory == wish.memory.value_or(share.memory) &&
            share.cores == wish.cores.value_or(share.cores) &&

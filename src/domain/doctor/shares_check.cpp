@@ -6,15 +6,6 @@
 #include <set>
 
 namespace tessera::doctor {
-namespace {
-
-bool has_share(const Allocation& allocation) {
-    return std::ranges::any_of(allocation.containers, [](const ContainerAllocation& container) {
-        return !std::ranges::all_of(container.gpus, &GpuShare::whole);
-    });
-}
-
-}  // namespace
 
 Judgement shares(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
@@ -41,7 +32,8 @@ Judgement shares(const Facts& facts) {
     int held = 0;
     for (const Pod& pod : *facts.pods) {
         const Allocation* own = own_allocation(pod.facts);
-        if (pod.facts.finished || own == nullptr || !has_share(*own)) continue;
+        if (pod.facts.finished || own == nullptr) continue;
+        if (std::ranges::none_of(own->containers, has_share)) continue;
         if (pod.facts.is_guarded) {
             ++held;
         } else {

@@ -53,9 +53,8 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
                         "{}; remove it from the pod's manifest and create the pod again",
                         allocation.pod.str(), allocation.node.str()));
     }
-    const auto container =
-        std::ranges::find(allocation.containers, name, &ContainerAllocation::container);
-    if (container == allocation.containers.end()) {
+    const ContainerAllocation* container = find_container(allocation, name);
+    if (container == nullptr) {
         return fail(Code::not_found, fmt::format("the allocation has no container {}", name));
     }
     Handover out;

@@ -9,8 +9,8 @@
 //
 //     sum_c p_c d_c + sum_s N_s (z_s(p) + p_mem,s M_s + p_cpu CPU_s) - p_cpu C
 //
-// z_s(p): the most that a configuration's tasks are worth, each g_c - p_c - p_mem,s mem_c - p_cpu
-// cpu_c.
+// z_s(p): the most that a configuration's tasks are worth, one of class c being worth
+// g_c - p_c - p_mem,s mem_c - p_cpu cpu_c.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,22 +20,21 @@
 namespace tessera {
 
 struct UpperBound {
-    double cards = 0;  // no placement holds more
-    double reached =
-        0;  // by the master program, whose fillings of nodes need not be whole: <= cards
+    double cards = 0;    // no placement holds more
+    double reached = 0;  // by the master program, which may fill a node in part; <= its optimum
     int rounds = 0;
     int configurations = 0;  // that the program chose from at the end
 };
 
-// Stops when `cards` is within `gap_cards` of the program's optimum. `solve` has master_rows() and
-// no column yet. invalid_argument: the tasks without cards, which are to be kept, want more CPU
-// than there is.
+// Ends when `cards` is within `gap_cards` of `reached`, when no configuration is left to gain from,
+// or after 2,000 rounds, with what it has by then. `solve` has master_rows() and no column yet.
+// invalid_argument: the tasks without cards, which are to be kept, want more CPU than there is.
 Result<UpperBound> upper_bound(const BoundProblem& problem, const SolveLp& solve, double gap_cards);
 
 // The rows of the program that `solve` is for.
 std::vector<LpRow> master_rows(const BoundProblem& problem);
 
-// Whether it is proven that some task must be dropped, if only a part of one.
+// Whether it is proven that some task must be dropped. Errors: those of `solve`.
 Result<bool> must_drop(const BoundProblem& problem, const SolveLp& solve);
 
 }  // namespace tessera

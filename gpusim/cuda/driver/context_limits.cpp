@@ -1,0 +1,89 @@
+// cuCtxSetLimit and cuCtxGetLimit. What a limit begins with is in the context's overhead; what it
+// has grown by the card gives at once, in granules, and has back when it is set lower. A real
+// driver takes some of it later, when a kernel needs it.
+#include "gpusim/cuda/driver/context_limits.hpp"
+
+#include "gpusim/cuda/driver/accounts.hpp"
+#include "gpusim/cuda/work/module.hpp"
+
+using gpusim::Context;
+using gpusim::Session;
+
+namespace {
+
+constexpr std::uint64_t kThreadsOfMultiprocessor = 1024;
+
+struct Limit {
+    std::size_t begins_with;
+    std::uint64_t units;  // each of so many bytes
+};
+
+// By CUlimit.
+constexpr Limit kOf[gpusim::kLimits] = {
+    {1024, gpusim::kMultiprocessors* kThreadsOfMultiprocessor},
+    {std::size_t{1} << 20, 1},
+    {std::size_t{8} << 20, 1},
+};
+
+std::size_t value_of(const Context& context, int limit) {
+    const std::size_t set = context.limits[limit];
+    return set != 0 ? set : kOf[limit].begins_with;
+}
+
+// No number of bytes is more than the card has, so that nothing here overflows.
+std::uint64_t growth(int limit, std::size_t value) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+    const Limit& of = kOf[limit];
+    if (value <= of.begins_with) return 0;
+    const std::uint64_t more = value - of.begins_with;
+    const std::uint64_t bytes = more < kMost / of.units ? more * of.units : kMost;
+    return (bytes + gpusim::kGranuleBytes - 1) / gpusim::kGranuleBytes * gpusim::kGranuleBytes;
+}
+
+bool is_modelled(CUlimit limit) {
+    return limit >= CU_LIMIT_STACK_SIZE && limit <= CU_LIMIT_MALLOC_HEAP_SIZE;
+}
+
+}  // namespace
+
+namespace gpusim {
+
+void reset_limits(Context& context) {
+    for (int limit = 0; limit < kLimits; limit++) {
+        discharge(context.card, context.limit_bytes[limit], 0);
+        context.limits[limit] = 0;
+        context.limit_bytes[limit] = 0;
+    }
+}
+
+}  // namespace gpusim
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    Context* context = nullptr;
+    if (const CUresult none = gpusim::current_context(&context); none != CUDA_SUCCESS) return none;
+    if (!is_modelled(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    const std::uint64_t wanted = growth(limit, value);
+    std::uint64_t& given = context->limit_bytes[limit];
+    if (wanted > given) {
+        const CUresult full = gpusim::charge(context->card, wanted - given, 0);
+        if (full != CUDA_SUCCESS) return full;
+    } else {
+        gpusim::discharge(context->card, given - wanted, 0);
+    }
+    given = wanted;
+    context->limits[limit] = value;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    Context* context = nullptr;
+    if (const CUresult none = gpusim::current_context(&context); none != CUDA_SUCCESS) return none;
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!is_modelled(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *value = value_of(*context, limit);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,102 @@
+#include "gpusim/cuda/driver/driver.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "gpusim/cuda/driver/newer.h"
+
+namespace gpusim {
+
+constinit Driver driver = {.mutex = PTHREAD_MUTEX_INITIALIZER, .slot = -1, .contexts = nullptr};
+
+namespace {
+
+CUresult result_of(OpenResult opened) {
+    switch (opened) {
+        case OpenResult::ok:
+            return CUDA_SUCCESS;
+        case OpenResult::absent:
+            return CUDA_ERROR_NO_DEVICE;
+        case OpenResult::not_permitted:
+            return CUDA_ERROR_OPERATING_SYSTEM;
+        case OpenResult::foreign:
+            return CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
+    }
+    return CUDA_ERROR_UNKNOWN;
+}
+
+CUresult start() {
+    char directory[kMaxPath];
+    if (!find_directory(&driver, directory)) return CUDA_ERROR_NO_DEVICE;
+    const CUresult opened = result_of(open_state(driver.state, directory, Access::read_write));
+    if (opened != CUDA_SUCCESS) return opened;
+    const CardList present = present_cards(driver.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
+    driver.devices = cuda_cards(driver.state, present, std::getenv("CUDA_VISIBLE_DEVICES"));
+    for (int device = 0; device < driver.devices.count; device++) {
+        Context& context = driver.primary[device].context;
+        context.device = device;
+        context.card = driver.devices.cards[device];
+    }
+    return driver.devices.count > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+}  // namespace
+
+// A fork child must not even try the mutex: another thread of its parent may have held it.
+Session::Session() : error_(CUDA_ERROR_NOT_INITIALIZED) {
+    if (driver.owner.load() != getpid()) return;
+    pthread_mutex_lock(&driver.mutex);
+    error_ = CUDA_SUCCESS;
+}
+
+Session::~Session() {
+    if (error_ == CUDA_SUCCESS) pthread_mutex_unlock(&driver.mutex);
+}
+
+Card& card_of(const Context& context) {
+    return driver.state.file->cards[context.card];
+}
+
+bool is_device(CUdevice device) {
+    return device >= 0 && device < driver.devices.count;
+}
+
+bool is_lost(int card) {
+    return driver.state.file->cards[card].lost.load() != 0;
+}
+
+CUdevice device_of(int card) {
+    for (int device = 0; device < driver.devices.count; device++) {
+        if (driver.devices.cards[device] == card) return device;
+    }
+    return -1;
+}
+
+}  // namespace gpusim
+
+using gpusim::driver;
+
+CUresult cuInit(unsigned int flags) {
+    const pid_t owner = driver.owner.load();
+    if (owner != 0 && owner != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&driver.mutex);
+    CUresult result = CUDA_SUCCESS;
+    if (driver.owner.load() == 0) {
+        result = gpusim::start();
+        if (result == CUDA_SUCCESS) driver.owner.store(getpid());
+    }
+    pthread_mutex_unlock(&driver.mutex);
+    return result;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+    if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+#ifdef GPUSIM_NEWER
+    *version = GPUSIM_NEWER_VERSION;
+#else
+    *version = gpusim::kCudaVersion;
+#endif
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,34 @@
+// Device memory with its place in the address book: what cuMemAlloc and the arrays stand on.
+#pragma once
+
+#include "gpusim/cuda/memory/address_book.hpp"
+#include "gpusim/cuda/memory/blocks.hpp"
+
+namespace gpusim {
+
+struct DeviceRange : Range {
+    Piece piece;
+};
+
+struct DeviceRequest {
+    std::size_t bytes;
+    RangeKind kind = RangeKind::device;
+    Reach reach = Reach::anywhere;
+};
+
+// Wants a Session. `bytes` is not 0; errors as of take_piece.
+CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** range);
+
+// What begins there and cuMemFree may free, null when that is nothing.
+Range* find_freeable(CUdeviceptr pointer);
+
+struct Pitched {
+    std::size_t width;  // bytes
+    std::size_t height;
+    unsigned element;  // bytes
+};
+
+// The bytes of a row and of all rows, as cuMemAllocPitch lays them out.
+CUresult pitched(const Pitched& wanted, std::size_t* row, std::size_t* bytes);
+
+}  // namespace gpusim

@@ -1,0 +1,57 @@
+// Pools: memory of a card that a process keeps for allocations that are made and freed in the order
+// of a stream. What the card has given up is the pool's `reserved`, in segments of whole granules;
+// what the program holds of that, in grains, is its `used`. What is unused goes back to the card
+// when the process next waits for a stream, an event or a context, down to the pool's threshold.
+//
+// An allocation whose free has not had its turn in its stream may at once be had again by the same
+// stream, and by others when they wait for it, which is what they do before the pool says that
+// there is no memory. Every function wants a Session.
+#pragma once
+
+#include "gpusim/cuda/memory/address_book.hpp"
+#include "gpusim/cuda/pools/level.hpp"
+#include "gpusim/cuda/work/work.hpp"
+
+namespace gpusim {
+
+struct Segment;
+
+// A CUmemoryPool points to one. Never freed, so that no stale handle can become a valid one again.
+struct Pool {
+    CUdevice device;
+    bool is_set_up;
+    bool is_destroyed;   // it gives nothing more, and goes with its last allocation
+    std::uint64_t most;  // bytes to reserve; 0: no limit
+    std::uint64_t threshold;
+    int may_follow_events;
+    int may_take_what_is_done;
+    int may_wait;
+    Level reserved;
+    Level used;
+    Segment* segments;
+    Pool* next;
+};
+
+Pool* make_pool(CUdevice device);  // null without memory
+Pool& default_pool(CUdevice device);
+// Null for a handle that is none, or of a pool that was destroyed.
+Pool* find_pool(CUmemoryPool handle);
+CUmemoryPool handle_of(Pool& pool);
+// Null for what is from no pool.
+CUmemoryPool pool_of(const Range& range);
+
+// CUDA_ERROR_OUT_OF_MEMORY where the card, or the pool's limit, has not that much left.
+CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdeviceptr* pointer);
+// Frees what is from a pool, a graph or cuMemAlloc when it is the stream's turn.
+CUresult free_in_order(Range& range, Stream& stream);
+// True from then on.
+bool is_being_freed(const Range& range);
+
+// Gives unused segments back while `bytes_to_keep` stay.
+void trim(Pool& pool, std::uint64_t bytes_to_keep);
+void destroy(Pool& pool);
+
+// Gives back what is unused above the thresholds: to be called when the process has waited.
+void release_idle_memory();
+
+}  // namespace gpusim

@@ -1,0 +1,80 @@
+// Goal: what a context grows by when its limits are set higher counts, and is refused over the
+// container's limit. Method: the facade before the simulated driver, whose own count is compared.
+#include "guard/test_support/held_memory.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMiB;
+using gpusim::Tenant;
+
+constexpr std::uint64_t kContext = 100 * kMiB;
+constexpr std::uint64_t kThreads = 40 * 1024;  // that the simulated card runs at once
+
+class GuardContextLimits : public HeldMemory {
+  protected:
+    static CUresult set(const Tenant& tenant, CUlimit limit, std::size_t value) {
+        return CALL(tenant.cuda, cuCtxSetLimit)(limit, value);
+    }
+    static std::size_t get(const Tenant& tenant, CUlimit limit) {
+        std::size_t value = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxGetLimit)(&value, limit), CUDA_SUCCESS);
+        return value;
+    }
+};
+
+TEST_F(GuardContextLimits, CountWhatTheyGrowBy) {
+    in_tenant([this](Tenant& tenant) {
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 8 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext);
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 108 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext + 100 * kMiB);
+        EXPECT_EQ(set(tenant, CU_LIMIT_PRINTF_FIFO_SIZE, 41 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext + 140 * kMiB);
+        EXPECT_EQ(set(tenant, CU_LIMIT_STACK_SIZE, 3 * 1024), CUDA_SUCCESS);
+        expect_held(kContext + 140 * kMiB + 2 * 1024 * kThreads);
+        EXPECT_EQ(get(tenant, CU_LIMIT_STACK_SIZE), 3U * 1024);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(tenant.context), CUDA_SUCCESS);
+        expect_held(0);
+    });
+}
+
+// No driver promises to give it back before the context ends.
+TEST_F(GuardContextLimits, CountAtTheirHighest) {
+    in_tenant([this](Tenant& tenant) {
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 108 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 8 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kContext + 100 * kMiB);
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 208 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext + 200 * kMiB);
+    });
+}
+
+TEST_F(GuardContextLimits, AreRefusedOverTheLimit) {
+    in_tenant([this](Tenant& tenant) {
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(get(tenant, CU_LIMIT_MALLOC_HEAP_SIZE), 8 * kMiB);
+        EXPECT_EQ(set(tenant, CU_LIMIT_STACK_SIZE, ~std::size_t{0}), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext);
+        EXPECT_EQ(tenant.take(kGiB - kContext), CUDA_SUCCESS);
+        EXPECT_EQ(set(tenant, CU_LIMIT_PRINTF_FIFO_SIZE, 2 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        EXPECT_EQ(set(tenant, CU_LIMIT_PRINTF_FIFO_SIZE, 2 * kMiB), CUDA_SUCCESS);
+    });
+}
+
+// Where the card itself has no room the driver refuses, and nothing stays counted.
+TEST_F(GuardContextLimits, AreTheDriversToRefuse) {
+    container_.limits().cards[0].memory = granules_of(100 * kGiB);
+    in_tenant([this](Tenant& tenant) {
+        EXPECT_EQ(set(tenant, CU_LIMIT_MALLOC_HEAP_SIZE, 20 * kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext);
+        EXPECT_EQ(set(tenant, CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64), CUDA_ERROR_UNSUPPORTED_LIMIT);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(set(tenant, CU_LIMIT_STACK_SIZE, 4096), CUDA_ERROR_INVALID_CONTEXT);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,211 @@
+// What this process is charged for in the container's accounts, and what it has noted of it.
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guard/process/locked.hpp"
+#include "guard/process/state.hpp"
+#include "guard/region/account.hpp"
+#include "guard/region/shared_memory.hpp"
+
+namespace tessera::guard {
+namespace {
+
+std::int64_t seconds_now() {
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+Granules limit_of(const Process& process, int card) {
+    return process.limits->cards[card].memory.load(std::memory_order_relaxed);
+}
+
+// Takes back what the dead of the container held. On a descriptor of its own: a lock of ours on the
+// file would otherwise look like theirs.
+void reap(const Process& process) {
+    const int fd = open(process.accounts_path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return;
+    reap_dead(*process.seat.accounts, fd);
+    close(fd);
+}
+
+// Whoever died may have left what is asked for.
+bool reserve_or_reap(const Process& process, int card, Granules granules) {
+    const auto try_now = [&] {
+        return reserve(*process.seat.accounts, card, process.seat.slot, granules,
+                       limit_of(process, card));
+    };
+    if (granules == 0 || try_now()) return true;
+    reap(process);
+    return try_now();
+}
+
+bool count_within_limit(Process& process, int card, std::uint64_t bytes) {
+    const Locked lock(process.mutex);
+    if (!reserve_or_reap(process, card, process.holdings.cost_of(card, bytes))) return false;
+    process.holdings.count(card, bytes);
+    return true;
+}
+
+void uncount(Process& process, int card, std::uint64_t bytes) {
+    const Granules worth = process.holdings.worth_of(card, bytes);
+    process.holdings.discount(card, bytes);
+    if (worth != 0) release(*process.seat.accounts, card, process.seat.slot, worth);
+}
+
+// What was exported is charged on as that. Where it shares a granule with others it has one of its
+// own from here on.
+void uncount(Process& process, const Holding& holding) {
+    if (holding.shared == 0) return uncount(process, holding.card, holding.bytes);
+    if (Holdings::shares_granules(holding.bytes)) {
+        const Granules granules = granules_of(holding.bytes);
+        reserve(*process.seat.accounts, holding.card, process.seat.slot, granules, kMaxGranules);
+        uncount(process, holding.card, holding.bytes);
+    }
+    end_shared(*process.seat.accounts, holding.shared - 1);
+}
+
+}  // namespace
+
+CUresult set_aside(int card, std::uint64_t bytes) {
+    Process& here = *process();
+    if (count_within_limit(here, card, bytes)) return CUDA_SUCCESS;
+    if (give_unused_back(card) && count_within_limit(here, card, bytes)) return CUDA_SUCCESS;
+    return refuse(card);
+}
+
+CUresult correct(int card, std::uint64_t set_aside_bytes, std::uint64_t taken_bytes) {
+    if (set_aside_bytes == taken_bytes) return CUDA_SUCCESS;
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    const Granules before = here.holdings.worth_of(card, set_aside_bytes);
+    here.holdings.discount(card, set_aside_bytes);
+    const Granules after = here.holdings.cost_of(card, taken_bytes);
+    if (after > before && !reserve_or_reap(here, card, after - before)) {
+        here.holdings.count(card, set_aside_bytes);
+        return refuse(card);
+    }
+    here.holdings.count(card, taken_bytes);
+    if (after < before) give_granules(card, before - after);
+    return CUDA_SUCCESS;
+}
+
+bool take_granules(int card, Granules granules) {
+    return reserve_or_reap(*process(), card, granules);
+}
+
+void give_granules(int card, Granules granules) {
+    const Seat& seat = process()->seat;
+    if (granules != 0) release(*seat.accounts, card, seat.slot, granules);
+}
+
+void own_up_to(int card, Granules granules) {
+    const Seat& seat = process()->seat;
+    reserve(*seat.accounts, card, seat.slot, granules, kMaxGranules);
+}
+
+CUresult refuse(int card) {
+    process()->seat.accounts->cards[card].refusals.fetch_add(1, std::memory_order_relaxed);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+// What stands at the address already was freed where we did not hear of it.
+bool note(const Holding& holding) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    const Holding stale = here.holdings.take(holding.address);
+    if (stale.address != 0 && stale.pool == 0) uncount(here, stale);
+    return here.holdings.add(holding);
+}
+
+void put_back(int card, std::uint64_t bytes) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    uncount(here, card, bytes);
+}
+
+void put_back(const Holding& holding) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    uncount(here, holding);
+}
+
+Holding take_note(std::uint64_t address) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    return here.holdings.take(address);
+}
+
+int card_noted(std::uint64_t address) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    const Holding* found = here.holdings.find(address);
+    return found != nullptr ? found->card : -1;
+}
+
+// Under the lock that notes are taken out under, and in the note itself: what another thread frees
+// meanwhile takes its entry along, and whoever gets the address next has none of it.
+bool share_noted(std::uint64_t address, std::uint64_t key) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    Holding* const holding = here.holdings.find(address);
+    if (holding == nullptr || holding->pool != 0) return true;
+    Accounts& accounts = *here.seat.accounts;
+    const Granules granules = granules_of(holding->bytes);
+    if (holding->shared != 0) {
+        const int before = holding->shared - 1;
+        if (accounts.shared_memory[before].key.load() == key) return true;
+        // Under its other name others may have it, and it is charged for itself.
+        own_up_to(holding->card, granules);
+        end_shared(accounts, before);
+        holding->shared = 0;
+    }
+    const int index = add_shared(accounts, {key, holding->card, granules}, here.seat.slot);
+    if (index >= 0) holding->shared = static_cast<std::uint16_t>(index + 1);
+    return index >= 0;
+}
+
+void put_back_all_of(CUcontext context) {
+    Process& here = *process();
+    {
+        const Locked lock(here.mutex);
+        std::uint64_t place = 0;
+        for (;;) {
+            const Holding gone = here.holdings.take_next_of(context, place);
+            if (gone.address == 0) break;
+            if (gone.pool == 0) uncount(here, gone);
+            if (gone.pool != 0) here.pools.may_shrink.store(true, std::memory_order_relaxed);
+        }
+    }
+    // What graphs left may have gone with it, and is in no note.
+    if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
+    put_back_limits_of(context);
+    forget_leavers_of(context);
+    forget_opened_in(context);
+    look_at_pools();
+}
+
+std::uint64_t limit_bytes(int card) {
+    return limit_of(*process(), card) * kGranuleBytes;
+}
+
+std::uint64_t held_bytes(int card) {
+    Process& here = *process();
+    const std::int64_t now = seconds_now();
+    if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) reap(here);
+    return held_now(card);
+}
+
+std::uint64_t held_now(int card) {
+    return held(*process()->seat.accounts, card) * kGranuleBytes;
+}
+
+std::uint64_t context_bytes(int card) {
+    const Process& here = *process();
+    const Granules measured = here.seat.accounts->context_costs[card].load();
+    const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
+    return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
+}
+
+}  // namespace tessera::guard

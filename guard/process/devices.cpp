@@ -1,0 +1,46 @@
+// Which card of the container a device is.
+#include <cstring>
+
+#include "guard/inject/driver.hpp"
+#include "guard/process/state.hpp"
+#include "guard/region/limits.hpp"
+
+namespace tessera::guard {
+
+int card_of(CUdevice device) {
+    Process& here = *process();
+    if (device < 0 || device >= kMaxDevices) return -1;
+    const int known = here.cards[device].load(std::memory_order_relaxed);
+    if (known != 0) return known - 1;
+    CUuuid uuid;
+    if (driver()->cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return -1;
+    std::uint8_t bytes[sizeof uuid.bytes];
+    std::memcpy(bytes, uuid.bytes, sizeof bytes);
+    const int card = find_card(*here.limits, bytes);
+    here.cards[device].store(card + 1, std::memory_order_relaxed);
+    return card;
+}
+
+bool is_of_others(CUdevice device) {
+    CUuuid uuid;
+    return card_of(device) < 0 && driver()->cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
+}
+
+CUdevice device_of(int card) {
+    const Process& here = *process();
+    for (CUdevice device = 0; device < kMaxDevices; device++)
+        if (here.cards[device].load(std::memory_order_relaxed) == card + 1) return device;
+    return -1;
+}
+
+CUresult find_current(Current& current) {
+    const Driver& real = *driver();
+    CUdevice device = 0;
+    if (const CUresult error = real.cuCtxGetDevice(&device); error != CUDA_SUCCESS) return error;
+    if (const CUresult error = real.cuCtxGetCurrent(&current.context); error != CUDA_SUCCESS)
+        return error;
+    current.card = card_of(device);
+    return current.card >= 0 ? CUDA_SUCCESS : kNotGuarded;
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,178 @@
+#include "guard/process/shared_memory.hpp"
+
+#include <cstring>
+
+#include "guard/inject/driver.hpp"
+#include "guard/process/locked.hpp"
+#include "guard/process/process.hpp"
+#include "guard/region/shared_memory.hpp"
+
+namespace tessera::guard {
+namespace {
+
+// Of names: which container, and which of its shared memory.
+constexpr unsigned kOursBits = 17;
+constexpr unsigned kNumberBits = 16;
+constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
+constexpr unsigned kSlotShift =
+    48;  // of what has no name, so that no two processes call it the same
+constexpr std::uint64_t kOfHandle = std::uint64_t{1} << 63;  // no descriptor's name
+
+// Source of the constants: FNV-1a.
+std::uint64_t hash_of(const char* bytes, std::size_t count) {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (std::size_t i = 0; i < count; i++)
+        hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3U;
+    return hash;
+}
+
+std::uint64_t ours() {
+    const std::uint64_t file = region_number();
+    char bytes[sizeof file];
+    std::memcpy(bytes, &file, sizeof file);
+    return hash_of(bytes, sizeof bytes) >> (64 - kOursBits);
+}
+
+// The functions below want the mutex.
+
+int join_locked(SharedUse& here, std::uint64_t key) {
+    const Seat& mine = seat();
+    const int index = find_shared(*mine.accounts, key);
+    if (index < 0) return -1;
+    if (here.imports[index] == 0 && !join_shared(*mine.accounts, index, key, mine.slot)) return -1;
+    here.imports[index]++;
+    return index;
+}
+
+// Of an entry that this process has made a moment ago.
+void join_own(SharedUse& here, int index, std::uint64_t key) {
+    const Seat& mine = seat();
+    if (join_shared(*mine.accounts, index, key, mine.slot)) here.imports[index]++;
+}
+
+void leave_locked(SharedUse& here, int index) {
+    const Seat& mine = seat();
+    if (--here.imports[index] == 0) leave_shared(*mine.accounts, index, mine.slot);
+}
+
+// A name that no shared memory of the container has, and no file that is still open.
+int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
+    const Seat& mine = seat();
+    constexpr int kTries = 64;
+    if (here.last_name == 0) here.last_name = static_cast<std::uint64_t>(mine.slot) * 61;
+    for (int tried = 0; tried < kTries; tried++) {
+        const std::uint64_t number = ++here.last_name & kNumberMask;
+        const std::uint64_t key = ours() << kNumberBits | number;
+        if (number == 0 || find_shared(*mine.accounts, key) >= 0) continue;
+        if (set_new_name(fd, {key, granules}))
+            return add_shared(*mine.accounts, {key, card, granules}, mine.slot);
+    }
+    // Nobody can tell who has it: its maker has it, until he ends.
+    const std::uint64_t key =
+        kOfHandle | static_cast<std::uint64_t>(mine.slot) << kSlotShift | ++here.last_name;
+    const int index = add_shared(*mine.accounts, {key, card, granules}, mine.slot);
+    if (index >= 0) join_own(here, index, key);
+    return index;
+}
+
+}  // namespace
+
+std::uint64_t key_of(const CUipcMemHandle& handle) {
+    return hash_of(handle.reserved, sizeof handle.reserved) | kOfHandle;
+}
+
+bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
+    CUdeviceptr base = pointer;  // a handle is of the whole allocation
+    const auto& ask = driver()->cuMemGetAddressRange_v2;
+    if (ask) ask(&base, nullptr, pointer);
+    return share_noted(base, key);
+}
+
+int join_shared(std::uint64_t key) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    return join_locked(here, key);
+}
+
+void leave_shared(int index) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    leave_locked(here, index);
+}
+
+bool was_shared(std::uint64_t key) {
+    return was_shared(*seat().accounts, key);
+}
+
+// Each time it is opened the driver gives the same address.
+void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    here.has_opened.store(true, std::memory_order_relaxed);
+    OpenedAddress* opened = here.opened.find(pointer);
+    if (opened == nullptr) {
+        here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
+    } else {
+        opened->opened++;
+        leave_locked(here, index);
+    }
+}
+
+void note_closed(CUdeviceptr pointer) {
+    SharedUse& here = shared_use();
+    if (!here.has_opened.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    OpenedAddress* opened = here.opened.find(pointer);
+    if (opened == nullptr || --opened->opened > 0) return;
+    leave_locked(here, here.opened.take(pointer).index);
+}
+
+void forget_opened_in(CUcontext context) {
+    SharedUse& here = shared_use();
+    if (!here.has_opened.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    std::uint64_t place = 0;
+    for (;;) {
+        const OpenedAddress gone = here.opened.take_next(
+            place, [context](const OpenedAddress& each) { return each.context == context; });
+        if (gone.address == 0) return;
+        leave_locked(here, gone.index);
+    }
+}
+
+int share_descriptor(int fd, int card, Granules granules) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    return share_as_new(here, fd, card, granules);
+}
+
+void name_again(int fd, int index, Granules granules) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    const std::uint64_t key = seat().accounts->shared_memory[index].key.load();
+    if ((key & kOfHandle) == 0 && set_name(fd, {key, granules})) return;
+    // As where it could not be named: this process has it, until it ends.
+    if ((key & kOfHandle) == 0) join_locked(here, key);
+}
+
+int adopt(const DescriptorName& name, int card) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    // Another importer may have been quicker, and is charged for it.
+    if (const int index = join_locked(here, name.key); index >= 0) {
+        give_granules(card, name.granules);
+        return index;
+    }
+    const Seat& mine = seat();
+    const int index = add_shared(*mine.accounts, {name.key, card, name.granules}, mine.slot);
+    if (index < 0) return -1;
+    join_own(here, index, name.key);
+    end_shared(*mine.accounts, index);
+    return index;
+}
+
+bool is_ours(const DescriptorName& name) {
+    return name.key != 0 && name.key >> kNumberBits == ours();
+}
+
+}  // namespace tessera::guard

@@ -1,0 +1,73 @@
+// What this process has exported, and what it has imported from others of its container: by IPC
+// handles, and by descriptors. Exported memory is charged as long as any of the container has it
+// (region/shared_memory.hpp). For that an importer must find which it is:
+//
+// - An IPC handle is opaque, but the bytes that are opened are those that were given.
+// - A descriptor says nothing. So its open file is given a name when it is given away
+//   (named_descriptor.hpp). Where that fails, its maker is charged until he ends.
+//
+// What another container exports counts there.
+//
+// Any thread. All want begin() to have succeeded.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "guard/process/holdings.hpp"
+#include "guard/process/named_descriptor.hpp"
+#include "guard/process/table.hpp"
+
+namespace tessera::guard {
+
+// An IPC handle that is open.
+struct OpenedAddress {
+    std::uint64_t address;
+    CUcontext context;
+    int index;
+    unsigned opened;
+};
+
+inline std::uint64_t key_of(const OpenedAddress& opened) {
+    return opened.address;
+}
+
+// Zero at first, and again in a forked child.
+struct SharedUse {
+    pthread_mutex_t mutex;
+    std::atomic<bool> has_opened;
+    std::uint64_t last_name;
+    Table<OpenedAddress> opened;
+    unsigned imports[kMaxSharedMemory];  // of each entry of the region, by this process
+};
+
+std::uint64_t key_of(const CUipcMemHandle& handle);
+
+// An IPC handle was given of what is noted at the address. False where the region has no place.
+bool note_exported(CUdeviceptr pointer, std::uint64_t key);
+
+// One more use of the memory of that name, before the driver is asked for it; -1: none of the
+// container.
+int join_shared(std::uint64_t key);
+void leave_shared(int index);
+// Whether somebody of the container has given it, who may have died since.
+bool was_shared(std::uint64_t key);
+
+void note_opened(CUdeviceptr pointer, CUcontext context, int index);
+void note_closed(CUdeviceptr pointer);
+void forget_opened_in(CUcontext context);
+
+// Gives a descriptor of memory that this process is charged for a name, and the region its entry.
+// -1 where that has no place for it.
+int share_descriptor(int fd, int card, Granules granules);
+// One more descriptor of it.
+void name_again(int fd, int index, Granules granules);
+// Memory of the container that nobody of it was charged for any more; this process has set it
+// aside, and is charged for it now, or gives that back where another has adopted it first. -1 where
+// the region has no place.
+int adopt(const DescriptorName& name, int card);
+// Whether it is of this container.
+bool is_ours(const DescriptorName& name);
+
+}  // namespace tessera::guard

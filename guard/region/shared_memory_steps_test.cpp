@@ -1,0 +1,183 @@
+// Goal: shared memory is charged while anybody has it, and nothing is taken off who holds other
+// memory, whatever happens between two instructions of who passes its charge on or takes it off:
+// that one is killed, another dies, or another's slot is taken again. Method: a process that is run
+// one instruction at a time, up to each of many of them, and then as the row says.
+#include <algorithm>
+#include <array>
+
+#include "guard/region/account.hpp"
+#include "guard/region/shared_memory.hpp"
+#include "guard/test_support/stepped.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr CardShare kCard{"GPU-01234567-89ab-cdef-0123-456789abcdef", 640 * kGranuleBytes, 0};
+constexpr std::uint64_t kKey = 77;
+constexpr Granules kSize = 10;
+constexpr Granules kOthers = 7;  // what a later process holds in a slot that was taken again
+constexpr Granules kLimit = 640;
+constexpr int kMaker = 1;
+constexpr int kFirst = 2;
+constexpr int kSecond = 3;
+
+class SharedMemorySteps : public testing::Test {
+  protected:
+    TestRegion region_{{kCard}};
+    Accounts& accounts_ = region_.accounts();
+
+    // Of the maker, and imported by both.
+    void share() {
+        accounts_.next_shared_memory = 0;  // so that the same instructions meet it
+        ASSERT_TRUE(reserve(accounts_, 0, kMaker, kSize, kLimit));
+        ASSERT_EQ(add_shared(accounts_, {kKey, 0, kSize}, kMaker), 0);
+        ASSERT_TRUE(join_shared(accounts_, 0, kKey, kFirst));
+        ASSERT_TRUE(join_shared(accounts_, 0, kKey, kSecond));
+    }
+    void bury(int slot) {
+        forget_shared_of(accounts_, slot);
+        clear(accounts_, 0, slot);
+    }
+    void bury_and_take_again(int slot) {
+        bury(slot);
+        ASSERT_TRUE(reserve(accounts_, 0, slot, kOthers, kLimit));
+    }
+    void expect_nothing_left() {
+        for (const int slot : {kMaker, kFirst, kSecond})
+            bury(slot);
+        EXPECT_EQ(held(accounts_, 0), 0U);
+        EXPECT_FALSE(is_in_use(accounts_.shared_memory[0]));
+    }
+
+    using Step = std::function<void()>;
+    // The last instruction of `body` at which the entry or what is held changed, from `begin` on.
+    int last_change(const Step& begin, const Step& body) {
+        const auto look = [this] {
+            const SharedMemory& entry = accounts_.shared_memory[0];
+            return std::array<std::uint64_t, 4>{entry.state.load(), entry.importers[0].load(),
+                                                held(accounts_, 0), held_by(accounts_, 0, kMaker)};
+        };
+        begin();
+        Stepped run(body);
+        auto seen = look();
+        int last = 0;
+        for (int at = 1; run.step() && at < last + kQuiet; at++) {
+            if (const auto now = look(); now != seen) {
+                seen = now;
+                last = at;
+            }
+        }
+        run.kill_hard();
+        expect_nothing_left();
+        return last;
+    }
+    // Runs `body` up to each of some of its instructions, and then does `meanwhile` before it goes
+    // on or is killed; then `check`, which is told which.
+    template <typename Check>
+    void at_each_step(const Step& begin, const Step& body, const Step& meanwhile,
+                      const Check& check) {
+        const int end = last_change(begin, body) + 3;
+        ASSERT_GT(end, 20);
+        const int stride = std::max(1, end / kPoints);
+        for (int at = 0; at <= end; at += stride) {
+            for (const bool is_killed : {false, true}) {
+                SCOPED_TRACE("instruction " + std::to_string(at) + (is_killed ? ", killed" : ""));
+                begin();
+                Stepped run(body);
+                run.step(at);
+                meanwhile();
+                is_killed ? run.kill_hard() : run.finish();
+                check(is_killed);
+                expect_nothing_left();
+                if (HasFailure()) return;
+            }
+        }
+    }
+
+  private:
+    static constexpr int kQuiet = 10'000;  // instructions without a change: nothing is to come
+#ifdef __SANITIZE_THREAD__
+    static constexpr int kPoints = 10;  // each fork is slow, and an access is many instructions
+#else
+    static constexpr int kPoints = 250;
+#endif
+};
+
+TEST_F(SharedMemorySteps, ThatPassOnBesideNobody) {
+    at_each_step([this] { share(); }, [this] { forget_shared_of(accounts_, kMaker); }, [] {},
+                 [this](bool is_killed) {
+                     EXPECT_GE(held(accounts_, 0), kSize);
+                     bury(kMaker);
+                     EXPECT_GE(held(accounts_, 0), kSize);
+                     EXPECT_LE(held(accounts_, 0), is_killed ? 2 * kSize : kSize);
+                 });
+}
+
+TEST_F(SharedMemorySteps, ThatPassOnBesideAnHeirThatDies) {
+    at_each_step([this] { share(); }, [this] { forget_shared_of(accounts_, kMaker); },
+                 [this] { bury(kFirst); },
+                 [this](bool) {
+                     bury(kMaker);
+                     EXPECT_GE(held_by(accounts_, 0, kSecond), kSize);
+                 });
+}
+
+TEST_F(SharedMemorySteps, ThatPassOnBesideAnHeirWhoseSlotIsTakenAgain) {
+    at_each_step([this] { share(); }, [this] { forget_shared_of(accounts_, kMaker); },
+                 [this] { bury_and_take_again(kFirst); },
+                 [this](bool) {
+                     bury(kMaker);
+                     EXPECT_GE(held_by(accounts_, 0, kSecond), kSize);
+                     EXPECT_GE(held_by(accounts_, 0, kFirst), kOthers);
+                     leave_shared(accounts_, 0, kSecond);
+                     EXPECT_GE(held_by(accounts_, 0, kFirst), kOthers);
+                 });
+}
+
+TEST_F(SharedMemorySteps, ThatPassOnBesideImportersWhoLeave) {
+    at_each_step([this] { share(); }, [this] { forget_shared_of(accounts_, kMaker); },
+                 [this] {
+                     leave_shared(accounts_, 0, kFirst);
+                     leave_shared(accounts_, 0, kSecond);
+                 },
+                 [this](bool is_killed) {
+                     bury(kMaker);
+                     EXPECT_EQ(is_in_use(accounts_.shared_memory[0]), false);
+                     if (!is_killed) {
+                         EXPECT_EQ(held(accounts_, 0), 0U);
+                     }
+                 });
+}
+
+TEST_F(SharedMemorySteps, ThatTakeOffBesideAPayerWhoseSlotIsTakenAgain) {
+    const auto begin = [this] {
+        share();
+        leave_shared(accounts_, 0, kSecond);
+        end_shared(accounts_, 0);
+    };
+    at_each_step(
+        begin, [this] { leave_shared(accounts_, 0, kFirst); },
+        [this] { bury_and_take_again(kMaker); },
+        [this](bool) { EXPECT_GE(held_by(accounts_, 0, kMaker), kOthers); });
+}
+
+TEST_F(SharedMemorySteps, ThatTakeOffBesideOneWhoJoins) {
+    bool has_joined = false;
+    const auto begin = [this] {
+        share();
+        leave_shared(accounts_, 0, kSecond);
+        end_shared(accounts_, 0);
+    };
+    at_each_step(
+        begin, [this] { leave_shared(accounts_, 0, kFirst); },
+        [&] { has_joined = join_shared(accounts_, 0, kKey, kSecond); },
+        [&](bool) {
+            if (!has_joined) return;
+            EXPECT_GE(held(accounts_, 0), kSize);
+            leave_shared(accounts_, 0, kSecond);
+        });
+}
+
+}  // namespace
+}  // namespace tessera::guard

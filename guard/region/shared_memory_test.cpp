@@ -1,0 +1,190 @@
+// Goal: exported memory is charged to one process as long as any of the container has it, whoever
+// lets go or dies first, and to nobody afterwards. Method: seats of one region, and processes that
+// are killed; the last test, many at once.
+#include "guard/region/shared_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "gpusim/test_support/peer.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/test_region.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr CardShare kCard{"GPU-01234567-89ab-cdef-0123-456789abcdef", 640 * kGranuleBytes, 0};
+constexpr std::uint64_t kKey = 77;
+constexpr Granules kSize = 10;
+
+class RegionSharedMemory : public testing::Test {
+  protected:
+    TestRegion region_{{kCard}};
+    Accounts& accounts_ = region_.accounts();
+
+    // Of a slot that is charged for it.
+    int exported(int slot, std::uint64_t key = kKey) {
+        EXPECT_TRUE(reserve(accounts_, 0, slot, kSize, 640));
+        return add_shared(accounts_, {key, 0, kSize}, slot);
+    }
+    // Makes, imports and lets go at random. Says when it begins, and when it has stopped.
+    void share_until(const std::atomic<bool>& stop, unsigned seed, gpusim::Wire& wire) {
+        Seat seat;
+        EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::none);
+        Accounts& accounts = *seat.accounts;
+        std::mt19937 dice(seed);
+        std::vector<int> made;
+        std::vector<int> joined;
+        const auto take_some = [&dice](std::vector<int>& from) {
+            std::swap(from[dice() % from.size()], from.back());
+            const int taken = from.back();
+            from.pop_back();
+            return taken;
+        };
+        wire.send();
+        while (!stop) {
+            const std::uint64_t key = 1 + dice() % 5;
+            switch (dice() % 4) {
+                case 0:
+                    if (!reserve(accounts, 0, seat.slot, kSize, 640)) break;
+                    made.push_back(add_shared(accounts, {key, 0, kSize}, seat.slot));
+                    break;
+                case 1:
+                    if (const int index = find_shared(accounts, key);
+                        index >= 0 &&
+                        std::find(joined.begin(), joined.end(), index) == joined.end() &&
+                        join_shared(accounts, index, key, seat.slot))
+                        joined.push_back(index);
+                    break;
+                case 2:
+                    if (!made.empty()) end_shared(accounts, take_some(made));
+                    break;
+                default:
+                    if (!joined.empty()) leave_shared(accounts, take_some(joined), seat.slot);
+            }
+            if (!joined.empty() || !made.empty()) {
+                EXPECT_GE(held(accounts, 0), kSize);
+            }
+        }
+        wire.send();
+        wire.receive();
+    }
+    // As who lives takes it from one who is dead.
+    void bury(int slot) {
+        forget_shared_of(accounts_, slot);
+        clear(accounts_, 0, slot);
+    }
+};
+
+TEST_F(RegionSharedMemory, WhatNobodyImportedIsItsMakers) {
+    const int index = exported(1);
+    EXPECT_EQ(find_shared(accounts_, kKey), index);
+    EXPECT_EQ(find_shared(accounts_, kKey + 1), -1);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    end_shared(accounts_, index);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+    EXPECT_EQ(find_shared(accounts_, kKey), -1);
+}
+
+TEST_F(RegionSharedMemory, ItsMakerIsChargedUntilTheLastLetsGo) {
+    const int index = exported(1);
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 2));
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 900));
+    end_shared(accounts_, index);
+    EXPECT_EQ(held_by(accounts_, 0, 1), kSize);
+    leave_shared(accounts_, index, 2);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    leave_shared(accounts_, index, 900);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+    EXPECT_FALSE(join_shared(accounts_, index, kKey, 2)) << "it is gone";
+}
+
+TEST_F(RegionSharedMemory, WhoLetsGoBeforeTheMakerChangesNothing) {
+    const int index = exported(1);
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 2));
+    leave_shared(accounts_, index, 2);
+    EXPECT_EQ(held_by(accounts_, 0, 1), kSize);
+    EXPECT_EQ(find_shared(accounts_, kKey), index);
+}
+
+TEST_F(RegionSharedMemory, TheDeadPassItOn) {
+    const int index = exported(1);
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 2));
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 3));
+    bury(1);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    EXPECT_EQ(held_by(accounts_, 0, 2), kSize);
+    bury(2);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    EXPECT_EQ(held_by(accounts_, 0, 3), kSize);
+    leave_shared(accounts_, index, 3);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+}
+
+TEST_F(RegionSharedMemory, ADeadImporterHasLetGo) {
+    const int index = exported(1);
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 2));
+    end_shared(accounts_, index);
+    bury(2);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+    EXPECT_FALSE(may_have_shared(accounts_, 2));
+}
+
+TEST_F(RegionSharedMemory, AreRefusedWhereThereIsNoPlace) {
+    for (std::uint64_t key = 1; key <= kMaxSharedMemory; key++)
+        EXPECT_GE(add_shared(accounts_, {key, 0, kSize}, 1), 0);
+    EXPECT_EQ(add_shared(accounts_, {5000, 0, kSize}, 1), -1);
+    bury(1);
+    EXPECT_GE(add_shared(accounts_, {5000, 0, kSize}, 1), 0);
+}
+
+// A few keys that everybody makes, imports, and keeps for a while, until he is killed. Half of them
+// are, at a random instant; the others stop between two calls, and what they have is charged.
+TEST_F(RegionSharedMemory, IsChargedWhileTheLivingHaveItWhoeverIsKilledWhen) {
+    constexpr int kRounds = 40;
+    constexpr std::size_t kAtOnce = 6;
+    std::mt19937 random(1);
+    std::uint64_t shared_by_the_living = 0;
+    for (int round = 0; round < kRounds; round++) {
+        void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(page, MAP_FAILED);
+        auto* stop = new (page) std::atomic<bool>(false);
+        std::vector<std::unique_ptr<gpusim::Peer>> peers;
+        for (std::size_t i = 0; i < kAtOnce; i++) {
+            const auto seed = static_cast<unsigned>(random());
+            peers.push_back(std::make_unique<gpusim::Peer>(
+                [this, seed, stop](gpusim::Wire& wire) { share_until(*stop, seed, wire); }));
+        }
+        for (const auto& peer : peers)
+            EXPECT_EQ(peer->wire().receive(), 1U);
+        usleep(static_cast<useconds_t>(random() % 3000));
+        for (std::size_t i = 0; i < kAtOnce; i += 2)
+            peers[i]->kill_hard();
+        stop->store(true);
+        for (std::size_t i = 1; i < kAtOnce; i += 2)
+            EXPECT_EQ(peers[i]->wire().receive(), 1U);
+        region_.reap();
+        Granules in_use = 0;
+        for (const SharedMemory& entry : accounts_.shared_memory)
+            if (is_there(entry)) in_use += kSize;
+        EXPECT_GE(held(accounts_, 0), in_use);
+        shared_by_the_living += in_use;
+        for (std::size_t i = 1; i < kAtOnce; i += 2)
+            peers[i]->kill_hard();
+        region_.reap();
+        EXPECT_EQ(held(accounts_, 0), 0U);
+        for (const SharedMemory& entry : accounts_.shared_memory)
+            EXPECT_FALSE(is_in_use(entry));
+        munmap(page, 4096);
+    }
+    EXPECT_GT(shared_by_the_living, 0U);
+}
+
+}  // namespace
+}  // namespace tessera::guard
