@@ -22,7 +22,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     ChurnSweepOptions& churn = command.churn;
     churn.trace = {"default", 42};
     churn.loads = {80, 90, 100};
-    churn.policies = {"FGD", "BestFit", "ExpectedFill"};
+    churn.policies = {"FGD", "Binpack", "ExpectedFill"};
     churn.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     CLI::App* app_command = app.add_subcommand(
         "churn",
