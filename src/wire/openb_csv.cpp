@@ -119,9 +119,10 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
         TRY(const std::int64_t memory_mib, table.number(row, memory, kMost));
         TRY(const std::int64_t count, table.number(row, cards, kMaxCards));
         TRY(const std::int64_t milli, table.number(row, share, kMilliPerCard));
-        if ((count == 0) != (milli == 0))
+        if ((count == 0) != (milli == 0)) {
             return fail(table.fault(
                 row, share, "0 for a pod with GPUs, or more for one without; mend it or num_gpu"));
+        }
         TRY(const std::int64_t lasts_s, times.lasts_s(table, row));
         pods.push_back({.name = std::string(table.text(row, name)),
                         .cpu_milli = static_cast<std::int32_t>(cpu_milli),

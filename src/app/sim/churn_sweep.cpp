@@ -63,6 +63,7 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
         }
     };
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(options.threads));
     for (int i = 0; i < options.threads; ++i)
         threads.emplace_back(work);
     threads.clear();

@@ -117,9 +117,10 @@ TEST(Churn, Estimates) {
 TEST(Churn, Table) {
     std::vector<ChurnRun> runs;
     for (const std::string policy : {"A", "B"}) {
-        for (const double more : {0.0, 0.01})
+        for (const double more : {0.0, 0.01}) {
             runs.push_back(
                 {90, policy, 1, {.held = (policy == "A" ? 0.5 : 0.6) + more, .came = 7}});
+        }
     }
     const std::string text = churn_table(runs);
     EXPECT_NE(text.find("50.500 ±6.353"), std::string::npos) << text;

@@ -45,8 +45,11 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
         const double whole = lasts(pod);
         if (whole <= 0) continue;
         std::exponential_distribution<double> gap(rate);
-        for (double at = gap(draws); at < options.ends_s; at += gap(draws))
+        double at = gap(draws);
+        while (at < options.ends_s) {
             tasks.push_back({pod.task, at, whole});
+            at += gap(draws);
+        }
     }
     std::ranges::stable_sort(tasks.begin() + later, tasks.end(), {}, &ChurnTask::comes_s);
     return tasks;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <vector>
@@ -119,9 +120,10 @@ class Canvas {
             out += fmt::format("<text class=\"up\" x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n",
                                left() - 6, height_of(value) + 4, value);
         }
-        for (int percent = (from_ + 9) / 10 * 10; percent <= kLastPercent; percent += 10)
+        for (int percent = (from_ + 9) / 10 * 10; percent <= kLastPercent; percent += 10) {
             out += fmt::format("<text class=\"across\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
                                across(percent), bottom() + 16, percent);
+        }
         out += fmt::format(
             "<text class=\"across\" x=\"{:.1f}\" y=\"{:.1f}\">asked for, % of all "
             "cards</text>\n",
@@ -185,9 +187,8 @@ std::string run_svg(std::span<const SimRun> runs, const PlotOptions& options) {
         "fill=\"#fff\"/>\n",
         width, kPanelHeight * rows + legend);
     for (std::size_t i = 0; i < panels.size(); ++i) {
-        const auto column = static_cast<double>(i % kPanelsPerRow);
-        const auto row = static_cast<double>(i / kPanelsPerRow);
-        const Canvas canvas(column * kPanelWidth, row * kPanelHeight, options.from,
+        const auto place = std::div(static_cast<int>(i), kPanelsPerRow);
+        const Canvas canvas(place.rem * kPanelWidth, place.quot * kPanelHeight, options.from,
                             panels[i].lines);
         canvas.axes(out, panels[i], options.figure);
         for (const auto& [policy, line] : panels[i].lines)

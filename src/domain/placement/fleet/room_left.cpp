@@ -1,6 +1,6 @@
 #include "domain/placement/fleet/room_left.hpp"
 
-#include <algorithm>
+#include "base/check.hpp"
 
 namespace tessera {
 namespace {
@@ -15,6 +15,7 @@ CardSet emptiest_cards(const NodeLoad& load, const Task& task) {
                                                     load.milli[static_cast<std::size_t>(best)];
             if (is_emptier) best = card;
         }
+        TESSERA_CHECK(best >= 0, "only a node that can take the task is asked for cards");
         chosen = static_cast<CardSet>(chosen | card_bit(best));
     }
     return chosen;
