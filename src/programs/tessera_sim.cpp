@@ -3,71 +3,25 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
-#include <thread>
 
-#include "adapters/os/text_file.hpp"
-#include "app/sim/report.hpp"
-#include "app/sim/sweep.hpp"
 #include "programs/bound_command.hpp"
+#include "programs/churn_command.hpp"
 #include "programs/common/command_line.hpp"
+#include "programs/replay_command.hpp"
 
 namespace tessera {
 namespace {
-
-struct Options {
-    SweepOptions sweep{
-        .traces = {"default"},
-        .seeds = {42},
-        .policies = {"FGD"},
-        .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
-    std::string output = "table";
-};
 
 int finish(const Error& error) {
     std::cerr << "tessera-sim: " << error.text << "\n";
     return exit_status(error.code);
 }
 
-std::string policy_help() {
-    std::string text = "Policies:\n";
-    for (const FleetPolicyRow& row : fleet_policies())
-        text += fmt::format("  {:<22}{}\n", row.name, row.summary);
-    return text +
-           "\nExit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
-}
-
-void add_replay(CLI::App& app, Options& options) {
-    SweepOptions& sweep = options.sweep;
-    CLI::App* command = app.add_subcommand(
-        "replay",
-        "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
-    command
-        ->add_option("--data", sweep.folder,
-                     "folder of the openb trace: openb_node_list_gpu_node.csv, "
-                     "openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt")
-        ->required();
-    command->add_option("--trace", sweep.traces, "traces, separated by commas")
-        ->delimiter(',')
-        ->capture_default_str();
-    command->add_option("--seed", sweep.seeds, "orders of arrival, separated by commas")
-        ->delimiter(',')
-        ->capture_default_str();
-    command->add_option("--policy", sweep.policies, "policies, separated by commas")
-        ->delimiter(',')
-        ->capture_default_str();
-    command
-        ->add_option("--sampling-seed", sweep.sampling_seed,
-                     "for policies that sample what is to come")
-        ->capture_default_str();
-    command->add_option("-j,--jobs", sweep.threads, "replays at a time")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
-    command->add_option("-o,--output", options.output, "table, json or csv")
-        ->check(CLI::IsMember({"table", "json", "csv"}))
-        ->capture_default_str();
-    command->footer(policy_help());
+int print(const Result<std::string>& text) {
+    if (!text) return finish(text.error());
+    std::cout << *text;
+    return 0;
 }
 
 // On a terminal only; it takes its line away when all is done.
@@ -82,35 +36,24 @@ void show_progress(std::size_t done, std::size_t of) {
     std::cerr << std::flush;
 }
 
-std::string render(const Options& options, std::span<const SimRun> runs) {
-    if (options.output == "json") return run_json(runs);
-    if (options.output == "csv") return run_csv(runs);
-    return run_table(runs);
-}
-
 int run(int argc, char** argv) {
     CLI::App app{"Replays traces against Tessera's placement engine.", "tessera-sim"};
     app.set_version_flag("--version", "tessera-sim " TESSERA_VERSION);
     app.require_subcommand(1);
-    Options options;
-    add_replay(app, options);
+    ReplayCommand replay;
+    add_replay(app, replay);
     BoundCommand bound;
     const CLI::App* bound_asked = add_bound(app, bound);
+    ChurnCommand churn;
+    const CLI::App* churn_asked = add_churn(app, churn);
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    if (bound_asked->parsed()) {
-        const auto text = run_bound(bound, show_progress);
-        if (!text) return finish(text.error());
-        std::cout << *text;
-        return 0;
-    }
-    const auto runs = sweep(options.sweep, read_text_file, show_progress);
-    if (!runs) return finish(runs.error());
-    std::cout << render(options, *runs);
-    return 0;
+    if (bound_asked->parsed()) return print(run_bound(bound, show_progress));
+    if (churn_asked->parsed()) return print(run_churn(churn, show_progress));
+    return print(run_replay(replay, show_progress));
 }
 
 }  // namespace

@@ -49,6 +49,32 @@ Result<> check_once(const std::vector<std::uint32_t>& nodes) {
     return fail(Code::invalid_argument, fmt::format("node row {} is there twice", *twice));
 }
 
+// The columns that tell for how long a pod ran; some lists have none of them.
+struct Times {
+    bool are_there = false;
+    std::size_t came = 0;
+    std::size_t started = 0;  // empty for a pod that never was
+    std::size_t ended = 0;
+
+    static Result<Times> of(const CsvTable& table) {
+        Times times{.are_there = table.has("deletion_time")};
+        if (!times.are_there) return times;
+        TRY(times.came, table.column("creation_time"));
+        TRY(times.started, table.column("scheduled_time"));
+        TRY(times.ended, table.column("deletion_time"));
+        return times;
+    }
+
+    [[nodiscard]] Result<std::int64_t> lasts_s(const CsvTable& table, std::size_t row) const {
+        if (!are_there || table.text(row, ended).empty()) return 0;
+        const std::size_t from = table.text(row, started).empty() ? came : started;
+        TRY(const std::int64_t begin, table.number(row, from, kMost));
+        TRY(const std::int64_t end, table.number(row, ended, kMost));
+        if (end < begin) return fail(table.fault(row, ended, "before it came, or was started"));
+        return end - begin;
+    }
+};
+
 }  // namespace
 
 Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text) {
@@ -85,6 +111,7 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
     std::size_t spec = name;
     const bool has_spec = table.has("gpu_spec");
     if (has_spec) spec = *table.column("gpu_spec");
+    TRY(const Times times, Times::of(table));
     std::vector<OpenbPod> pods;
     pods.reserve(table.size());
     for (std::size_t row = 0; row < table.size(); ++row) {
@@ -92,15 +119,18 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
         TRY(const std::int64_t memory_mib, table.number(row, memory, kMost));
         TRY(const std::int64_t count, table.number(row, cards, kMaxCards));
         TRY(const std::int64_t milli, table.number(row, share, kMilliPerCard));
-        if ((count == 0) != (milli == 0))
+        if ((count == 0) != (milli == 0)) {
             return fail(table.fault(
                 row, share, "0 for a pod with GPUs, or more for one without; mend it or num_gpu"));
+        }
+        TRY(const std::int64_t lasts_s, times.lasts_s(table, row));
         pods.push_back({.name = std::string(table.text(row, name)),
                         .cpu_milli = static_cast<std::int32_t>(cpu_milli),
                         .memory_mib = static_cast<std::int32_t>(memory_mib),
                         .cards = static_cast<std::int16_t>(count),
                         .milli = static_cast<std::int16_t>(milli),
-                        .models = std::string(has_spec ? table.text(row, spec) : "")});
+                        .models = std::string(has_spec ? table.text(row, spec) : ""),
+                        .lasts_s = lasts_s});
     }
     return pods;
 }

@@ -23,7 +23,8 @@ struct OpenbNode {
 };
 
 // A row of openb_pod_list_*.csv: name, cpu_milli, memory_mib, num_gpu, gpu_milli and, in some,
-// gpu_spec and more that the experiment does not look at.
+// gpu_spec and the times at which it came, was started and ended, in seconds. What else there is
+// the experiment does not look at.
 struct OpenbPod {
     std::string name;
     std::int32_t cpu_milli = 0;
@@ -31,6 +32,8 @@ struct OpenbPod {
     std::int16_t cards = 0;
     std::int16_t milli = 0;  // of each card; 1000 is a whole one
     std::string models;      // "A|B": one of these; empty: any
+    std::int64_t lasts_s =
+        0;  // from its start, or where it never started from when it came; 0: not told
 
     friend bool operator==(const OpenbPod&, const OpenbPod&) = default;
 };

@@ -95,6 +95,8 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
     for (const OpenbPod& pod : pods)
         samples.push_back({task_of(pod, models), pod.models});
     Workload workload;
+    for (std::size_t row = 0; row < pods.size(); ++row)
+        workload.pods.push_back({samples[row].task, pods[row].lasts_s});
     workload.mix = target_mix(samples, kMixPercent);
     for (const std::uint32_t row : arrivals.nodes)
         workload.nodes.push_back((*shapes)[row]);

@@ -13,11 +13,17 @@
 
 namespace tessera {
 
+struct TimedTask {
+    Task task;
+    std::int64_t lasts_s = 0;  // 0: nobody tells
+};
+
 struct Workload {
     std::vector<NodeShape> nodes;          // in tie order
     std::vector<std::uint32_t> node_rows;  // parallel: its row in the node list
     std::vector<Task> arrivals;            // in order
     std::vector<std::uint32_t> pod_rows;   // parallel: its row in the pod list
+    std::vector<TimedTask> pods;           // of the whole pod list, each row once
     std::vector<MixClass> mix;             // of the whole pod list, each row once: 95 %
 };
 

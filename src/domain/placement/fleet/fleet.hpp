@@ -26,6 +26,10 @@ class Fleet {
     // Undoes place().
     void release(std::size_t node, const Task& task, CardSet cards);
 
+    // Thousandths of cards that place() and release() have moved in all.
+    [[nodiscard]] std::int64_t placed_milli() const { return placed_milli_; }
+    [[nodiscard]] std::int64_t released_milli() const { return released_milli_; }
+
     // Counts place() and release().
     [[nodiscard]] std::uint64_t version() const { return dropped_ + log_.size(); }
     // The nodes that changed since `version`, oldest first, a node as often as it changed. Nothing
@@ -40,6 +44,8 @@ class Fleet {
     std::vector<NodeLoad> loads_;
     std::vector<std::array<std::uint32_t, kMaxCards + 1>> kinds_;  // tasks per node and kind
     std::vector<std::uint32_t> log_;
+    std::int64_t placed_milli_ = 0;
+    std::int64_t released_milli_ = 0;
     std::uint64_t dropped_ = 0;  // changes that were in front of log_
 };
 

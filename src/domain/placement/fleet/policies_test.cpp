@@ -51,6 +51,11 @@ TEST(FleetPolicies, ScoreAsTheirHeadersSay) {
              // 1 - (64 * 8 / 128^2 + 2 * 1 / 64) / 2 = 0.96875
              {"DotProd", node({1'000, 1'000}), task(1'000), 96, 0b01},
              {"DotProd", node({1'000, 1'000}, 128'000), task(1'000, 2, 128'000), 46, 0b11},
+             {"Binpack", node({800, 1'000, 600}), task(500), -100, 0b100},
+             {"Binpack", node({1'000, 500, 500}), task(300, 2), -400, 0b110},
+             {"Binpack", node({1'000}), no_cards, -56'000, 0},
+             {"Spread", node({800, 1'000, 600}), task(500), 500, 0b010},
+             {"Spread", node({600, 1'000, 800}), task(300, 2), 1'200, 0b110},
              {"Packing", node({1'000, 1'000}), task(500), 31, 0b01},
              {"Packing", node({400, 1'000}), task(500), 49, 0b10},
              {"Packing", node({700, 1'000}), task(500), 93, 0b01},
@@ -99,8 +104,8 @@ TEST(FleetPolicies, AreFoundByName) {
     }
     EXPECT_EQ(names.size(), fleet_policies().size());
     EXPECT_EQ(find_fleet_policy("fgd").error().text,
-              "no placement policy \"fgd\"; there is BestFit, DotProd, Packing, Clustering, FGD, "
-              "ExpectedFill, ExpectedFillKnownMix, Random");
+              "no placement policy \"fgd\"; there is Binpack, Spread, BestFit, DotProd, Packing, "
+              "Clustering, FGD, ExpectedFill, ExpectedFillKnownMix, Random");
 }
 
 }  // namespace

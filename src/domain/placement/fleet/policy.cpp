@@ -10,6 +10,7 @@
 #include "domain/placement/fleet/fgd.hpp"
 #include "domain/placement/fleet/packing.hpp"
 #include "domain/placement/fleet/random.hpp"
+#include "domain/placement/fleet/room_left.hpp"
 
 namespace tessera {
 namespace {
@@ -23,6 +24,9 @@ std::unique_ptr<FleetPolicy> knowing(const PolicyInputs& inputs) {
 }
 
 constexpr auto kPolicies = std::to_array<FleetPolicyRow>({
+    {"Binpack", "the cards with the least room that is enough, as gpushare does",
+     binpack_fleet_policy},
+    {"Spread", "the cards with the most room", spread_fleet_policy},
     {"BestFit", "the node with the least CPU and GPU left", best_fit_policy},
     {"DotProd", "the node whose free resources are least like the request", dot_product_policy},
     {"Packing", "cards in use before free cards, nodes in use before free nodes", packing_policy},

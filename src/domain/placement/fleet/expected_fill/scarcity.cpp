@@ -6,6 +6,7 @@ namespace tessera {
 namespace {
 
 constexpr double kMost = 2;
+constexpr double kMostRenewal = 100;
 
 std::int32_t whole_cards(const NodeLoad& load) {
     std::int32_t whole = 0;
@@ -22,6 +23,16 @@ std::int32_t Scarcity::copies(const Room& room, const NodeLoad& load, std::int32
     return room.cpu_milli > 0 ? std::min(by_cards, load.cpu_milli / room.cpu_milli) : by_cards;
 }
 
+double Scarcity::renewal(const Fleet& fleet) {
+    taken_ = taken_ / 2 + static_cast<double>(fleet.placed_milli() - placed_milli_);
+    given_back_ = given_back_ / 2 + static_cast<double>(fleet.released_milli() - released_milli_);
+    placed_milli_ = fleet.placed_milli();
+    released_milli_ = fleet.released_milli();
+    if (taken_ <= 0) return 1;
+    const double kept = 1 - given_back_ / taken_;
+    return 1 / std::clamp(kept, 1 / kMostRenewal, 1.0);
+}
+
 void Scarcity::update(std::span<const MixClass> mix, const Fleet& fleet) {
     std::array<double, kMaxModels> idle_of{};
     double idle = 0;
@@ -34,6 +45,7 @@ void Scarcity::update(std::span<const MixClass> mix, const Fleet& fleet) {
     double asked = 0;  // thousandths of a card per task
     for (const MixClass& m : mix)
         asked += m.share * m.milli * m.count;
+    const double renewed = renewal(fleet);
     rooms_.clear();
     prices_.fill(0);
     if (asked <= 0) return;
@@ -47,7 +59,7 @@ void Scarcity::update(std::span<const MixClass> mix, const Fleet& fleet) {
                 const NodeLoad& load = fleet.load(node);
                 all += copies(room, load, whole_cards(load));
             }
-            const double scarce = all > 0 ? std::min(kMost, expected / all) : kMost;
+            const double scarce = all > 0 ? std::min(kMost, renewed * expected / all) : kMost;
             room.worth = kMilliPerCard * m.count * scarce;
             rooms_.push_back(room);
         }

@@ -1,12 +1,15 @@
 // What the cluster as a whole is short of, and what that makes a node worth: room for tasks of
 // several whole cards, and models that some tasks insist on. Sums over the mix's classes m, with
 //     D(m) = idle share(m) / sum over all m of share(m) milli(m) count(m)
-// the tasks of class m to expect before what is idle now is used up.
+// the tasks of class m to expect before what is idle now is used up, if nobody leaves.
 //
 // R(n), the reserve for classes of several whole cards, in thousandths of a card:
-//     R(n) = sum over m of 1000 count(m) min(2, D(m) / C(m)) copies(m, n)
+//     R(n) = sum over m of 1000 count(m) min(2, renewal D(m) / C(m)) copies(m, n)
 //     copies(m, n) = min(free whole cards / count(m), free CPU / cpu(m)), rounded down
 //     C(m) = sum of copies(m, n) over the cluster
+//     renewal = taken / (taken - given back), of late: where tasks leave as fast as they come the
+//               idle cards last for ever, and so do tasks ask for rooms. What is given back is
+//               mostly parts of nodes, so it renews cards, and rooms not.
 // The price of a model, per thousandth of a card that is taken of it:
 //     price(model) = min(2, sum over classes m that may use it, but not all models, of
 //                           D(m) milli(m) count(m) / what is idle of the models that m may use)
@@ -25,7 +28,8 @@ namespace tessera {
 // One thread. All is 0 before the first update().
 class Scarcity {
   public:
-    // From the mix and from what is free in the cluster now. Looks at each node once.
+    // From the mix, from what is free in the cluster now, and from what was taken and given back
+    // since it was last asked. Looks at each node once.
     void update(std::span<const MixClass> mix, const Fleet& fleet);
 
     // Thousandths of a card.
@@ -39,9 +43,15 @@ class Scarcity {
         ModelSet models = kAnyModel;
         double worth = 0;  // of one copy
     };
+    double renewal(const Fleet& fleet);
     static std::int32_t copies(const Room& room, const NodeLoad& load, std::int32_t whole);
 
     std::vector<Room> rooms_;
+    // As of the last look; and, with a half-life of a look, since the looks before.
+    std::int64_t placed_milli_ = 0;
+    std::int64_t released_milli_ = 0;
+    double taken_ = 0;
+    double given_back_ = 0;
     std::array<double, kMaxModels> prices_{};
 };
 

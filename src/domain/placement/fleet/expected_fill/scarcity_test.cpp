@@ -32,6 +32,24 @@ TEST(Scarcity, ReservesRoomByItsFormula) {
     EXPECT_NEAR(scarcity.reserve(empty_load(kShapes[2])), 2 * 2'000, 1e-9);
 }
 
+// Goal: where half of what is taken was given back, twice as many tasks are to come before the idle
+// cards are used up.
+TEST(Scarcity, KnowsThatCardsComeBack) {
+    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.9},
+                                       {16'000, 1000, 2, kAnyModel, 0.1}};
+    const std::vector<NodeShape> shapes(10, {64'000, 1'000, 4, 0});
+    Fleet fleet(shapes);
+    Scarcity scarcity;
+    scarcity.update(mix, fleet);
+    const double before = scarcity.reserve(fleet.load(9));
+    for (const std::size_t node : {0, 1})
+        fleet.place(node, {.milli = 1'000, .count = 4}, 0b1111);
+    fleet.release(1, {.milli = 1'000, .count = 4}, 0b1111);
+    scarcity.update(mix, fleet);
+    // 36 of 40 cards are idle, and there is room for 18 pairs in place of 20.
+    EXPECT_NEAR(scarcity.reserve(fleet.load(9)), before * 2, 1e-9);
+}
+
 // Goal: a tenth of what is asked for insists on model 1, of which a fifth of the cards are: half of
 // them are spoken for.
 TEST(Scarcity, PricesModelsThatSomeInsistOn) {

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/sim/churn_sweep.hpp"
+
+namespace tessera {
+namespace {
+
+// Two-sided, 95 %, by degrees of freedom from 1 on; the last for all beyond (within 2 %).
+constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                                 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                                 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                                 2.060,  2.056, 2.052, 2.048, 2.045, 2.042, 2.0};
+
+struct Figure {
+    const char* name;  // of the column
+    const char* key;   // in JSON and CSV
+    double (*of)(const ChurnResult& result);
+    int places;
+};
+constexpr std::array kFigures = {
+    Figure{"HELD%", "heldPercent", [](const ChurnResult& r) { return 100 * r.held; }, 3},
+    Figure{"WAITED%", "waitedPercent", [](const ChurnResult& r) { return 100 * r.waited; }, 3},
+    Figure{"WAIT s", "meanWaitSeconds", [](const ChurnResult& r) { return r.mean_wait_s; }, 2},
+    Figure{"P99 s", "p99WaitSeconds", [](const ChurnResult& r) { return r.p99_wait_s; }, 0},
+    Figure{"REFUSED%", "refusedDemandPercent",
+           [](const ChurnResult& r) { return 100 * r.refused_demand; }, 3},
+};
+
+// The runs of one load and policy, a seed after the other.
+std::span<const ChurnRun> group_of(std::span<const ChurnRun> runs, const ChurnRun& like) {
+    const auto is_like = [&](const ChurnRun& run) {
+        return run.load == like.load && run.policy == like.policy;
+    };
+    const auto first = std::ranges::find_if(runs, is_like);
+    const auto last = std::find_if_not(first, runs.end(), is_like);
+    return {first, last};
+}
+
+// One run of each group, in order.
+std::vector<const ChurnRun*> groups(std::span<const ChurnRun> runs) {
+    std::vector<const ChurnRun*> out;
+    for (const ChurnRun& run : runs) {
+        if (out.empty() || out.back()->load != run.load || out.back()->policy != run.policy)
+            out.push_back(&run);
+    }
+    return out;
+}
+
+std::string text_of(const Estimate& estimate, int places) {
+    return fmt::format("{:.{}f} ±{:.{}f}", estimate.mean, places, estimate.half, places);
+}
+
+Estimate mean_of(std::span<const ChurnRun> runs, const Figure& figure) {
+    std::vector<double> values;
+    for (const ChurnRun& run : runs)
+        values.push_back(figure.of(run.result));
+    return estimate(values);
+}
+
+// Of the same seeds: what chance has in common cancels.
+Estimate difference(std::span<const ChurnRun> runs, std::span<const ChurnRun> base,
+                    const Figure& figure) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < std::min(runs.size(), base.size()); ++i)
+        values.push_back(figure.of(runs[i].result) - figure.of(base[i].result));
+    return estimate(values);
+}
+
+std::string line_of(std::string_view load, std::string_view policy, std::size_t width,
+                    std::string_view tasks, const auto& cell) {
+    std::string line = fmt::format("{:>5}  {:<{}}  {:>8}", load, policy, width, tasks);
+    for (const Figure& figure : kFigures) {
+        const std::string text = cell(figure);
+        // "±" takes two bytes and one column.
+        const std::size_t bytes = text.size() - (text.find("±") == std::string::npos ? 0 : 1);
+        line += fmt::format("  {}{}", std::string(bytes < 17 ? 17 - bytes : 0, ' '), text);
+    }
+    return line + "\n";
+}
+
+}  // namespace
+
+Estimate estimate(std::span<const double> values) {
+    if (values.empty()) return {};
+    const auto count = static_cast<double>(values.size());
+    double sum = 0;
+    for (const double value : values)
+        sum += value;
+    Estimate out{sum / count, 0};
+    if (values.size() < 2) return out;
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - out.mean) * (value - out.mean);
+    const std::size_t freedom = std::min(values.size() - 1, kStudent.size());
+    out.half = kStudent[freedom - 1] * std::sqrt(squares / (count - 1) / count);
+    return out;
+}
+
+std::string churn_table(std::span<const ChurnRun> runs) {
+    std::size_t width = 6;
+    for (const ChurnRun& run : runs)
+        width = std::max(width, run.policy.size() + 2);
+    std::string text = line_of("LOAD%", "POLICY", width, "CAME",
+                               [](const Figure& figure) { return std::string(figure.name); });
+    const ChurnRun* base = nullptr;
+    for (const ChurnRun* one : groups(runs)) {
+        if (base == nullptr || base->load != one->load) base = one;
+        const auto group = group_of(runs, *one);
+        text += line_of(
+            std::to_string(one->load), one->policy, width, std::to_string(one->result.came),
+            [&](const Figure& figure) { return text_of(mean_of(group, figure), figure.places); });
+    }
+    if (base == nullptr) return text;
+    text += fmt::format("\ndifference to {}, seed by seed\n", base->policy);
+    for (const ChurnRun* one : groups(runs)) {
+        if (one->policy == base->policy) continue;
+        ChurnRun like = *base;
+        like.load = one->load;
+        text +=
+            line_of(std::to_string(one->load), one->policy, width, "", [&](const Figure& figure) {
+                return text_of(difference(group_of(runs, *one), group_of(runs, like), figure),
+                               figure.places);
+            });
+    }
+    return text;
+}
+
+std::string churn_csv(std::span<const ChurnRun> runs) {
+    std::string text = "load,policy,seed,came";
+    for (const Figure& figure : kFigures)
+        text += fmt::format(",{}", figure.key);
+    text += "\n";
+    for (const ChurnRun& run : runs) {
+        text += fmt::format("{},{},{},{}", run.load, run.policy, run.seed, run.result.came);
+        for (const Figure& figure : kFigures)
+            text += fmt::format(",{:.6f}", figure.of(run.result));
+        text += "\n";
+    }
+    return text;
+}
+
+std::string churn_json(std::span<const ChurnRun> runs) {
+    using Json = nlohmann::ordered_json;
+    Json rows = Json::array();
+    for (const ChurnRun& run : runs) {
+        Json row = {{"loadPercent", run.load},
+                    {"policy", run.policy},
+                    {"seed", run.seed},
+                    {"came", run.result.came}};
+        for (const Figure& figure : kFigures)
+            row[figure.key] = figure.of(run.result);
+        rows.push_back(std::move(row));
+    }
+    return Json{{"runs", std::move(rows)}}.dump(2) + "\n";
+}
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// Tasks that come and go, under several loads, policies and seeds, several at a time; and what they
+// come to, with what is due to chance.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/sim/churn.hpp"
+#include "app/sim/sweep.hpp"
+
+namespace tessera {
+
+struct ChurnSweepOptions {
+    std::string folder;
+    TraceName trace;         // its pods, and its nodes in the tie order of that seed
+    std::vector<int> loads;  // percent of all cards
+    std::vector<std::string> policies;
+    int seeds = 10;  // 1, 2, ... of who comes when
+    std::uint64_t sampling_seed = 0;
+    double longest_s = 86'400;
+    double days = 3;  // measured, after one time the longest that is not
+    double patience_s = 3'600;
+    int threads = 1;
+};
+
+struct ChurnRun {
+    int load = 0;  // percent
+    std::string policy;
+    std::uint64_t seed = 0;
+    ChurnResult result;
+};
+
+// Loads outermost, then policies, then seeds. The same seed has the same tasks for all policies.
+// Errors as load_workload, churn_tasks and find_fleet_policy.
+Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
+                                          const Progress& progress);
+
+// A mean over seeds, and how far it may be off: half the width of Student's interval of 95 %.
+struct Estimate {
+    double mean = 0;
+    double half = 0;  // 0 with fewer than two seeds
+};
+Estimate estimate(std::span<const double> values);
+
+// A line per load and policy: the means, and the differences to the first policy, seed by seed.
+std::string churn_table(std::span<const ChurnRun> runs);
+std::string churn_csv(std::span<const ChurnRun> runs);
+std::string churn_json(std::span<const ChurnRun> runs);
+
+}  // namespace tessera

@@ -1,0 +1,134 @@
+#include "app/sim/churn.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/sim/churn_sweep.hpp"
+#include "app/sim/waiting_line.hpp"
+
+namespace tessera {
+namespace {
+
+Task cards(int count, int milli = kMilliPerCard) {
+    return {.cpu_milli = 1,
+            .memory_mib = 1,
+            .milli = static_cast<std::int16_t>(milli),
+            .count = static_cast<std::int16_t>(count)};
+}
+
+// One node of two cards.
+Workload small() {
+    Workload workload;
+    workload.nodes = {{.cpu_milli = 1'000, .memory_mib = 1'000, .cards = 2, .model = 0}};
+    workload.pods = {{cards(1), 100}, {cards(1, 500), 1'000}, {cards(2), 10}};
+    return workload;
+}
+
+ChurnResult run(const std::vector<ChurnTask>& tasks, const ChurnWindow& window) {
+    return churn(small(), tasks, window, **find_fleet_policy("BestFit"), {});
+}
+
+// Goal: the figures of a run so small that they can be worked out by hand.
+TEST(Churn, ByHand) {
+    const ChurnResult result = run({{cards(2), 10, 20},  // from 10 to 30
+                                    {cards(1), 20, 10},  // waits, from 30 to 40
+                                    {cards(2), 25, 10},  // waits, from 40 to 50
+                                    {cards(1), 26, 3}},  // goes before it, from 30 to 33
+                                   {.from_s = 0, .to_s = 100, .patience_s = 50});
+    EXPECT_EQ(result.came, 4U);
+    EXPECT_DOUBLE_EQ(result.held, (2 * 20 + 10 + 3 + 2 * 10) / (2 * 100.0));
+    EXPECT_DOUBLE_EQ(result.mean_wait_s, (0 + 10 + 15 + 4) / 4.0);
+    EXPECT_DOUBLE_EQ(result.waited, 0.75);
+    EXPECT_DOUBLE_EQ(result.refused_demand, 0);
+}
+
+// Goal: who has waited his time gives up, and what he asked for is told; what comes before the
+// window, or after it, takes cards and is not counted.
+TEST(Churn, WhoGivesUp) {
+    const ChurnResult result = run({{cards(2), 0, 40},    // before
+                                    {cards(1), 10, 10},   // gives up at 30
+                                    {cards(1), 35, 10},   // waits 5
+                                    {cards(2), 70, 10}},  // after
+                                   {.from_s = 5, .to_s = 50, .patience_s = 20});
+    EXPECT_EQ(result.came, 2U);
+    EXPECT_DOUBLE_EQ(result.refused_demand, 0.5);
+    EXPECT_DOUBLE_EQ(result.mean_wait_s, (20 + 5) / 2.0);
+    EXPECT_DOUBLE_EQ(result.held, (2 * 35 + 1 * 10) / (2 * 45.0));
+}
+
+// Goal: the tasks ask for as much as was wanted, from the start on, and follow from the seed.
+TEST(Churn, TasksAskForTheLoad) {
+    const ChurnOptions options{.load = 0.5, .longest_s = 500, .ends_s = 1e6, .seed = 1};
+    const auto tasks = churn_tasks(small(), options);
+    ASSERT_TRUE(tasks) << tasks.error().text;
+    double asked = 0;
+    double last = 0;
+    for (const ChurnTask& task : *tasks) {
+        EXPECT_GE(task.comes_s, last);
+        EXPECT_GT(task.lasts_s, 0);
+        EXPECT_LE(task.lasts_s, 500);
+        last = task.comes_s;
+        asked += task.task.milli / 1000.0 * task.task.count * task.lasts_s;
+    }
+    EXPECT_NEAR(asked / 1e6, 1.0, 0.05) << "half of two cards";
+    EXPECT_EQ(*tasks, *churn_tasks(small(), options));
+    Workload untold = small();
+    for (TimedTask& pod : untold.pods)
+        pod.lasts_s = 0;
+    const auto none = churn_tasks(untold, options);
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().text.find("tells no times"), std::string::npos);
+}
+
+// Goal: whoever is offered room is the first that fits, and those alike keep their order.
+TEST(WaitingLine, Order) {
+    const std::vector<ChurnTask> tasks = {
+        {cards(2), 1, 1}, {cards(1), 2, 1}, {cards(1), 3, 1}, {cards(2), 4, 1}};
+    const std::vector<NodeShape> nodes = {{.cpu_milli = 9, .memory_mib = 9, .cards = 2}};
+    Fleet fleet(nodes);
+    fleet.place(0, cards(1), 1);
+    WaitingLine line(tasks);
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+        line.add(i);
+    std::vector<std::size_t> placed;
+    line.offer(fleet, 0, [&](std::size_t task) {
+        placed.push_back(task);
+        fleet.place(0, tasks[task].task, 2);
+    });
+    EXPECT_EQ(placed, (std::vector<std::size_t>{1}));
+    EXPECT_EQ(line.size(), 3U);
+    EXPECT_EQ(line.take_before(1), std::nullopt) << "not before it came";
+    EXPECT_EQ(line.take_before(3.5), 0U);
+    EXPECT_EQ(line.take_before(3.5), 2U);
+    EXPECT_EQ(line.take_before(3.5), std::nullopt);
+}
+
+// Student's quantile for two values, and for none.
+TEST(Churn, Estimates) {
+    const std::vector<double> two{1, 3};
+    EXPECT_DOUBLE_EQ(estimate(two).mean, 2);
+    EXPECT_NEAR(estimate(two).half, 12.706, 1e-9);
+    EXPECT_DOUBLE_EQ(estimate(std::vector<double>{5}).half, 0);
+    EXPECT_DOUBLE_EQ(estimate({}).mean, 0);
+}
+
+// Goal: means and differences seed by seed, by hand.
+TEST(Churn, Table) {
+    std::vector<ChurnRun> runs;
+    for (const std::string policy : {"A", "B"}) {
+        for (const double more : {0.0, 0.01}) {
+            runs.push_back(
+                {90, policy, 1, {.held = (policy == "A" ? 0.5 : 0.6) + more, .came = 7}});
+        }
+    }
+    const std::string text = churn_table(runs);
+    EXPECT_NE(text.find("50.500 ±6.353"), std::string::npos) << text;
+    EXPECT_NE(text.find("difference to A, seed by seed"), std::string::npos);
+    EXPECT_NE(text.find("10.000 ±0.000"), std::string::npos) << text;
+    EXPECT_NE(churn_csv(runs).find("90,B,1,7,61.0"), std::string::npos) << churn_csv(runs);
+    EXPECT_NE(churn_json(runs).find(R"("heldPercent": 50.0)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,58 @@
+#include "app/sim/churn_workload.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace tessera {
+namespace {
+
+double milli_of(const Task& task) {
+    return static_cast<double>(task.milli) * task.count;
+}
+
+}  // namespace
+
+Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+    const auto lasts = [&](const TimedTask& pod) {
+        return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
+    };
+    double asked = 0;  // milli x seconds, of each pod once
+    for (const TimedTask& pod : workload.pods)
+        asked += milli_of(pod.task) * lasts(pod);
+    if (asked <= 0) {
+        return fail(Code::invalid_argument,
+                    "the trace tells no times for which its pods ran (creation_time, "
+                    "deletion_time), or none of them asks for a card");
+    }
+    double capacity = 0;  // milli
+    for (const NodeShape& node : workload.nodes)
+        capacity += static_cast<double>(node.cards) * kMilliPerCard;
+    const double rate = options.load * capacity / asked;  // of each pod, per second
+
+    std::mt19937_64 draws(options.seed);
+    std::vector<ChurnTask> tasks;
+    for (const TimedTask& pod : workload.pods) {
+        const double whole = lasts(pod);
+        if (whole <= 0) continue;
+        std::poisson_distribution<int> there(rate * whole);
+        std::uniform_real_distribution<double> left(0, whole);
+        for (int i = there(draws); i > 0; --i)
+            tasks.push_back({pod.task, 0, left(draws)});
+    }
+    std::ranges::shuffle(tasks, draws);
+    const auto later = static_cast<std::ptrdiff_t>(tasks.size());
+    for (const TimedTask& pod : workload.pods) {
+        const double whole = lasts(pod);
+        if (whole <= 0) continue;
+        std::exponential_distribution<double> gap(rate);
+        double at = gap(draws);
+        while (at < options.ends_s) {
+            tasks.push_back({pod.task, at, whole});
+            at += gap(draws);
+        }
+    }
+    std::ranges::stable_sort(tasks.begin() + later, tasks.end(), {}, &ChurnTask::comes_s);
+    return tasks;
+}
+
+}  // namespace tessera

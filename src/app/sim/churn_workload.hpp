@@ -1,0 +1,38 @@
+// Tasks that come and go: the pods of a trace, with the times for which they ran, in a cluster that
+// is as full as one likes.
+//
+// A trace of 8,152 pods fills its own cluster of 6,212 cards to one percent, for most of its pods
+// are short. So they are taken for what is typical: each pod of the list comes again and again, at
+// random instants (Poisson), at a rate at which all together ask for `load` of the cards. The
+// cluster does not begin empty, which it would long remember: at the start there are as many of
+// each as there are in the mean, part of their time behind them (the stationary state of
+// M/G/infinity; Takacs, Introduction to the Theory of Queues, 1962, ch. 3).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/sim/workload.hpp"
+
+namespace tessera {
+
+struct ChurnTask {
+    Task task;
+    double comes_s = 0;  // 0: there from the start
+    double lasts_s = 0;  // from when it is placed
+
+    friend bool operator==(const ChurnTask&, const ChurnTask&) = default;
+};
+
+struct ChurnOptions {
+    double load = 1;         // of the cards, that all ask for together in the mean
+    double longest_s = 0;    // who lasted longer lasts that long
+    double ends_s = 0;       // nobody comes later
+    std::uint64_t seed = 0;  // of who comes when
+};
+
+// By the time that they come; those of the start in random order. invalid_argument where the trace
+// tells no times, or none of its pods asks for a card.
+Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options);
+
+}  // namespace tessera

@@ -1,0 +1,84 @@
+#include "programs/churn_command.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "adapters/os/text_file.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kFooter =
+    "The pods of the trace come again and again, at random instants, at the rate at which they ask "
+    "for that much of the cards; the cluster is full to it from the start. HELD%: of all cards, in "
+    "the mean over the time. WAITED%: of the tasks, those that fitted nowhere when they came. "
+    "REFUSED%: of the cards asked for, by tasks that gave up. Each with half the width of an "
+    "interval of 95 % over the seeds. docs/placement.md says more.\n\n"
+    "Exit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
+
+}  // namespace
+
+CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
+    ChurnSweepOptions& churn = command.churn;
+    churn.trace = {"default", 42};
+    churn.loads = {80, 90, 100};
+    churn.policies = {"FGD", "Binpack", "ExpectedFill"};
+    churn.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    CLI::App* app_command = app.add_subcommand(
+        "churn",
+        "Let a trace's tasks come and go, and measure how long they wait and what is held");
+    app_command
+        ->add_option("--data", churn.folder, "folder of the openb trace: see tessera-sim replay")
+        ->required();
+    app_command->add_option("--trace", churn.trace.trace, "the trace, with times")
+        ->capture_default_str();
+    app_command
+        ->add_option("--load", churn.loads,
+                     "percent of all cards that tasks ask for in the mean; several separated by "
+                     "commas")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 200))
+        ->capture_default_str();
+    app_command
+        ->add_option("--policy", churn.policies,
+                     "policies, separated by commas: see tessera-sim replay; the others are "
+                     "compared with the first")
+        ->delimiter(',')
+        ->capture_default_str();
+    app_command->add_option("--seeds", churn.seeds, "how many: 1, 2, ... of who comes when")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app_command
+        ->add_option("--sampling-seed", churn.sampling_seed,
+                     "for policies that sample what is to come")
+        ->capture_default_str();
+    app_command
+        ->add_option("--longest", churn.longest_s,
+                     "seconds: a pod that ran longer is taken to have run that long")
+        ->check(CLI::Range(1.0, 1e9))
+        ->capture_default_str();
+    app_command
+        ->add_option("--days", churn.days, "that are measured, after one --longest that is not")
+        ->check(CLI::Range(0.01, 1e5))
+        ->capture_default_str();
+    app_command->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
+        ->check(CLI::Range(0.0, 1e9))
+        ->capture_default_str();
+    app_command->add_option("-j,--jobs", churn.threads, "seeds at a time")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app_command->add_option("-o,--output", command.output, "table, json or csv")
+        ->check(CLI::IsMember({"table", "json", "csv"}))
+        ->capture_default_str();
+    app_command->footer(kFooter);
+    return app_command;
+}
+
+Result<std::string> run_churn(const ChurnCommand& command, const Progress& progress) {
+    TRY(const auto runs, churn_sweep(command.churn, read_text_file, progress));
+    if (command.output == "json") return churn_json(runs);
+    if (command.output == "csv") return churn_csv(runs);
+    return churn_table(runs);
+}
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+#include "programs/replay_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "adapters/os/text_file.hpp"
+#include "app/sim/report.hpp"
+
+namespace tessera {
+namespace {
+
+std::string policy_help() {
+    std::string text = "Policies:\n";
+    for (const FleetPolicyRow& row : fleet_policies())
+        text += fmt::format("  {:<22}{}\n", row.name, row.summary);
+    return text +
+           "\nExit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
+}
+
+Result<> draw(const ReplayCommand& command, std::span<const SimRun> runs) {
+    PlotOptions options{.from = command.plot_from};
+    for (const PlotFigure& figure : kPlotFigures) {
+        if (figure.name == command.figure) options.figure = figure;
+    }
+    const auto drawn = write_text_file(command.plot, run_svg(runs, options));
+    if (!drawn) return fail(drawn.error().in("--plot"));
+    return {};
+}
+
+}  // namespace
+
+CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
+    SweepOptions& sweep = options.sweep;
+    sweep.traces = {"default"};
+    sweep.seeds = {42};
+    sweep.policies = {"FGD"};
+    sweep.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    CLI::App* command = app.add_subcommand(
+        "replay",
+        "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
+    command
+        ->add_option("--data", sweep.folder,
+                     "folder of the openb trace: openb_node_list_gpu_node.csv, "
+                     "openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt")
+        ->required();
+    command->add_option("--trace", sweep.traces, "traces, separated by commas")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--seed", sweep.seeds, "orders of arrival, separated by commas")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--policy", sweep.policies, "policies, separated by commas")
+        ->delimiter(',')
+        ->capture_default_str();
+    command
+        ->add_option("--sampling-seed", sweep.sampling_seed,
+                     "for policies that sample what is to come")
+        ->capture_default_str();
+    command->add_option("-j,--jobs", sweep.threads, "replays at a time")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    command->add_option("-o,--output", options.output, "table, json or csv")
+        ->check(CLI::IsMember({"table", "json", "csv"}))
+        ->capture_default_str();
+    command->add_option("--plot", options.plot,
+                        "also draw the curves, the mean over the seeds, as SVG into this file");
+    command->add_option("--plot-figure", options.figure, "allocation or fragmentation")
+        ->check(CLI::IsMember({"allocation", "fragmentation"}))
+        ->capture_default_str();
+    command
+        ->add_option("--plot-from", options.plot_from,
+                     "percent of all cards asked for at which the curves begin")
+        ->check(CLI::Range(0, kLastPercent - 1))
+        ->capture_default_str();
+    command->footer(policy_help());
+    return command;
+}
+
+Result<std::string> run_replay(const ReplayCommand& command, const Progress& progress) {
+    TRY(const auto runs, sweep(command.sweep, read_text_file, progress));
+    if (!command.plot.empty()) TRY_VOID(draw(command, runs));
+    if (command.output == "json") return run_json(runs);
+    if (command.output == "csv") return run_csv(runs);
+    return run_table(runs);
+}
+
+}  // namespace tessera
