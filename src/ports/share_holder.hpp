@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +32,16 @@ struct HeldContainer {
     std::string container;
 };
 
+// What a pod's user knows of a container's limit on a card.
+struct ToldLimit {
+    static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+
+    Bytes limit;
+    std::int64_t refusals = 0;  // so many of them, the first ones, are no news; kAll: none will be
+
+    friend bool operator==(const ToldLimit&, const ToldLimit&) = default;
+};
+
 // Any thread.
 class ShareHolder {
   public:
@@ -45,12 +57,13 @@ class ShareHolder {
     [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
     virtual void forget(const PodUid& pod) = 0;
 
-    // How many of a container's refusals, on all its cards, its pod's user needs no word of: 0
-    // before he is told that its limit is reached, more than there can be from then on until the
-    // limit grows. Kept with what holds it, for as long.
-    [[nodiscard]] virtual std::int64_t refusals_told(const PodUid& pod,
-                                                     const std::string& container) const = 0;
-    virtual void note_told(const PodUid& pod, const std::string& container) = 0;
+    // Of those, the pods whose containers an agent of another release holds: uses() does not have
+    // them, and nothing can be said of them.
+    [[nodiscard]] virtual std::set<PodUid> unreadable() const = 0;
+
+    // Kept with what holds the container, for as long. Nothing where nothing was noted.
+    [[nodiscard]] virtual std::optional<ToldLimit> told(const ShareUse& use) const = 0;
+    virtual void note_told(const ShareUse& use, const ToldLimit& told) = 0;
 };
 
 }  // namespace tessera

@@ -20,14 +20,31 @@ TEST(OpenbCsv, ReadsTheLists) {
         "openb-pod-0000,12000,16384,1,1000,,LS,Running,0,12537496,0\n"
         "openb-pod-0001,6000,12288,1,460,V100M16|V100M32,LS,Running,427061,12902960,\n");
     ASSERT_TRUE(pods) << pods.error().text;
-    EXPECT_EQ(*pods, (std::vector<OpenbPod>{
-                         {"openb-pod-0000", 12'000, 16'384, 1, 1'000, ""},
-                         {"openb-pod-0001", 6'000, 12'288, 1, 460, "V100M16|V100M32"}}));
+    EXPECT_EQ(*pods,
+              (std::vector<OpenbPod>{
+                  {"openb-pod-0000", 12'000, 16'384, 1, 1'000, "", 12'537'496},
+                  {"openb-pod-0001", 6'000, 12'288, 1, 460, "V100M16|V100M32", 12'475'899}}));
     const auto short_pods = read_openb_pods(
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
         "p,4000,8192,0,0");
     ASSERT_TRUE(short_pods) << short_pods.error().text;
     EXPECT_EQ(*short_pods, (std::vector<OpenbPod>{{"p", 4'000, 8'192, 0, 0, ""}}));
+}
+
+// Goal: how long a pod ran is told from its start, and from when it came where it never started.
+TEST(OpenbCsv, Times) {
+    const std::string head =
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n";
+    const auto pods = read_openb_pods(head + "a,1,1,0,0,10,50,20\nb,1,1,0,0,10,,\n");
+    ASSERT_TRUE(pods) << pods.error().text;
+    EXPECT_EQ((*pods)[0].lasts_s, 30);
+    EXPECT_EQ((*pods)[1].lasts_s, 0) << "nobody tells";
+    const auto wrong = read_openb_pods(head + "a,1,1,0,0,10,15,20\n");
+    ASSERT_FALSE(wrong);
+    EXPECT_NE(wrong.error().text.find("line 2"), std::string::npos) << wrong.error().text;
+    const auto lacks =
+        read_openb_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli,deletion_time\n");
+    EXPECT_FALSE(lacks);
 }
 
 // Goal: an error says where, and what is wrong.

@@ -24,6 +24,7 @@ void write_share(JsonWriter& w, const ShareUse& use) {
         w.member("coresPercent", use.cores.value);
         w.member("ceilingPercent", use.ceiling.value);
         w.member("refusals", use.refusals);
+        w.member("timed", use.is_timed);
         w.member("kernelsNs", use.in_flight.kernels_ns);
         w.member("copiesNs", use.in_flight.copies_ns);
         w.member("hadKernelsNs", use.had.kernels_ns);
@@ -77,12 +78,19 @@ Result<ShareUse> read_share(JsonValue json) {
     TRY(use.held.count, read_count(json, "heldBytes"));
     TRY(use.limit.count, read_count(json, "limitBytes"));
     TRY(use.cores, read_percent(json, "coresPercent"));
-    TRY(use.ceiling, read_percent(json, "ceilingPercent"));
+    if (json["ceilingPercent"].present()) {
+        TRY(use.ceiling, read_percent(json, "ceilingPercent"));
+    }
+    use.is_timed = json["timed"].true_or_absent_false();
     TRY(use.refusals, read_count(json, "refusals"));
     TRY(use.in_flight.kernels_ns, read_count(json, "kernelsNs"));
     TRY(use.in_flight.copies_ns, read_count(json, "copiesNs"));
-    TRY(use.had.kernels_ns, read_count(json, "hadKernelsNs"));
-    TRY(use.had.copies_ns, read_count(json, "hadCopiesNs"));
+    if (json["hadKernelsNs"].present()) {
+        TRY(use.had.kernels_ns, read_count(json, "hadKernelsNs"));
+    }
+    if (json["hadCopiesNs"].present()) {
+        TRY(use.had.copies_ns, read_count(json, "hadCopiesNs"));
+    }
     TRY(use.waited_ns, read_count(json, "waitedNs"));
     use.is_damaged = json["damaged"].true_or_absent_false();
     for (const JsonValue process : json["processes"].elements()) {

@@ -2,8 +2,10 @@
 //
 //     {"version":1,"node":"n1","shares":[{"podUid":"…","namespace":"default","pod":"train",
 //      "container":"main","uuid":"GPU-…","heldBytes":…,"limitBytes":…,"coresPercent":30,
-//      "ceilingPercent":60,"refusals":0,"kernelsNs":…,"copiesNs":…,"hadKernelsNs":…,
+//      "ceilingPercent":60,"refusals":0,"timed":true,"kernelsNs":…,"copiesNs":…,"hadKernelsNs":…,
 //      "hadCopiesNs":…,"waitedNs":…,"damaged":false,"processes":[{"pid":7,"heldBytes":…}]}]}
+//
+// An agent of before does not say ceilingPercent, timed, had… and damaged: no ceiling, 0, false.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kText =
     R"({"version":1,"node":"n1","shares":[{"podUid":"u","namespace":"s","pod":"p",)"
     R"("container":"main","uuid":"GPU-a","heldBytes":2097152,"limitBytes":3221225472,)"
-    R"("coresPercent":30,"ceilingPercent":60,"refusals":1,"kernelsNs":5,"copiesNs":6,)"
+    R"("coresPercent":30,"ceilingPercent":60,"refusals":1,"timed":true,"kernelsNs":5,"copiesNs":6,)"
     R"("hadKernelsNs":3,"hadCopiesNs":4,"waitedNs":7,"damaged":true,)"
     R"("processes":[{"pid":17,"heldBytes":2097152}]}]})";
 
@@ -24,6 +24,7 @@ TEST(ShareUsesJson, Text) {
                                .cores = {30},
                                .ceiling = {60},
                                .refusals = 1,
+                               .is_timed = true,
                                .in_flight = {5, 6},
                                .had = {3, 4},
                                .waited_ns = 7,
@@ -33,6 +34,20 @@ TEST(ShareUsesJson, Text) {
     const auto read = read_share_uses(kText);
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(*read, uses);
+}
+
+// Goal: an agent of before is understood by a newer command.
+TEST(ShareUsesJson, OfBefore) {
+    std::string text(kText);
+    for (const std::string_view newer :
+         {R"("ceilingPercent":60,)", R"("timed":true,)", R"("hadKernelsNs":3,"hadCopiesNs":4,)",
+          R"("damaged":true,)"})
+        text.erase(text.find(newer), newer.size());
+    const auto read = read_share_uses(text);
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->shares[0].ceiling, kNoCeiling);
+    EXPECT_EQ(read->shares[0].had, CardTime{});
+    EXPECT_FALSE(read->shares[0].is_timed || read->shares[0].is_damaged);
 }
 
 // Goal: what is broken is named. Method: the good text with one piece replaced.
@@ -52,7 +67,7 @@ TEST(ShareUsesJson, Faults) {
            "an agent's shares: heldBytes: missing or out of range"},
           {R"("coresPercent":30)", R"("coresPercent":101)",
            "an agent's shares: coresPercent: missing or out of range"},
-          {R"("ceilingPercent":60,)", "",
+          {R"("ceilingPercent":60,)", R"("ceilingPercent":160,)",
            "an agent's shares: ceilingPercent: missing or out of range"},
           {R"("pid":17)", R"("pid":"x")", "an agent's shares: pid: missing or out of range"}}) {
         std::string text(kText);

@@ -169,6 +169,7 @@ def native(demo: Demo) -> None:
     demo.show("tessera top", demo.stack.tessera("top"))
     demo.kubectl("get", "pod", "native", "-o",
                  r"jsonpath={.metadata.annotations.tessera\.dev/allocation}")
+    demo.kubectl("delete", "pod", "native")
 
 
 def held(demo: Demo) -> None:
@@ -202,7 +203,7 @@ def held(demo: Demo) -> None:
 
 def clean(demo: Demo) -> None:
     demo.say("Delete everything: the memory is back.")
-    demo.kubectl("delete", "statefulset/binpack-1", "pod/too-large", "pod/native",
+    demo.kubectl("delete", "statefulset/binpack-1", "pod/too-large",
                          "pod/modest", "pod/greedy", "--wait=false")
     demo.cluster.wait_for(
         "all pods are gone",
@@ -238,8 +239,14 @@ def main() -> int:
             demo = Demo(stack)
             demo.kubectl("get", "nodes")
             demo.kubectl("get", "pods", "-n", "tessera-system")
-            for step in (binpack, scale, too_large, native, held, clean):
-                step(demo)
+            try:
+                for step in (binpack, scale, too_large, native, held, clean):
+                    step(demo)
+            except (KubeError, subprocess.SubprocessError):
+                print(demo.cluster.kubectl("get", "events", "--field-selector", "type=Warning"))
+                if options.keep:
+                    keep(stack)
+                raise
             print(f"\nDone in {time.monotonic() - began:.0f} s.")
             if options.keep:
                 keep(stack)

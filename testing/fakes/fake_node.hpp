@@ -122,19 +122,23 @@ class FakeShareHolder final : public ShareHolder {
         kept.erase(pod);
         forgotten.push_back(pod);
     }
-    [[nodiscard]] std::int64_t refusals_told(const PodUid& pod,
-                                             const std::string& container) const override {
-        const auto of = told.find(pod.str() + "/" + container);
-        return of == told.end() ? 0 : of->second;
+    [[nodiscard]] std::set<PodUid> unreadable() const override { return strange; }
+    [[nodiscard]] std::optional<ToldLimit> told(const ShareUse& use) const override {
+        const auto of = noted.find(key_of(use));
+        return of == noted.end() ? std::nullopt : std::optional(of->second);
     }
-    void note_told(const PodUid& pod, const std::string& container) override {
-        told[pod.str() + "/" + container] = std::numeric_limits<std::int64_t>::max();
+    void note_told(const ShareUse& use, const ToldLimit& told) override {
+        noted[key_of(use)] = told;
+    }
+    static std::string key_of(const ShareUse& use) {
+        return use.pod.str() + "/" + use.container + "/" + use.card.str();
     }
 
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
     std::vector<PodName> names;                          // of those that were held, in order
     std::vector<ShareUse> used;                          // what uses() says
-    std::map<std::string, std::int64_t> told;            // refusals, by UID/CONTAINER
+    std::map<std::string, ToldLimit> noted;              // by UID/CONTAINER/CARD
+    std::set<PodUid> strange;                            // what unreadable() says
     std::set<PodUid> kept;
     std::vector<PodUid> forgotten;
 

@@ -12,7 +12,7 @@
 
 #include "adapters/guard/card_share.hpp"
 #include "adapters/guard/open_region.hpp"
-#include "adapters/guard/told_refusals.hpp"
+#include "adapters/guard/told_limits.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
 #include "guard/arbiter/reading.hpp"
@@ -76,11 +76,12 @@ ShareUse read_use(const OpenRegion& region, int card) {
     ShareUse use{.card = card_of(limit),
                  .limit = bytes_of(limit.memory.load()),
                  .cores = {static_cast<int>(limit.cores.load() / kPercent)},
-                 .ceiling = {static_cast<int>(limit.ceiling.load() / kPercent)}};
+                 .ceiling = {static_cast<int>(limit.ceiling.load() / kPercent)},
+                 .is_timed = limit.is_timed.load() != 0};
     guard::HeldReading held;
     guard::ContainerReading time;
     std::vector<guard::Holder> holders;
-    if (!read_held(region.accounts(), card, held) ||
+    if (!region.has_sound_accounts() || !read_held(region.accounts(), card, held) ||
         !read_times(region.accounts(), card, guard::monotonic_ns(), time) ||
         !read_holders(region.accounts(), card, holders)) {
         use.is_damaged = true;
@@ -162,7 +163,6 @@ Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
                                 "held to its share: {}",
                                 region.string(), std::strerror(error)));
     }
-    note_new_count(region);
     sharer_.look_again();
     const auto in_container = [](const std::string& name) {
         return fmt::format("{}/{}", kInContainer, name);
@@ -197,12 +197,22 @@ void GuardFolder::forget(const PodUid& pod) {
     sharer_.look_again();
 }
 
-std::int64_t GuardFolder::refusals_told(const PodUid& pod, const std::string& container) const {
-    return told_refusals(region_of(pod, container));
+std::set<PodUid> GuardFolder::unreadable() const {
+    std::set<PodUid> pods;
+    for_each_region(fs::path(options_.folder) / kPods, [&](const RegionPath& region) {
+        std::error_code error;
+        const bool is_there = fs::exists(region.path / guard::kLimitsName, error);
+        if (is_there && OpenRegion::open(region.path) == nullptr) pods.insert(PodUid(region.pod));
+    });
+    return pods;
 }
 
-void GuardFolder::note_told(const PodUid& pod, const std::string& container) {
-    note_told_refusals(region_of(pod, container));
+std::optional<ToldLimit> GuardFolder::told(const ShareUse& use) const {
+    return read_told_limit(region_of(use.pod, use.container), use.card);
+}
+
+void GuardFolder::note_told(const ShareUse& use, const ToldLimit& told) {
+    note_told_limit(region_of(use.pod, use.container), use.card, told);
 }
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 //     FOLDER/pods/UID/CONTAINER/limits   read by its processes
 //                              /accounts   written by them
 //                              /pod        NAMESPACE/NAME, for people
-//                              /told       what its user knows of its limit (told_refusals.hpp)
+//                              /told       what its user knows of its limit (told_limits.hpp)
 #pragma once
 
 #include <filesystem>
@@ -38,9 +38,9 @@ class GuardFolder final : public ShareHolder {
     [[nodiscard]] std::vector<ShareUse> uses() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
     void forget(const PodUid& pod) override;
-    [[nodiscard]] std::int64_t refusals_told(const PodUid& pod,
-                                             const std::string& container) const override;
-    void note_told(const PodUid& pod, const std::string& container) override;
+    [[nodiscard]] std::set<PodUid> unreadable() const override;
+    [[nodiscard]] std::optional<ToldLimit> told(const ShareUse& use) const override;
+    void note_told(const ShareUse& use, const ToldLimit& told) override;
 
     // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }

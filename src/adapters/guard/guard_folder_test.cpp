@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "adapters/os/system_clock.hpp"
+#include "adapters/os/text_file.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/life.hpp"
 #include "guard/region/limits.hpp"
@@ -137,38 +138,42 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(guard_.uses()[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(guard_.uses()[0].held, Bytes{});
     EXPECT_TRUE(guard_.uses()[0].is_damaged);
+    ASSERT_TRUE(hold(3));
+    EXPECT_FALSE(guard_.uses()[0].is_damaged) << "well when it starts again";
+    std::fstream(region_ / "accounts", std::ios::in | std::ios::out) << "overwritten";
+    EXPECT_TRUE(guard_.uses()[0].is_damaged);
+    EXPECT_EQ(guard_.uses()[0].refusals, 0);
 }
 
-TEST_F(GuardFolderTest, KnowsWhoWasToldAsLongAsThePodIsKept) {
+TEST_F(GuardFolderTest, KnowsWhatWasToldAsLongAsThePodIsKept) {
     ASSERT_TRUE(hold(3));
-    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0);
-    guard_.note_told(PodUid("uid-p"), "main");
+    const ShareUse use{.pod = PodUid("uid-p"), .container = "main", .card = card};
+    ShareUse other = use;
+    other.card = GpuUuid("GPU-other");
+    EXPECT_EQ(guard_.told(use), std::nullopt);
+    const ToldLimit all{gibibytes(3), ToldLimit::kAll};
+    guard_.note_told(use, all);
+    guard_.note_told(other, {gibibytes(1), 7});
     ASSERT_TRUE(hold(3));
     const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
-    EXPECT_GT(after_a_restart.refusals_told(PodUid("uid-p"), "main"), 1'000'000);
-    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "side"), 0);
+    EXPECT_EQ(after_a_restart.told(use), all);
+    EXPECT_EQ(after_a_restart.told(other), (ToldLimit{gibibytes(1), 7}));
     guard_.forget(PodUid("uid-p"));
-    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0);
+    EXPECT_EQ(guard_.told(use), std::nullopt);
 }
 
-// Goal: after a growth the next refusal is news again, also when the container starts again.
-TEST_F(GuardFolderTest, AGrownLimitIsReachedAnew) {
+// Goal: what an agent of another release made is told from what is being made.
+TEST_F(GuardFolderTest, RegionsOfAnotherRelease) {
     ASSERT_TRUE(hold(3));
-    guard::Seat seat;
-    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
-    seat.accounts->cards[0].refusals = 2;
-    const auto resize = [&](std::int64_t gib) {
-        return guard_.limits().change(PodUid("uid-p"), "main", {{card, Bytes{gib * kGiB}, {25}}});
-    };
-    ASSERT_TRUE(resize(4));
-    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0) << "nobody was told before";
-    guard_.note_told(PodUid("uid-p"), "main");
-    ASSERT_TRUE(resize(3));
-    EXPECT_GT(guard_.refusals_told(PodUid("uid-p"), "main"), 1'000'000);
-    ASSERT_TRUE(resize(5));
-    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 2);
-    ASSERT_TRUE(hold(5));
-    EXPECT_EQ(guard_.refusals_told(PodUid("uid-p"), "main"), 0);
+    EXPECT_TRUE(guard_.unreadable().empty());
+    const fs::path limits = region_ / "limits";
+    const auto text = read_text_file(limits);
+    ASSERT_TRUE(text);
+    ASSERT_TRUE(write_text_file(limits, "TSL0" + text->substr(4)));
+    EXPECT_EQ(guard_.unreadable(), std::set{PodUid("uid-p")});
+    EXPECT_TRUE(guard_.uses().empty());
+    fs::remove(limits);
+    EXPECT_TRUE(guard_.unreadable().empty());
 }
 
 TEST_F(GuardFolderTest, SaysWhatItIsSureOfOfACardsTime) {

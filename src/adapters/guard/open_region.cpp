@@ -18,10 +18,13 @@ std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region) {
     opened->limits_ = guard::change_limits(limits.c_str());
     opened->accounts_ =
         ::open((region / guard::kAccountsName).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    struct stat about = {};
-    if (opened->limits_ == nullptr || opened->accounts_ < 0 || stat(limits.c_str(), &about) != 0)
+    if (opened->limits_ == nullptr || opened->accounts_ < 0) return nullptr;
+    struct stat of_limits = {};
+    struct stat of_accounts = {};
+    if (stat(limits.c_str(), &of_limits) != 0 || fstat(opened->accounts_, &of_accounts) != 0)
         return nullptr;
-    opened->inode_ = about.st_ino;
+    opened->limits_inode_ = of_limits.st_ino;
+    opened->accounts_inode_ = of_accounts.st_ino;
     return opened;
 }
 
@@ -31,8 +34,19 @@ OpenRegion::~OpenRegion() {
 }
 
 bool OpenRegion::is_still(const fs::path& region) const {
+    struct stat of_limits = {};
+    struct stat of_accounts = {};
+    return stat((region / guard::kLimitsName).c_str(), &of_limits) == 0 &&
+           stat((region / guard::kAccountsName).c_str(), &of_accounts) == 0 &&
+           of_limits.st_ino == limits_inode_ && of_accounts.st_ino == accounts_inode_;
+}
+
+bool OpenRegion::has_sound_accounts() const {
+    std::uint32_t head[2] = {};  // Accounts::magic, Accounts::size
     struct stat about = {};
-    return stat((region / guard::kLimitsName).c_str(), &about) == 0 && about.st_ino == inode_;
+    return pread(accounts_, head, sizeof head, 0) == ssize_t{sizeof head} &&
+           head[0] == guard::kAccountsMagic && head[1] == sizeof(guard::Accounts) &&
+           fstat(accounts_, &about) == 0 && about.st_size >= off_t{sizeof(guard::Accounts)};
 }
 
 void OpenRegion::cut_back() const {

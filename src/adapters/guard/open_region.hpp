@@ -23,19 +23,26 @@ class OpenRegion {
     OpenRegion(const OpenRegion&) = delete;
     OpenRegion& operator=(const OpenRegion&) = delete;
 
-    // The limits are made anew when a container starts again.
+    // The limits are made anew when a container starts again, and the accounts where they were
+    // damaged.
     [[nodiscard]] bool is_still(const std::filesystem::path& region) const;
+    // What the accounts say is what the guard's processes wrote, as far as their beginning and
+    // their length tell.
+    [[nodiscard]] bool has_sound_accounts() const;
     // Accounts that a tenant has made longer are as long as they should be again.
     void cut_back() const;
     [[nodiscard]] guard::Limits& limits() const { return *limits_; }
     [[nodiscard]] int accounts() const { return accounts_; }
+    // Of the file of the accounts: others have another one.
+    [[nodiscard]] ino_t accounts_inode() const { return accounts_inode_; }
 
   private:
     OpenRegion() = default;
 
     guard::Limits* limits_ = nullptr;
     int accounts_ = -1;
-    ino_t inode_ = 0;
+    ino_t limits_inode_ = 0;
+    ino_t accounts_inode_ = 0;
 };
 
 // A container's region below a folder of pods.

@@ -8,10 +8,7 @@
 #include <system_error>
 
 #include "adapters/guard/card_share.hpp"
-#include "adapters/guard/open_region.hpp"
-#include "adapters/guard/told_refusals.hpp"
 #include "adapters/os/text_file.hpp"
-#include "guard/arbiter/reading.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/region/uuid.hpp"
 #include "wire/allocation_json.hpp"
@@ -39,20 +36,6 @@ bool set(std::atomic<Value>& limit, Value value) {
     return limit.exchange(value) != value;
 }
 
-// Of accounts that cannot be read: none.
-std::int64_t refusals_of(const fs::path& region) {
-    const auto opened = OpenRegion::open(region);
-    if (opened == nullptr) return 0;
-    std::int64_t sum = 0;
-    for (unsigned card = 0; card < opened->limits().card_count; card++) {
-        guard::HeldReading held;
-        if (!read_held(opened->accounts(), static_cast<int>(card), held)) continue;
-        const auto refusals = static_cast<std::int64_t>(held.refusals);
-        sum += std::min(refusals, kAllRefusals - sum);
-    }
-    return sum;
-}
-
 // Running processes and the arbiter read each by itself: at no moment is the ceiling below the
 // cores.
 bool set_limits(guard::CardLimit& limit, const HeldShare& share) {
@@ -75,8 +58,7 @@ bool set_limits(guard::CardLimit& limit, const HeldShare& share) {
 
 Result<bool> RegionLimits::change(const PodUid& pod, const std::string& container,
                                   const std::vector<HeldShare>& shares) {
-    const fs::path region = pods_ / pod.str() / container;
-    const fs::path path = region / guard::kLimitsName;
+    const fs::path path = pods_ / pod.str() / container / guard::kLimitsName;
     std::error_code none;
     if (!fs::exists(path, none)) return false;
     const std::unique_ptr<guard::Limits, Unmap> limits(guard::change_limits(path.c_str()));
@@ -86,14 +68,10 @@ Result<bool> RegionLimits::change(const PodUid& pod, const std::string& containe
                                        "limits change when the container starts again");
     }
     bool has_changed = false;
-    bool has_grown = false;
     for (const HeldShare& share : shares) {
         guard::CardLimit* limit = find_limit(*limits, share.card);
-        if (limit == nullptr) continue;
-        has_grown |= limit->memory.load() < granules_within(share.memory);
-        has_changed |= set_limits(*limit, share);
+        if (limit != nullptr) has_changed |= set_limits(*limit, share);
     }
-    if (has_grown) note_grown_limit(region, refusals_of(region));
     if (has_changed && on_change_) on_change_();
     return has_changed;
 }

@@ -22,11 +22,16 @@ constexpr auto kIdle = 1000ms;
 // Pods also go without a word.
 constexpr auto kLook = 2s;
 
+// What is known of a container's time is of the file that it was read in.
+std::string ledger_of(const std::string& name, const OpenRegion& region) {
+    return name + " " + std::to_string(region.accounts_inode());
+}
+
 }  // namespace
 
 struct TimeSharer::Card {
     std::vector<guard::Sharer> sharers;
-    std::map<std::string, guard::Arbiter::Id> ids;  // by POD/CONTAINER
+    std::map<std::string, guard::Arbiter::Id> ids;  // by ledger_of()
     guard::Arbiter::Id next_id = 0;
     guard::Arbiter arbiter;
     int quiet_ticks = 0;
@@ -44,6 +49,7 @@ TimeSharer::~TimeSharer() = default;
 
 // Which containers there are, and which cards they share.
 void TimeSharer::look() {
+    const std::scoped_lock lock(mutex_);
     std::set<std::string> found;
     for_each_region(pods_, [&](const RegionPath& region) {
         const std::string name = fs::path(region.pod) / region.container;
@@ -53,15 +59,18 @@ void TimeSharer::look() {
         held->cut_back();
         found.insert(name);
     });
-    const std::scoped_lock lock(mutex_);
     std::erase_if(held_, [&](const auto& entry) { return !found.contains(entry.first); });
     for (auto& [uuid, card] : cards_)
         card->sharers.clear();
+    std::set<std::string> ledgers;
     for (const auto& [name, held] : held_) {
+        if (!held->has_sound_accounts()) continue;
+        const std::string ledger = ledger_of(name, *held);
+        ledgers.insert(ledger);
         for (unsigned i = 0; i < held->limits().card_count; i++) {
             auto& card = cards_[card_of(held->limits().cards[i])];
             if (card == nullptr) card = std::make_unique<Card>();
-            const auto [id, is_new] = card->ids.try_emplace(name, card->next_id);
+            const auto [id, is_new] = card->ids.try_emplace(ledger, card->next_id);
             if (is_new) card->next_id++;
             card->sharers.push_back(
                 {id->second, &held->limits(), held->accounts(), static_cast<int>(i)});
@@ -69,7 +78,7 @@ void TimeSharer::look() {
     }
     std::erase_if(cards_, [](const auto& entry) { return entry.second->sharers.empty(); });
     for (const auto& [uuid, card] : cards_) {
-        std::erase_if(card->ids, [&](const auto& entry) { return !held_.contains(entry.first); });
+        std::erase_if(card->ids, [&](const auto& entry) { return !ledgers.contains(entry.first); });
         const std::uint32_t is_timed = card->is_timed() ? 1 : 0;
         for (const guard::Sharer& sharer : card->sharers)
             sharer.limits->cards[sharer.card].is_timed.store(is_timed);
@@ -95,8 +104,9 @@ std::chrono::milliseconds TimeSharer::tick() {
 CardTime TimeSharer::had(const std::string& container, const GpuUuid& card) const {
     const std::scoped_lock lock(mutex_);
     const auto of = cards_.find(card);
-    if (of == cards_.end()) return {};
-    const auto id = of->second->ids.find(container);
+    const auto held = held_.find(container);
+    if (of == cards_.end() || held == held_.end()) return {};
+    const auto id = of->second->ids.find(ledger_of(container, *held->second));
     if (id == of->second->ids.end()) return {};
     const guard::Arbiter& arbiter = of->second->arbiter;
     return {.kernels_ns = arbiter.used_ns(id->second, guard::WorkKind::kernels),

@@ -3,8 +3,9 @@
 // stand in their limits. A card's time is shared out as soon as a container on it is sure of a part
 // of it, or has a ceiling; other cards cost nothing.
 //
-// What tenants write is read, never mapped, and cut back where it was made longer. Containers that
-// run do not notice when this ends: they go on by what was granted last, and after a second by what
+// What tenants write is read, never mapped, and cut back where it was made longer. A container
+// whose accounts are damaged has no part in it: it goes by what it is sure of. Containers that run
+// do not notice when this ends: they go on by what was granted last, and after a second by what
 // they are sure of.
 #pragma once
 
@@ -49,9 +50,9 @@ class TimeSharer {
     const std::filesystem::path pods_;
     Clock& clock_;
     std::atomic<bool> has_changed_ = true;
+    mutable std::mutex mutex_;  // of the next two, which the thread of run() alone changes
     std::map<std::string, std::unique_ptr<OpenRegion>> held_;  // by POD/CONTAINER
-    mutable std::mutex mutex_;                                 // of cards_
-    std::map<GpuUuid, std::unique_ptr<Card>> cards_;  // changed by the thread of run() alone
+    std::map<GpuUuid, std::unique_ptr<Card>> cards_;
     std::chrono::nanoseconds looked_at_{};
 };
 

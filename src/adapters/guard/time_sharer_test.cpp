@@ -107,6 +107,23 @@ TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
     munmap(accounts, sizeof(guard::Accounts));
 }
 
+// Goal: who writes over his accounts goes by what he is sure of, as where nobody shares out time.
+TEST_F(TimeSharerTest, WhoDamagesHisAccountsHasNoPart) {
+    add("pod-a/main", 40 * kPercent);
+    add("pod-b/main", 40 * kPercent);
+    start();
+    const auto is_followed = [&](const std::string& name) {
+        return guard::monotonic_ns() - guard::read_grant(limit(name).grant).as_of_ns < 200'000'000;
+    };
+    ASSERT_TRUE(soon([&] { return is_followed("pod-a/main") && is_followed("pod-b/main"); }));
+    const int fd =
+        open((region("pod-a/main") / guard::kAccountsName).c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_EQ(pwrite(fd, "overwritten", 11, 0), 11);
+    close(fd);
+    EXPECT_TRUE(soon([&] { return !is_followed("pod-a/main"); }));
+    EXPECT_TRUE(is_followed("pod-b/main"));
+}
+
 TEST_F(TimeSharerTest, AContainerThatStartsAgainIsFoundAgain) {
     add("pod-a/main", 40 * kPercent);
     start();

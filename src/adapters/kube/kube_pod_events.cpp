@@ -52,8 +52,14 @@ Result<> KubePodEvents::tell(const PodEvent& event) {
         if (const auto at = known_.find(key); at != known_.end()) known = at->second;
     }
     ++known.count;
-    const bool is_new = known.name.empty() || !tell_again(event, known);
-    if (is_new) {
+    if (!known.name.empty()) {
+        const auto again = tell_again(event, known);
+        const bool is_no_more = !again && (again.error().code == Code::not_found ||
+                                           again.error().code == Code::permission_denied);
+        if (!again && !is_no_more) return again;
+        if (is_no_more) known.name.clear();
+    }
+    if (known.name.empty()) {
         TRY(std::string name, post_pod_event(http_, event, kDeadline));
         known = {std::move(name), 1};
     }

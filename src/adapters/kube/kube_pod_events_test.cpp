@@ -28,6 +28,7 @@ TEST(KubePodEvents, CountsTheSameAgain) {
     server.answer(post, 201, R"({"metadata":{"name":"p.1"}})");
     server.answer(patch, 200, "{}");
     server.answer(patch, 200, "{}");
+    server.answer(patch, 500, "{}");
     server.answer(patch, 404, "{}");
     KubePodEvents events(server.endpoint());
     const PodEvent event{.pod = PodUid("u"), .name = {"s", "p"}, .reason = "Why", .message = "no"};
@@ -39,6 +40,8 @@ TEST(KubePodEvents, CountsTheSameAgain) {
     EXPECT_EQ(server.requests().size(), 3U);
     EXPECT_TRUE(events.tell(other));
     EXPECT_EQ(server.requests().back().method, "POST");
+    EXPECT_FALSE(events.tell(event));
+    EXPECT_EQ(server.requests().back().method, "PATCH") << "it may be there, and is not told twice";
     EXPECT_TRUE(events.tell(event));
     EXPECT_EQ(server.requests().back().method, "POST") << "it was gone";
 }

@@ -10,6 +10,7 @@ namespace tessera {
 
 Result<std::vector<CardProcess>> EvaderWatch::read_processes() {
     TRY(const auto processes, ports_.driver.processes());
+    const std::set<PodUid> unreadable = ports_.shares.unreadable();
     std::vector<CardProcess> out;
     for (const GpuProcess& process : processes) {
         if (process.pid == 0) {
@@ -17,10 +18,9 @@ Result<std::vector<CardProcess>> EvaderWatch::read_processes() {
                         "the driver does not name the processes of a card: does the agent's pod "
                         "have hostPID (deploy/guard)?");
         }
-        out.push_back({.card = process.card,
-                       .pid = process.pid,
-                       .pod = ports_.processes.pod_of(process.pid).value_or(PodUid()),
-                       .used = process.used});
+        const PodUid pod = ports_.processes.pod_of(process.pid).value_or(PodUid());
+        if (unreadable.contains(pod)) continue;
+        out.push_back({.card = process.card, .pid = process.pid, .pod = pod, .used = process.used});
     }
     return out;
 }

@@ -31,14 +31,18 @@ void LimitFollower::take(const PodChanges& changes) {
         const Allocation* own = own_allocation(pod);
         if (pod.finished) {
             resized_.erase(pod.uid);
+            said_.erase(pod.uid);
         } else if (own != nullptr && own->node == node_ && own->revision > 0 &&
                    has_all(pod, *own)) {
             const auto [at, is_new] = resized_.try_emplace(pod.uid, *own);
             if (at->second.revision < own->revision) at->second = *own;
         }
     }
-    if (changes.all)
-        std::erase_if(resized_, [&](const auto& of) { return !changes.all->contains(of.first); });
+    if (changes.all) {
+        const auto is_gone = [&](const auto& of) { return !changes.all->contains(of.first); };
+        std::erase_if(resized_, is_gone);
+        std::erase_if(said_, is_gone);
+    }
     has_changed_ = true;
     changed_.notify_all();
 }

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-#include <map>
-#include <vector>
-
 #include "base/log.hpp"
 
 namespace tessera {
@@ -41,60 +36,46 @@ PodEvent damage_event(const ShareUse& use) {
 
 }  // namespace
 
-// Its use of each of its cards.
-struct ShareEvents::Container {
-    std::vector<ShareUse> uses;
-
-    // As many as a tenant may have written: the sum stops where it would be too large.
-    [[nodiscard]] std::int64_t refusals() const {
-        std::int64_t sum = 0;
-        for (const ShareUse& use : uses)
-            sum += std::min(use.refusals, std::numeric_limits<std::int64_t>::max() - sum);
-        return sum;
-    }
-    [[nodiscard]] const ShareUse& most_refused() const {
-        return *std::ranges::max_element(uses, {}, &ShareUse::refusals);
-    }
-    [[nodiscard]] bool is_damaged() const {
-        return std::ranges::any_of(uses, &ShareUse::is_damaged);
-    }
-};
-
 void ShareEvents::look() {
-    std::map<Key, Container> containers;
-    for (ShareUse& use : shares_.uses()) {
-        const Key key{use.pod, use.container};
-        if (!use.name.name.empty()) containers[key].uses.push_back(std::move(use));
-    }
     is_away_ = false;
     still_.clear();
-    for (const auto& [key, container] : containers)
-        look_at(key, container);
+    for (const ShareUse& use : shares_.uses()) {
+        if (use.name.name.empty()) continue;
+        if (use.is_damaged) {
+            tell_once({use.pod, use.container, {}}, damage_event(use));
+        } else if (is_news(use)) {
+            const Telling telling = tell_once({use.pod, use.container, use.card}, limit_event(use));
+            if (telling == Telling::told) shares_.note_told(use, {use.limit, ToldLimit::kAll});
+        }
+    }
     done_ = std::move(still_);
 }
 
-void ShareEvents::look_at(const Key& key, const Container& container) {
-    const auto& [pod, name] = key;
-    const bool is_at_limit = container.refusals() > shares_.refusals_told(pod, name);
-    const auto once = [&](Word word, bool holds, const ShareUse& use, auto&& event) {
-        if (!holds) return false;
-        const bool is_done = done_.contains({key, word});
-        const Telling telling = is_done ? Telling::refused : tell(event(use));
-        if (telling != Telling::away) still_.insert({key, word});
-        return telling == Telling::told;
-    };
-    once(Word::damaged, container.is_damaged(), container.uses.front(), damage_event);
-    if (once(Word::at_limit, is_at_limit, container.most_refused(), limit_event))
-        shares_.note_told(pod, name);
+// Also notes it where the limit has changed, or its refusals are counted anew: what came before is
+// no news of the limit of now.
+bool ShareEvents::is_news(const ShareUse& use) {
+    const auto told = shares_.told(use);
+    if (!told) return use.refusals > 0;
+    const bool is_counted_anew = told->refusals != ToldLimit::kAll && use.refusals < told->refusals;
+    if (told->limit != use.limit || is_counted_anew) {
+        shares_.note_told(use, {use.limit, use.refusals});
+        return false;
+    }
+    return use.refusals > told->refusals;
 }
 
-ShareEvents::Telling ShareEvents::tell(const PodEvent& event) {
+ShareEvents::Telling ShareEvents::tell_once(const Key& key, const PodEvent& event) {
+    if (done_.contains(key) || still_.contains(key)) {
+        still_.insert(key);
+        return Telling::done_before;
+    }
     if (is_away_) return Telling::away;
     const auto told = events_.tell(event);
-    if (told) return Telling::told;
-    log_event(Event::api_trouble, {{"reason", told.error().text}});
-    is_away_ = told.error().code == Code::unavailable;
-    return is_away_ ? Telling::away : Telling::refused;
+    if (!told) log_event(Event::api_trouble, {{"reason", told.error().text}});
+    is_away_ = !told && told.error().code == Code::unavailable;
+    if (is_away_) return Telling::away;
+    still_.insert(key);
+    return told ? Telling::told : Telling::refused;
 }
 
 void ShareEvents::run(Clock& clock, const std::stop_token& stop) {

@@ -7,7 +7,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "ports/clock.hpp"
 #include "ports/pod_events.hpp"
@@ -17,9 +17,9 @@ namespace tessera {
 
 inline constexpr std::chrono::seconds kShareLook{2};
 
-// An event for each container that was refused memory: once in its pod's life and again after each
-// growth of its limit, unless the agent is killed between telling and noting it. One for damaged
-// accounts per agent. Of one thread.
+// An event for each share of a card of which its container was refused memory: the first time, and
+// the first time after its limit changed, unless the agent is killed between telling and noting
+// it. One for damaged accounts per container and agent. Of one thread.
 class ShareEvents {
   public:
     // Both outlive it.
@@ -32,20 +32,19 @@ class ShareEvents {
     void run(Clock& clock, const std::stop_token& stop);
 
   private:
-    enum class Word { at_limit, damaged };
-    using Key = std::pair<PodUid, std::string>;
-    struct Container;
-    // What tell() did.
-    enum class Telling { told, refused, away };
+    // Pod, container, and the card where it is about one.
+    using Key = std::tuple<PodUid, std::string, GpuUuid>;
+    // What tell_once() did.
+    enum class Telling { told, done_before, refused, away };
 
-    void look_at(const Key& key, const Container& container);
-    Telling tell(const PodEvent& event);
+    bool is_news(const ShareUse& use);
+    Telling tell_once(const Key& key, const PodEvent& event);
 
     ShareHolder& shares_;
     PodEvents& events_;
-    bool is_away_ = false;                  // in this look
-    std::set<std::pair<Key, Word>> done_;   // of containers that are held
-    std::set<std::pair<Key, Word>> still_;  // done_, as this look finds it
+    bool is_away_ = false;  // in this look
+    std::set<Key> done_;    // what was told of what is so still
+    std::set<Key> still_;   // done_, as this look finds it
 };
 
 }  // namespace tessera

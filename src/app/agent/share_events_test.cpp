@@ -22,14 +22,14 @@ class ShareEventsTest : public testing::Test {
 
     FakeShareHolder shares_;
     FakePodEvents events_;
-    ShareEvents limits_{shares_, events_};
+    ShareEvents events_of_shares_{shares_, events_};
 };
 
 TEST_F(ShareEventsTest, TellsOnceOfEachContainerThatWasRefused) {
     use("at-limit", 2);
     use("below", 0);
-    limits_.look();
-    limits_.look();
+    events_of_shares_.look();
+    events_of_shares_.look();
     ASSERT_EQ(events_.told.size(), 1U);
     EXPECT_EQ(events_.told[0].pod, PodUid("at-limit"));
     EXPECT_EQ(events_.told[0].type, PodEventType::warning);
@@ -42,9 +42,9 @@ TEST_F(ShareEventsTest, TriesAgainWhatCouldNotBeTold) {
     use("a", 1);
     use("b", 1);
     events_.next_error = {Code::unavailable, "away"};
-    limits_.look();
+    events_of_shares_.look();
     EXPECT_TRUE(events_.told.empty());
-    limits_.look();
+    events_of_shares_.look();
     EXPECT_EQ(events_.told.size(), 2U);
 }
 
@@ -54,14 +54,14 @@ TEST_F(ShareEventsTest, WhatIsRefusedIsLeft) {
         use("a-refused", 1);
         use("b", 1);
         events_.next_error = {refusal, "no"};
-        ShareEvents limits(shares_, events_);
-        limits.look();
-        limits.look();
+        ShareEvents events(shares_, events_);
+        events.look();
+        events.look();
         ASSERT_EQ(events_.told.size(), 1U);
         EXPECT_EQ(events_.told[0].pod, PodUid("b"));
-        EXPECT_EQ(shares_.refusals_told(PodUid("a-refused"), "main"), 0) << "the next agent tries";
+        EXPECT_FALSE(shares_.told(shares_.used[0])) << "the next agent tries";
         events_.told.clear();
-        shares_.told.clear();
+        shares_.noted.clear();
         shares_.used.clear();
     }
 }
@@ -69,49 +69,60 @@ TEST_F(ShareEventsTest, WhatIsRefusedIsLeft) {
 // Goal: a disk that is full makes no flood of events.
 TEST_F(ShareEventsTest, TellsOnceThoughItCannotBeNoted) {
     use("a", 1);
-    limits_.look();
-    shares_.told.clear();
-    limits_.look();
+    events_of_shares_.look();
+    shares_.noted.clear();
+    events_of_shares_.look();
     EXPECT_EQ(events_.told.size(), 1U);
 }
 
-TEST_F(ShareEventsTest, TellsAgainAfterAGrowth) {
+// Goal: refusals by the limit of before are no news of the limit of now; the first one by that is.
+// Also where the limit changed while the event was on its way, and where they are counted anew.
+TEST_F(ShareEventsTest, TellsAgainAfterAChange) {
     use("a", 2);
-    limits_.look();
-    shares_.told["a/main"] = 2;
-    limits_.look();
-    EXPECT_EQ(events_.told.size(), 1U);
+    events_of_shares_.look();
+    shares_.used[0].limit = Bytes{4 * kGiB};
     shares_.used[0].refusals = 3;
-    limits_.look();
-    limits_.look();
-    EXPECT_EQ(events_.told.size(), 2U);
+    events_of_shares_.look();
+    events_of_shares_.look();
+    EXPECT_EQ(events_.told.size(), 1U);
+    shares_.used[0].refusals = 1;
+    events_of_shares_.look();
+    EXPECT_EQ(events_.told.size(), 1U) << "a new count";
+    shares_.used[0].refusals = 2;
+    events_of_shares_.look();
+    events_of_shares_.look();
+    ASSERT_EQ(events_.told.size(), 2U);
+    EXPECT_NE(events_.told[1].message.find("limit of 4Gi"), std::string::npos);
 }
 
-// Goal: what tenants write of their refusals on two cards makes no sum that does not exist.
-TEST_F(ShareEventsTest, TheMostRefusals) {
-    use("a", std::numeric_limits<std::int64_t>::max());
-    use("a", std::numeric_limits<std::int64_t>::max());
-    limits_.look();
-    EXPECT_EQ(events_.told.size(), 1U);
+// Goal: of several cards the one whose limit was reached is named.
+TEST_F(ShareEventsTest, TellsOfEachCard) {
+    use("a", 100);
+    events_of_shares_.look();
+    use("a", 1);
+    shares_.used[1].card = GpuUuid("GPU-b");
+    events_of_shares_.look();
+    ASSERT_EQ(events_.told.size(), 2U);
+    EXPECT_NE(events_.told[1].message.find("GPU-b"), std::string::npos);
 }
 
 TEST_F(ShareEventsTest, TellsOnceOfDamagedAccounts) {
     use("a", 0);
     shares_.used[0].is_damaged = true;
-    limits_.look();
-    limits_.look();
+    events_of_shares_.look();
+    events_of_shares_.look();
     ASSERT_EQ(events_.told.size(), 1U);
     EXPECT_EQ(events_.told[0].reason, "GpuAccountsDamaged");
     shares_.used[0].is_damaged = false;
-    limits_.look();
+    events_of_shares_.look();
     shares_.used[0].is_damaged = true;
-    limits_.look();
+    events_of_shares_.look();
     EXPECT_EQ(events_.told.size(), 2U) << "it had started again";
 }
 
 TEST_F(ShareEventsTest, WhoHasNoNameIsNotTold) {
     use("a", 1, "");
-    limits_.look();
+    events_of_shares_.look();
     EXPECT_TRUE(events_.told.empty());
 }
 

@@ -87,13 +87,18 @@ struct Asked {
 
 Result<Asked> write_wish(PodResizes& pods, const ResizeAsk& ask) {
     for (int tried = 1;; ++tried) {
-        TRY(const auto pod, pods.read(ask.pod));
-        TRY(const Allocation before, allocation_of(pod));
+        const auto pod = pods.read(ask.pod);
+        if (!pod && pod.error().code == Code::not_found) {
+            return fail(Code::not_found, fmt::format("there is no pod {} in namespace {}",
+                                                     ask.pod.name, ask.pod.space));
+        }
+        if (!pod) return fail(pod.error());
+        TRY(const Allocation before, allocation_of(*pod));
         TRY(const std::string container, container_of(ask, before));
         const ResizeWish::Container wanted{container, ask.memory, ask.cores, ask.ceiling};
-        const ResizeWish wish = with_open_wishes({{wanted}}, pod, before);
+        const ResizeWish wish = with_open_wishes({{wanted}}, *pod, before);
         const auto written =
-            pods.wish(pod.facts.uid, ask.pod, pod.version, write_resize_wish(wish, ask.id));
+            pods.wish(pod->facts.uid, ask.pod, pod->version, write_resize_wish(wish, ask.id));
         if (written) return Asked{wanted, before};
         // Somebody wrote the pod meanwhile, a wish of his perhaps.
         if (written.error().code != Code::conflict || tried == kTries) return fail(written.error());

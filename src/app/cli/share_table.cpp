@@ -84,9 +84,7 @@ std::vector<ShareLine> share_lines(std::span<const NodeUsage> nodes,
             if (is_over(shown, use.pod)) continue;
             ShareLine line{node.node, index_of(shown, use.card), use, {}, {}};
             const auto was = earlier.find(key_of(use));
-            // No time at all: the card's is not shared out, so nobody measures it.
-            const bool is_timed = use.in_flight != CardTime{};
-            if (was != earlier.end() && ns > 0 && is_timed) {
+            if (was != earlier.end() && ns > 0 && use.is_timed) {
                 line.time = percent_of(use.had, was->second->had, ns);
                 line.busy = percent_of(use.in_flight, was->second->in_flight, ns);
             }
@@ -114,9 +112,10 @@ std::string share_table(std::span<const ShareLine> lines) {
             or_dash(use.cores.value > 0, use.cores.value),
             or_dash(use.ceiling < kNoCeiling, use.ceiling.value),
             or_dash(line.time.has_value(), line.time.value_or(0)), or_dash(is_known, use.refusals));
-        for (const ProcessUse& process : use.processes)
+        for (const ProcessUse& process : use.processes) {
             out += fmt::format("{}\t{}\t{}\t\t\t\t\t\t\n", where, process.pid,
                                to_string(process.held));
+        }
     }
     return without_trailing_blanks(align_tabs(out));
 }

@@ -25,6 +25,7 @@ NodeShareUses said(std::int64_t had_ns, std::int64_t in_flight_ns) {
               .cores = {30},
               .ceiling = {60},
               .refusals = 2,
+              .is_timed = true,
               .in_flight = {.kernels_ns = in_flight_ns},
               .had = {.kernels_ns = had_ns}}}};
 }

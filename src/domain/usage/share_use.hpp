@@ -36,10 +36,10 @@ struct ShareUse {
     Percent cores;                 // of the card's time that it is sure of; 0: of none
     Percent ceiling = kNoCeiling;  // the most that it gets
     std::int64_t refusals = 0;     // allocations that the limit refused
-    // What stands here is 0 where the card's time is not shared out.
-    CardTime in_flight;          // with work on its way to the card or there, waiting included
-    CardTime had;                // of that the card's own time, since this agent looks
-    std::int64_t waited_ns = 0;  // for its turn, before it gave the work to the card
+    bool is_timed = false;         // the card's time is shared out; else these stand still:
+    CardTime in_flight;            // with work on its way to the card or there, waiting included
+    CardTime had;                  // of that the card's own time, since this agent looks
+    std::int64_t waited_ns = 0;    // for its turn, before it gave the work to the card
     std::vector<ProcessUse> processes;  // that live and hold something of the card
     // Its processes broke the accounts, and get no more memory: what it holds is not known.
     bool is_damaged = false;
