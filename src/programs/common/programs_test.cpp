@@ -18,6 +18,7 @@
 
 #include "adapters/http/http.hpp"
 #include "adapters/http/raw_peer_test.hpp"
+#include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -267,7 +268,7 @@ TEST(Simulator, ReplaysAFolder) {
          std::vector<std::pair<std::vector<std::string>, std::string>>{
              {{"replay", data}, "/openb_pod_list_default.csv: No such file or directory\n"},
              {{"replay", data, "--trace=multigpu40", "--policy=x"},
-              "tessera-sim: no placement policy \"x\"; there is BestFit,"}}) {
+              "tessera-sim: no placement policy \"x\"; there is Binpack,"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), 3);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
@@ -297,12 +298,47 @@ TEST(Simulator, FindsBounds) {
              {{"bound", data}, 3, "/openb_pod_list_default.csv: No such file or directory\n"},
              {{"bound", data, "--trace=multigpu40", "--policy=x"},
               3,
-              "tessera-sim: no placement policy \"x\"; there is BestFit,"},
+              "tessera-sim: no placement policy \"x\"; there is Binpack,"},
              {{"bound", data, "--arrivals=131"}, 2, "--arrivals: Value 131 not in range"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), status);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
+}
+
+// Goal: tasks come and go, the same with any number of jobs; a trace without times says so.
+TEST(Simulator, LetsTasksComeAndGo) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    std::set<std::string> outputs;
+    for (const char* jobs : {"-j1", "-j3"}) {
+        Program good("tessera-sim",
+                     {"churn", data, "--trace=gpuspec25", "--load=90", "--policy=FGD,Binpack",
+                      "--seeds=2", "--longest=3600", "--days=0.05", jobs},
+                     folder.file(jobs));
+        ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+        outputs.insert(good.output());
+    }
+    ASSERT_EQ(outputs.size(), 1U);
+    EXPECT_NE(outputs.begin()->find("difference to FGD, seed by seed"), std::string::npos)
+        << *outputs.begin();
+    Program bad("tessera-sim", {"churn", data, "--trace=multigpu40"}, folder.file("bad"));
+    EXPECT_EQ(bad.wait(seconds(60)), 2);
+    EXPECT_NE(bad.output().find("tells no times"), std::string::npos) << bad.output();
+}
+
+// Goal: the curves are drawn into the file that was named.
+TEST(Simulator, Draws) {
+    const Folder folder;
+    const std::string picture = folder.file("picture.svg");
+    Program good("tessera-sim",
+                 {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
+                  "--trace=multigpu40", "--policy=Binpack", "--plot=" + picture},
+                 folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    const auto drawn = read_text_file(picture);
+    ASSERT_TRUE(drawn) << drawn.error().text;
+    EXPECT_TRUE(drawn->starts_with("<svg "));
 }
 
 }  // namespace
