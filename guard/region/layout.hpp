@@ -21,8 +21,10 @@ inline constexpr int kMaxProcesses = 1024;
 inline constexpr char kLimitsName[] = "limits";
 inline constexpr char kAccountsName[] = "accounts";
 
-inline constexpr std::uint32_t kLimitsMagic = 0x314c5354;    // "TSL1"
-inline constexpr std::uint32_t kAccountsMagic = 0x31415354;  // "TSA1"
+// Raised together, with every change of what either file means: the agent tells by the limits,
+// which it wrote itself, whether it can read the accounts beside them.
+inline constexpr std::uint32_t kLimitsMagic = 0x324c5354;    // "TSL2"
+inline constexpr std::uint32_t kAccountsMagic = 0x32415354;  // "TSA2"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;

@@ -59,9 +59,10 @@ void OpenRegion::cut_back() const {
 void for_each_region(const fs::path& pods, const std::function<void(const RegionPath&)>& body) {
     std::error_code error;
     for (const auto& pod : fs::directory_iterator(pods, error)) {
-        for (const auto& region : fs::directory_iterator(pod.path(), error))
+        for (const auto& region : fs::directory_iterator(pod.path(), error)) {
             body(
                 {pod.path().filename().string(), region.path().filename().string(), region.path()});
+        }
     }
 }
 
