@@ -40,6 +40,10 @@ class Stepped {
         while (count-- > 0 && step()) {
         }
     }
+    // To the next stop that `body` asks for by raise(SIGSTOP).
+    void run_to_stop() {
+        if (!has_ended_ && ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0) wait_for_it();
+    }
     void finish() {
         while (!has_ended_) {
             if (ptrace(PTRACE_CONT, pid_, nullptr, nullptr) != 0) return;
