@@ -5,9 +5,9 @@
 // The card has more or less also where a neighbour took or gave memory at that moment, and what the
 // account says is ahead of the card, or behind it, while another of the container takes or gives
 // some. So a reading during which the account moved says nothing. The first of a container is
-// measured alone (first_cost.hpp), and again where it takes 32 MiB more than expected: the smaller counts,
-// and is what each later one is expected to take. A later one counts for that at least, and for
-// more where it differs by no more than 32 MiB.
+// measured alone (first_cost.hpp), and again where it takes 32 MiB more than expected: the smaller
+// counts, and is what each later one is expected to take. A later one counts for that at least, and
+// for more where it differs by no more than 32 MiB.
 #pragma once
 
 #include <cstdint>
