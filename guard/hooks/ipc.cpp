@@ -70,7 +70,14 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsi
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
     const Entered real(&Driver::cuIpcCloseMemHandle);
+    if (!real.is_held()) return real(pointer);
+    const OpenedAddress closing = take_opened(pointer);
     const CUresult result = real(pointer);
-    if (real.is_held() && result == CUDA_SUCCESS) note_closed(pointer);
+    if (closing.address == 0) return result;
+    if (result == CUDA_SUCCESS) {
+        leave_shared(closing.index);
+    } else {
+        put_opened_back(closing);
+    }
     return result;
 }

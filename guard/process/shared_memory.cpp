@@ -55,6 +55,20 @@ void leave_locked(SharedUse& here, int index) {
     if (--here.imports[index] == 0) leave_shared(*mine.accounts, index, mine.slot);
 }
 
+void leave_all_of(SharedUse& here, const OpenedAddress& gone) {
+    for (unsigned i = 0; i < gone.opened; i++)
+        leave_locked(here, gone.index);
+}
+
+// False where the address is not noted, or as that of another use.
+bool count_again(SharedUse& here, const OpenedAddress& use) {
+    OpenedAddress* noted = here.opened.find(use.address);
+    if (noted == nullptr || noted->index != use.index || noted->context != use.context)
+        return false;
+    noted->opened++;
+    return true;
+}
+
 // A name that no shared memory of the container has, and no file that is still open.
 int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     const Seat& mine = seat();
@@ -104,27 +118,35 @@ bool was_shared(std::uint64_t key) {
     return was_shared(*seat().accounts, key);
 }
 
-// Each time it is opened the driver gives the same address.
+// Each time a context opens it the driver gives the same address. A note of other memory, or of
+// another context, is of what has ended with its context, and nobody has come to say so.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     here.has_opened.store(true, std::memory_order_relaxed);
-    OpenedAddress* opened = here.opened.find(pointer);
-    if (opened == nullptr) {
-        here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
-    } else {
-        opened->opened++;
-        leave_locked(here, index);
-    }
+    if (count_again(here, {pointer, context, index, 1})) return;
+    leave_all_of(here, here.opened.take(pointer));
+    here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
 }
 
-void note_closed(CUdeviceptr pointer) {
+OpenedAddress take_opened(CUdeviceptr pointer) {
     SharedUse& here = shared_use();
-    if (!here.has_opened.load(std::memory_order_relaxed)) return;
+    if (!here.has_opened.load(std::memory_order_relaxed)) return {};
     const Locked lock(here.mutex);
     OpenedAddress* opened = here.opened.find(pointer);
-    if (opened == nullptr || --opened->opened > 0) return;
-    leave_locked(here, here.opened.take(pointer).index);
+    if (opened == nullptr) return {};
+    const OpenedAddress taken = {pointer, opened->context, opened->index, 1};
+    if (--opened->opened == 0) here.opened.take(pointer);
+    return taken;
+}
+
+// What was noted there meanwhile is newer.
+void put_opened_back(const OpenedAddress& taken) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    if (count_again(here, taken)) return;
+    if (here.opened.find(taken.address) != nullptr) return leave_all_of(here, taken);
+    here.opened.add(taken);
 }
 
 void forget_opened_in(CUcontext context) {
@@ -136,7 +158,7 @@ void forget_opened_in(CUcontext context) {
         const OpenedAddress gone = here.opened.take_next(
             place, [context](const OpenedAddress& each) { return each.context == context; });
         if (gone.address == 0) return;
-        leave_locked(here, gone.index);
+        leave_all_of(here, gone);
     }
 }
 
