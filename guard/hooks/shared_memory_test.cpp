@@ -65,13 +65,13 @@ class Sharing : public HeldMemory {
 
     gpusim::DescriptorPipe pipe_;
 
-    static CUmemGenericAllocationHandle create(const Tenant& tenant) {
+    static CUmemGenericAllocationHandle create(const Tenant& tenant, std::uint64_t bytes = kBytes) {
         CUmemAllocationProp properties = {};
         properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.requestedHandleTypes = kDescriptor;
         properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
         CUmemGenericAllocationHandle handle = 0;
-        EXPECT_EQ(CALL(tenant.cuda, cuMemCreate)(&handle, kBytes, &properties, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemCreate)(&handle, bytes, &properties, 0), CUDA_SUCCESS);
         return handle;
     }
     static int exported(const Tenant& tenant, CUmemGenericAllocationHandle handle) {
@@ -346,6 +346,31 @@ TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
         container_.region().reap();
         expect_held(0);
     }
+}
+
+// So that processes that export at once never choose the same name: it has the slot in it.
+TEST_F(Sharing, NamesOfDescriptorsAreOfOneProcess) {
+    constexpr int kExports = 100;
+    const auto of_process = [this] {
+        auto peer = std::make_unique<gpusim::Peer>([this](gpusim::Wire& wire) {
+            const Tenant tenant(container_.facade());
+            for (int i = 0; i < kExports; i++)
+                EXPECT_GE(exported(tenant, create(tenant, 2 * kMiB)), 0);
+            wire.send();
+            wire.receive();
+        });
+        EXPECT_EQ(peer->wire().receive(), 1U);
+        return peer;
+    };
+    const auto first = of_process();
+    const auto second = of_process();
+    int of_slot[2] = {};
+    for (const SharedMemory& entry : container_.region().accounts().shared_memory) {
+        const std::uint64_t slot = entry.key.load() >> 10 & (kMaxProcesses - 1);
+        if (is_in_use(entry) && slot < 2) of_slot[slot]++;
+    }
+    EXPECT_EQ(of_slot[0], kExports);
+    EXPECT_EQ(of_slot[1], kExports);
 }
 
 TEST_F(Sharing, OneProcessIsAsMany) {

@@ -10,12 +10,17 @@
 namespace tessera::guard {
 namespace {
 
-// Of names: which container, and which of its shared memory.
-constexpr unsigned kOursBits = 17;
-constexpr unsigned kNumberBits = 16;
-constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
-constexpr unsigned kSlotShift =
-    48;  // of what has no name, so that no two processes call it the same
+// Of names: which container, the slot of who chose it, so that no two choose the same, and which of
+// his: as many as the region has places.
+constexpr unsigned kOursBits = 13;
+constexpr unsigned kSlotBits = 10;
+constexpr unsigned kCountBits = 10;
+constexpr unsigned kNumberBits = kSlotBits + kCountBits;
+constexpr std::uint64_t kCountMask = (std::uint64_t{1} << kCountBits) - 1;
+static_assert(kMaxProcesses <= 1 << kSlotBits && kMaxSharedMemory <= 1 << kCountBits);
+static_assert(kOursBits + kNumberBits <= 33);
+// Of what has no name, so that no two processes call it the same.
+constexpr unsigned kSlotShift = 48;
 constexpr std::uint64_t kOfHandle = std::uint64_t{1} << 63;  // no descriptor's name
 
 // Source of the constants: FNV-1a.
@@ -73,11 +78,11 @@ bool count_again(SharedUse& here, const OpenedAddress& use) {
 int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     const Seat& mine = seat();
     constexpr int kTries = 64;
-    if (here.last_name == 0) here.last_name = static_cast<std::uint64_t>(mine.slot) * 61;
+    const std::uint64_t of_slot = ours() << kNumberBits | static_cast<std::uint64_t>(mine.slot)
+                                                              << kCountBits;
     for (int tried = 0; tried < kTries; tried++) {
-        const std::uint64_t number = ++here.last_name & kNumberMask;
-        const std::uint64_t key = ours() << kNumberBits | number;
-        if (number == 0 || find_shared(*mine.accounts, key) >= 0) continue;
+        const std::uint64_t key = of_slot | (++here.last_name & kCountMask);
+        if (key == 0 || find_shared(*mine.accounts, key) >= 0) continue;
         if (set_new_name(fd, {key, granules}))
             return add_shared(*mine.accounts, {key, card, granules}, mine.slot);
     }
