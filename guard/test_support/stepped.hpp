@@ -22,7 +22,7 @@ class Stepped {
             ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
             raise(SIGSTOP);
             body();
-            _exit(0);
+            _exit(testing::Test::HasFailure() ? 1 : 0);
         }
         wait_for_it();
     }
@@ -58,9 +58,17 @@ class Stepped {
     }
 
   private:
+    // A signal is not passed on, so what raised it would raise it again and again.
     void wait_for_it() {
         int status = 0;
         has_ended_ = waitpid(pid_, &status, __WALL) != pid_ || !WIFSTOPPED(status);
+        if (has_ended_) {
+            if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+                ADD_FAILURE() << "exit status " << WEXITSTATUS(status);
+        } else if (WSTOPSIG(status) != SIGTRAP && WSTOPSIG(status) != SIGSTOP) {
+            ADD_FAILURE() << "signal " << WSTOPSIG(status);
+            kill_hard();
+        }
     }
 
     pid_t pid_;
