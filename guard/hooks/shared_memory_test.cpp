@@ -348,6 +348,28 @@ TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
     }
 }
 
+// Its maker's charge was taken back, and the driver has not noticed yet. Unused memory of pools
+// makes room for it.
+TEST_F(Sharing, AnIpcHandleThatNobodyIsChargedForIsAdopted) {
+    const auto maker = ipc_maker(300 * kMiB);
+    in_tenant([this](const Tenant& tenant) {
+        CUmemoryPool pool = nullptr;
+        std::uint64_t keep = ~std::uint64_t{0};
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_SUCCESS);
+        CALL(tenant.cuda, cuMemPoolSetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAllocAsync)(&pointer, 500 * kMiB, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFreeAsync)(pointer, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
+        forget_shared_of(container_.region().accounts(), 0);
+        clear(container_.region().accounts(), 0, 0);
+        EXPECT_EQ(held_bytes(), kContext + 500 * kMiB);
+        container_.limits().cards[0].memory = granules_of(700 * kMiB);
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kContext + 300 * kMiB);
+    });
+}
+
 // So that processes that export at once never choose the same name: it has the slot in it.
 TEST_F(Sharing, NamesOfDescriptorsAreOfOneProcess) {
     constexpr int kExports = 100;
