@@ -69,6 +69,7 @@ StreamTiming* find_or_add(CUstream stream, const Current& current) {
     made->thread = thread_of(stream);
     made->card = current.card;
     made->on_their_way = 0;
+    made->generation++;
     made->batch = 1;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
@@ -285,7 +286,7 @@ StreamTiming* find_or_add_locked(CUstream stream, const Current& current) {
 
 }  // namespace
 
-CUresult ask(CUstream stream, WorkKind kind) {
+CUresult Turn::take(CUstream stream, WorkKind kind) {
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
     if (is_capturing(stream)) return CUDA_SUCCESS;
@@ -305,7 +306,12 @@ CUresult ask(CUstream stream, WorkKind kind) {
     if (!of->is_in_flight) {
         start(*of, kind);
         need_watch();
-    } else if (of->since_mark > 0) {
+    }
+    // Before pass_first_mark() lets others in.
+    of_ = of;
+    generation_ = of->generation;
+    of->on_their_way++;
+    if (of->since_mark > 0) {
         if (of->mark_count == kMaxMarks && !pass_first_mark(*of)) {
             end(*of);
             return CUDA_SUCCESS;
@@ -317,19 +323,11 @@ CUresult ask(CUstream stream, WorkKind kind) {
     return CUDA_SUCCESS;
 }
 
-Turn::Turn(CUstream stream, WorkKind kind) : refused_(ask(stream, kind)) {
-    if (refused_ != CUDA_SUCCESS || last_used.stream != stream) return;
-    const Locked lock(timing().mutex);
-    if (last_used.timing == nullptr || !last_used.timing->is_in_flight) return;
-    of_ = last_used.timing;
-    of_->on_their_way++;
-}
-
-// The stream may be gone meanwhile, and another one in its place: that begins with none.
+// The stream may be gone meanwhile, and another one in its place, which has turns of its own.
 Turn::~Turn() {
     if (of_ == nullptr) return;
     const Locked lock(timing().mutex);
-    if (of_->on_their_way > 0) of_->on_their_way--;
+    if (of_->generation == generation_) of_->on_their_way--;
 }
 
 void before_wait(CUstream stream) {

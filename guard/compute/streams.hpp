@@ -44,27 +44,25 @@ inline void forget_last_used() {
     last_used = {};
 }
 
-// Waits until the stream may be given work of a kind, and gives it credit. The driver's error where
-// there is no context; kNotGuarded where its card is not the container's.
-CUresult ask(CUstream stream, WorkKind kind);
-
-// A call that gives a stream work: ask(), and as long as this lives the stream counts as having
-// work. A thread that is not running between its turn and the driver has none there yet, and would
-// else be taken to be done. (One that needs not ask is not seen there: of its pieces of work one
-// may go uncounted, if it stands still for longer than the watch takes to look, just then.)
+// A call that gives a stream work. From its turn on, as long as this lives, the stream counts as
+// having work: a thread that is not running between its turn and the driver has none there yet, and
+// would else be taken to be done. (A call that has credit takes no turn, and is not seen there: of
+// its pieces of work one may go uncounted, if it stands still for longer than the watch takes to
+// look, just then.)
 class Turn {
   public:
-    Turn(CUstream stream, WorkKind kind);
+    Turn() = default;
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // CUDA_SUCCESS where the work may be given.
-    [[nodiscard]] CUresult refused() const { return refused_; }
+    // Once: waits until the stream may be given work of a kind, and gives it credit. The driver's
+    // error where there is no context; kNotGuarded where its card is not the container's.
+    [[nodiscard]] CUresult take(CUstream stream, WorkKind kind);
 
   private:
     StreamTiming* of_ = nullptr;
-    CUresult refused_;
+    std::uint64_t generation_ = 0;  // of the stream in that place
 };
 
 // Around a wait for all work of a stream: the first before it, the second after it has succeeded.

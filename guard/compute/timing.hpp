@@ -24,10 +24,11 @@ struct StreamTiming {
     bool is_in_flight;
     int on_their_way;  // calls that have their turn, and have not given the driver their work yet
     bool is_gone;      // the place is free for another
-    double each_ns;    // that a launch took of late
-    int batch;         // launches to a mark, so that it is reached after some kMarkNs
-    int since_mark;    // launches
-    int mark_count;    // not known to be reached
+    std::uint64_t generation;  // how many streams have had the place
+    double each_ns;            // that a launch took of late
+    int batch;                 // launches to a mark, so that it is reached after some kMarkNs
+    int since_mark;            // launches
+    int mark_count;            // not known to be reached
     int first_mark;
     bool has_last;  // the mark before the first was reached, and work has been in flight since
     CUevent marks[kMaxMarks + 1];

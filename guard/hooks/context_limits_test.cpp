@@ -1,5 +1,6 @@
 // Goal: what a context grows by when its limits are set higher counts, and is refused over the
 // container's limit. Method: the facade before the simulated driver, whose own count is compared.
+#include "guard/process/threads_at_once.hpp"
 #include "guard/test_support/held_memory.hpp"
 
 namespace tessera::guard {
@@ -74,6 +75,22 @@ TEST_F(GuardContextLimits, AreTheDriversToRefuse) {
         EXPECT_EQ(CALL(tenant.cuda, cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
         EXPECT_EQ(set(tenant, CU_LIMIT_STACK_SIZE, 4096), CUDA_ERROR_INVALID_CONTEXT);
     });
+}
+
+// Of a driver that does not say nothing is taken for granted: the limit is not raised.
+TEST(GuardThreadsAtOnce, AreAsTheDriverSays) {
+    using Ask = std::function<CUresult(int*, CUdevice_attribute, CUdevice)>;
+    const auto answers = [](int multiprocessors, int threads) -> Ask {
+        return [=](int* value, CUdevice_attribute which, CUdevice) {
+            *value = which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? multiprocessors : threads;
+            return *value < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+        };
+    };
+    EXPECT_EQ(threads_at_once(answers(132, 2048), 0), 132U * 2048);
+    EXPECT_EQ(threads_at_once(answers(0, 2048), 0), 0U);
+    EXPECT_EQ(threads_at_once(answers(-1, 2048), 0), 0U);
+    EXPECT_EQ(threads_at_once(answers(132, -1), 0), 0U);
+    EXPECT_EQ(threads_at_once(Ask{}, 0), 0U);
 }
 
 }  // namespace

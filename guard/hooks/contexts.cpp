@@ -4,6 +4,7 @@
 #include "guard/hooks/enter.hpp"
 #include "guard/process/context_cost.hpp"
 #include "guard/process/context_limits.hpp"
+#include "guard/process/first_cost.hpp"
 #include "guard/process/locked.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -15,9 +16,10 @@ std::uint64_t address_of(CUcontext context) {
 }
 
 // `make` has the driver make a context, which takes memory of the card; `undo` ends it again. What
-// the last one took is set aside before, and corrected to what this one does.
+// the container's first took is set aside before, and corrected to what this one does.
 template <typename Make, typename Undo>
 CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& undo) {
+    const FirstCost first(card);
     std::uint64_t bytes = context_bytes(card);
     if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
     std::uint64_t taken = bytes;

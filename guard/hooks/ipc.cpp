@@ -7,21 +7,39 @@ using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
 
+// What is at the pointer; its card, where the driver does not say, is the current context's.
+CUresult find_opened(CUdeviceptr pointer, int& card, Granules& granules) {
+    const Driver& real = *driver();
+    std::size_t bytes = 0;
+    if (real.cuMemGetAddressRange_v2) {
+        const CUresult unknown = real.cuMemGetAddressRange_v2(nullptr, &bytes, pointer);
+        if (unknown != CUDA_SUCCESS) return unknown;
+    }
+    granules = granules_of(bytes);
+    int device = 0;
+    if (real.cuPointerGetAttribute &&
+        real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer) ==
+            CUDA_SUCCESS) {
+        card = card_of(device);
+        return card >= 0 ? CUDA_SUCCESS : kNotGuarded;
+    }
+    Current current;
+    const CUresult none = find_current(current);
+    card = current.card;
+    return none;
+}
+
 // Whoever made it died, and what he was charged for was taken back, a moment before the driver
 // noticed. Then we are charged for it.
 CUresult adopt_opened(CUdeviceptr pointer, std::uint64_t key, int& index) {
-    Current current;
-    std::size_t bytes = 0;
-    const auto& ask = driver()->cuMemGetAddressRange_v2;
-    CUresult result = find_current(current);
-    if (result == CUDA_SUCCESS && ask) result = ask(nullptr, &bytes, pointer);
-    const Granules granules = granules_of(bytes);
-    if (result == CUDA_SUCCESS && !take_granules(current.card, granules))
-        result = refuse(current.card);
+    int card = -1;
+    Granules granules = 0;
+    CUresult result = find_opened(pointer, card, granules);
+    if (result == CUDA_SUCCESS) result = take_for_adoption(card, granules);
     if (result == CUDA_SUCCESS) {
-        index = adopt({key, granules}, current.card);
+        index = adopt({key, granules}, card);
         if (index >= 0) return CUDA_SUCCESS;
-        give_granules(current.card, granules);
+        give_granules(card, granules);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     driver()->cuIpcCloseMemHandle(pointer);
@@ -70,7 +88,14 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pointer, CUipcMemHandle handle, unsi
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
     const Entered real(&Driver::cuIpcCloseMemHandle);
+    if (!real.is_held()) return real(pointer);
+    const OpenedAddress closing = take_opened(pointer);
     const CUresult result = real(pointer);
-    if (real.is_held() && result == CUDA_SUCCESS) note_closed(pointer);
+    if (closing.address == 0) return result;
+    if (result == CUDA_SUCCESS) {
+        leave_shared(closing.index);
+    } else {
+        put_opened_back(closing);
+    }
     return result;
 }

@@ -38,13 +38,16 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1* launches, u
                                               unsigned int flags) {
     const Entered real(&Driver::cuLaunchCooperativeKernelMultiDevice);
     const Driver& driver_itself = *driver();
-    for (unsigned i = 0; real.is_held() && launches != nullptr && i < count; i++) {
+    // Each is of a device of its own, or the driver refuses them all.
+    Turn turns[kMaxDevices];
+    const unsigned turn_count = count < kMaxDevices ? count : kMaxDevices;
+    for (unsigned i = 0; real.is_held() && launches != nullptr && i < turn_count; i++) {
         CUstream stream = launches[i].hStream;
         CUcontext context = nullptr;
         const auto& ask_context = driver_itself.cuStreamGetCtx;
         if (!ask_context || ask_context(stream, &context) != CUDA_SUCCESS) continue;
         if (driver_itself.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) continue;
-        const CUresult refused = ask(stream, WorkKind::kernels);
+        const CUresult refused = turns[i].take(stream, WorkKind::kernels);
         driver_itself.cuCtxPopCurrent_v2(&context);
         if (refused != CUDA_SUCCESS) return refused;
     }

@@ -1,7 +1,8 @@
 // Goal: 10,000 processes, 64 at a time, that take and give memory of every family, pass it on to
-// each other, and end or are killed at any instant: the card never has more of them than the limit,
-// by the driver's own count, and nothing is left of any. Method: a life is a fork of a process that
-// has loaded the driver and not begun it; a timer kills it; a fixed seed for each.
+// each other, and end or are killed at any instant: the card never has more of them than the limit
+// and what descriptors on their way hold, by the driver's own count, and nothing is left of any.
+// Method: a life is a fork of a process that has loaded the driver and not begun it; a timer kills
+// it; a fixed seed for each.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -65,13 +65,13 @@ class Sharing : public HeldMemory {
 
     gpusim::DescriptorPipe pipe_;
 
-    static CUmemGenericAllocationHandle create(const Tenant& tenant) {
+    static CUmemGenericAllocationHandle create(const Tenant& tenant, std::uint64_t bytes = kBytes) {
         CUmemAllocationProp properties = {};
         properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.requestedHandleTypes = kDescriptor;
         properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
         CUmemGenericAllocationHandle handle = 0;
-        EXPECT_EQ(CALL(tenant.cuda, cuMemCreate)(&handle, kBytes, &properties, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemCreate)(&handle, bytes, &properties, 0), CUDA_SUCCESS);
         return handle;
     }
     static int exported(const Tenant& tenant, CUmemGenericAllocationHandle handle) {
@@ -346,6 +346,53 @@ TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
         container_.region().reap();
         expect_held(0);
     }
+}
+
+// Its maker's charge was taken back, and the driver has not noticed yet. Unused memory of pools
+// makes room for it.
+TEST_F(Sharing, AnIpcHandleThatNobodyIsChargedForIsAdopted) {
+    const auto maker = ipc_maker(300 * kMiB);
+    in_tenant([this](const Tenant& tenant) {
+        CUmemoryPool pool = nullptr;
+        std::uint64_t keep = ~std::uint64_t{0};
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_SUCCESS);
+        CALL(tenant.cuda, cuMemPoolSetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep);
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAllocAsync)(&pointer, 500 * kMiB, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemFreeAsync)(pointer, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
+        forget_shared_of(container_.region().accounts(), 0);
+        clear(container_.region().accounts(), 0, 0);
+        EXPECT_EQ(held_bytes(), kContext + 500 * kMiB);
+        container_.limits().cards[0].memory = granules_of(700 * kMiB);
+        EXPECT_EQ(open_ipc(tenant, pointer, ipc_handle()), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), kContext + 300 * kMiB);
+    });
+}
+
+// So that processes that export at once never choose the same name: it has the slot in it.
+TEST_F(Sharing, NamesOfDescriptorsAreOfOneProcess) {
+    constexpr int kExports = 100;
+    const auto of_process = [this] {
+        auto peer = std::make_unique<gpusim::Peer>([this](gpusim::Wire& wire) {
+            const Tenant tenant(container_.facade());
+            for (int i = 0; i < kExports; i++)
+                EXPECT_GE(exported(tenant, create(tenant, 2 * kMiB)), 0);
+            wire.send();
+            wire.receive();
+        });
+        EXPECT_EQ(peer->wire().receive(), 1U);
+        return peer;
+    };
+    const auto first = of_process();
+    const auto second = of_process();
+    int of_slot[2] = {};
+    for (const SharedMemory& entry : container_.region().accounts().shared_memory) {
+        const std::uint64_t slot = entry.key.load() >> 10 & (kMaxProcesses - 1);
+        if (is_in_use(entry) && slot < 2) of_slot[slot]++;
+    }
+    EXPECT_EQ(of_slot[0], kExports);
+    EXPECT_EQ(of_slot[1], kExports);
 }
 
 TEST_F(Sharing, OneProcessIsAsMany) {

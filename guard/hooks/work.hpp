@@ -25,8 +25,9 @@ CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, W
     if (has_credit(stream, kind) && !InDriver::is_now()) return (driver()->*slot)(arguments...);
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
-    const Turn turn(stream, kind);
-    return turn.refused() != CUDA_SUCCESS ? turn.refused() : real(arguments...);
+    Turn turn;
+    const CUresult refused = turn.take(stream, kind);
+    return refused != CUDA_SUCCESS ? refused : real(arguments...);
 }
 
 // The same, of a call that comes back when the work is done.
@@ -37,9 +38,9 @@ CUresult do_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, Wor
     if (!real.is_held()) return real(arguments...);
     CUresult result = CUDA_SUCCESS;
     {
-        const Turn turn(stream, kind);
-        if (turn.refused() != CUDA_SUCCESS) return turn.refused();
-        result = real(arguments...);
+        Turn turn;
+        result = turn.take(stream, kind);
+        if (result == CUDA_SUCCESS) result = real(arguments...);
     }
     if (result == CUDA_SUCCESS) after_wait(stream);
     return result;

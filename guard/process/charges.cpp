@@ -95,6 +95,12 @@ bool take_granules(int card, Granules granules) {
     return reserve_or_reap(*process(), card, granules);
 }
 
+CUresult take_for_adoption(int card, Granules granules) {
+    if (take_granules(card, granules)) return CUDA_SUCCESS;
+    if (give_unused_back(card) && take_granules(card, granules)) return CUDA_SUCCESS;
+    return refuse(card);
+}
+
 void give_granules(int card, Granules granules) {
     const Seat& seat = process()->seat;
     if (granules != 0) release(*seat.accounts, card, seat.slot, granules);

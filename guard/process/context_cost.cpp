@@ -3,13 +3,14 @@
 #include "guard/compute/timing.hpp"
 #include "guard/inject/nvml.hpp"
 #include "guard/process/measured.hpp"
+#include "guard/region/account.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace tessera::guard {
 namespace {
 
-bool differ(std::uint64_t one, std::uint64_t other) {
-    return (one > other ? one - other : other - one) > kLargeDifference;
+std::atomic<Granules>& first_cost(int card) {
+    return seat().accounts->context_costs[card];
 }
 
 }  // namespace
@@ -34,30 +35,50 @@ ContextCost::~ContextCost() {
     if (has_begun_) nvml()->nvmlShutdown();
 }
 
-bool ContextCost::read(std::int64_t& bytes) const {
+// The turn before the rest, and what is held of no earlier one: what moves on the way is seen.
+bool ContextCost::read(Reading& reading) const {
     nvmlMemory_t memory = {};
     auto* device = static_cast<nvmlDevice_t>(device_);
+    reading.turn = turn_of(*seat().accounts, card_);
     if (nvml()->nvmlDeviceGetMemoryInfo(device, &memory) != NVML_SUCCESS) return false;
-    bytes = static_cast<std::int64_t>(memory.used) - static_cast<std::int64_t>(held_now(card_));
+    reading.bytes =
+        static_cast<std::int64_t>(memory.used) - static_cast<std::int64_t>(held_now(card_));
     return true;
 }
 
-std::uint64_t ContextCost::taken(std::uint64_t expected) const {
-    std::int64_t after = 0;
-    if (!is_measured_ || !read(after)) return expected;
-    return after > before_ ? static_cast<std::uint64_t>(after - before_) : 0;
+ContextCost::Taken ContextCost::taken() const {
+    Reading after = {};
+    if (!is_measured_ || !read(after)) return {false, false, 0};
+    const std::int64_t bytes = after.bytes > before_.bytes ? after.bytes - before_.bytes : 0;
+    const bool stood_still = turn_of(*seat().accounts, card_) == before_.turn;
+    return {true, stood_still, static_cast<std::uint64_t>(bytes)};
 }
 
-bool is_worth_a_second_look(int card, std::uint64_t bytes) {
-    const std::uint64_t expected = context_bytes(card);
-    return bytes > kLargeDifference && (expected == 0 || differ(bytes, expected));
+ContextCosts::ContextCosts(int card, std::uint64_t expected)
+    : card_(card),
+      expected_(expected),
+      known_(std::uint64_t{first_cost(card).load()} * kGranuleBytes) {}
+
+bool ContextCosts::add(const ContextCost::Taken& taken) {
+    if (!taken.is_measured) return true;
+    readings_++;
+    if (taken.bytes > most_) most_ = taken.bytes;
+    if (taken.is_certain) {
+        if (certain_++ == 0 || taken.bytes < least_certain_) least_certain_ = taken.bytes;
+    }
+    if (known_ != 0 || readings_ == kMostReadings) return true;
+    const int wanted = least_certain_ > expected_ + kLargeDifference ? 2 : 1;
+    return certain_ >= wanted;
 }
 
-std::uint64_t note_context_cost(int card, std::uint64_t bytes) {
-    std::atomic<Granules>& last = seat().accounts->context_costs[card];
-    const std::uint64_t before = std::uint64_t{last.load()} * kGranuleBytes;
-    if (before != 0 && before < bytes && differ(before, bytes)) bytes = before;
-    last.store(granules_of(bytes));
+// What is too much is seen, and ends with the container; what is too little nobody would see.
+std::uint64_t ContextCosts::counted() const {
+    if (readings_ == 0) return expected_;
+    std::uint64_t bytes = certain_ > 0 ? least_certain_ : most_;
+    if (known_ != 0 && (certain_ == 0 || bytes > expected_ + kLargeDifference)) bytes = expected_;
+    if (bytes < expected_) bytes = expected_;
+    Granules none = 0;
+    if (certain_ > 0) first_cost(card_).compare_exchange_strong(none, granules_of(bytes));
     return bytes;
 }
 

@@ -2,9 +2,12 @@
 // card's used memory is read before and after one is made, from NVML, which needs no context; and
 // what the container itself was given meanwhile is left out.
 //
-// The card has less also where a neighbour took memory at that moment. So the first of a container
-// that takes more than 32 MiB is made twice, and where a later one differs by more than that from
-// the last, the smaller counts.
+// The card has more or less also where a neighbour took or gave memory at that moment, and what the
+// account says is ahead of the card, or behind it, while another of the container takes or gives
+// some. So a reading during which the account moved says nothing. The first of a container is
+// measured alone (first_cost.hpp), and again where it takes 32 MiB more than expected: the smaller
+// counts, and is what each later one is expected to take. A later one counts for that at least, and
+// for more where it differs by no more than 32 MiB.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +15,6 @@
 #include "guard/process/process.hpp"
 
 namespace tessera::guard {
-
-// Whether this would be the first, and is large.
-bool is_worth_a_second_look(int card, std::uint64_t bytes);
-// What counts.
-std::uint64_t note_context_cost(int card, std::uint64_t bytes);
 
 class ContextCost {
   public:
@@ -26,35 +24,63 @@ class ContextCost {
     ContextCost(const ContextCost&) = delete;
     ContextCost& operator=(const ContextCost&) = delete;
 
-    // What the context that was made since takes: `expected` where nothing could be measured.
-    [[nodiscard]] std::uint64_t taken(std::uint64_t expected) const;
+    struct Taken {
+        bool is_measured;
+        bool is_certain;  // the account stood still
+        std::uint64_t bytes;
+    };
+    // By the context that was made since.
+    [[nodiscard]] Taken taken() const;
 
   private:
-    // What the card has given to whom the container does not account for. False where NVML does
-    // not say.
-    bool read(std::int64_t& bytes) const;
+    struct Reading {
+        std::uint64_t turn;  // of the account
+        std::int64_t bytes;  // that the card has given to whom the container does not account for
+    };
+    // False where NVML does not say.
+    bool read(Reading& reading) const;
 
     int card_;
     bool has_begun_ = false;
     bool is_measured_ = false;
     void* device_ = nullptr;
-    std::int64_t before_ = 0;
+    Reading before_ = {};
 };
 
-// Has the driver make a context by `make`, or say why not; `undo` ends it again.
+// What one context counts for, from one reading, or from some where it is the first.
+class ContextCosts {
+  public:
+    ContextCosts(int card, std::uint64_t expected);
+    // Whether that is enough. If not: make it once more.
+    bool add(const ContextCost::Taken& taken);
+    // Noted for those to come where it is the first.
+    [[nodiscard]] std::uint64_t counted() const;
+
+  private:
+    static constexpr int kMostReadings = 6;
+
+    int card_;
+    std::uint64_t expected_;
+    std::uint64_t known_;  // that the first of the container took; 0: this is the first
+    int readings_ = 0;
+    int certain_ = 0;
+    std::uint64_t least_certain_ = 0;
+    std::uint64_t most_ = 0;
+};
+
+// Has the driver make a context by `make`, or say why not; `undo` ends it again. `bytes` is what it
+// is expected to take, and then what it counts for.
 template <typename Make, typename Undo>
 CUresult make_measured(int card, const Make& make, const Undo& undo, std::uint64_t& bytes) {
-    const std::uint64_t expected = bytes;
-    for (bool is_again = false;; is_again = true) {
+    ContextCosts costs(card, bytes);
+    for (;;) {
         const ContextCost cost(card);
         const CUresult result = make();
         if (result != CUDA_SUCCESS) return result;
-        const std::uint64_t taken = cost.taken(expected);
-        if (!is_again || taken < bytes) bytes = taken;
-        if (is_again || !is_worth_a_second_look(card, taken)) break;
+        if (costs.add(cost.taken())) break;
         undo();
     }
-    bytes = note_context_cost(card, bytes);
+    bytes = costs.counted();
     return CUDA_SUCCESS;
 }
 

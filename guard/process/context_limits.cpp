@@ -2,21 +2,15 @@
 
 #include "guard/inject/driver.hpp"
 #include "guard/process/process.hpp"
+#include "guard/process/threads_at_once.hpp"
 
 namespace tessera::guard {
 namespace {
 
-// The most that a driver takes for one byte of the limit; 1 where it cannot be asked.
+// The most that a driver takes for one byte of the limit; 0 where it does not say.
 std::uint64_t bytes_for_each(CUlimit limit, CUdevice device) {
-    const auto& ask = driver()->cuDeviceGetAttribute;
-    int multiprocessors = 0;
-    int threads = 0;
-    if (limit != CU_LIMIT_STACK_SIZE || !ask ||
-        ask(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) != CUDA_SUCCESS ||
-        ask(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device) != CUDA_SUCCESS ||
-        multiprocessors <= 0 || threads <= 0)
-        return 1;
-    return static_cast<std::uint64_t>(multiprocessors) * static_cast<std::uint64_t>(threads);
+    if (limit != CU_LIMIT_STACK_SIZE) return 1;
+    return threads_at_once(driver()->cuDeviceGetAttribute, device);
 }
 
 ContextLimits* find_or_add(const Current& current) {
@@ -39,9 +33,10 @@ CUresult set_limit_aside(CUlimit limit, std::size_t value, CUcontext& context, G
     ContextLimits* of = find_or_add(current);
     if (of == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     if (value <= of->begun_with[limit]) return CUDA_SUCCESS;
+    const std::uint64_t each = bytes_for_each(limit, device_of(current.card));
+    if (each == 0) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(value - of->begun_with[limit],
-                               bytes_for_each(limit, device_of(current.card)), &bytes))
+    if (__builtin_mul_overflow(value - of->begun_with[limit], each, &bytes))
         bytes = ~std::uint64_t{0};
     const Granules wanted = granules_of(bytes);
     if (wanted <= of->counted[limit]) return CUDA_SUCCESS;

@@ -29,7 +29,8 @@ inline std::uint64_t key_of(const ContextLimits& limits) {
 }
 
 // Has the driver set the limit of the current context by `set`, and counts what it may take for it.
-// CUDA_ERROR_OUT_OF_MEMORY where there is no room for that.
+// CUDA_ERROR_OUT_OF_MEMORY where there is no room for that; CUDA_ERROR_UNSUPPORTED_LIMIT where it
+// is raised, and nobody can say what that takes.
 template <typename Set>
 CUresult set_limit(CUlimit limit, std::size_t value, const Set& set);
 

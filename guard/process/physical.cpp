@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "guard/process/pools.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/shared_memory.hpp"
 
@@ -25,9 +24,7 @@ CUresult take_adopted(PhysicalHandle handle, Granules granules, int& card) {
         return CUDA_SUCCESS;
     card = card_of(properties.location.id);
     if (card < 0) return kNotGuarded;
-    if (take_granules(card, granules)) return CUDA_SUCCESS;
-    if (give_unused_back(card) && take_granules(card, granules)) return CUDA_SUCCESS;
-    return refuse(card);
+    return take_for_adoption(card, granules);
 }
 
 }  // namespace

@@ -67,6 +67,9 @@ void put_back_all_of(CUcontext context);
 // could be given back: take_granules() says false where that is too much.
 bool take_granules(int card, Granules granules);
 void give_granules(int card, Granules granules);
+// For memory of the container that is there, and that nobody of it is charged for any more. As
+// set_aside().
+CUresult take_for_adoption(int card, Granules granules);
 // What the driver has taken already, limit or not.
 void own_up_to(int card, Granules granules);
 // Counts a refusal.
@@ -104,7 +107,7 @@ Contexts& contexts();
 std::uint64_t limit_bytes(int card);
 std::uint64_t held_bytes(int card);
 std::uint64_t held_now(int card);  // with whoever died and was not seen to have
-// What a context is expected to take: what the last of the container took, or what the agent says.
+// What a context is expected to take: what the first of the container took, or what the agent says.
 std::uint64_t context_bytes(int card);
 
 }  // namespace tessera::guard

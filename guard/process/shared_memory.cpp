@@ -10,12 +10,17 @@
 namespace tessera::guard {
 namespace {
 
-// Of names: which container, and which of its shared memory.
-constexpr unsigned kOursBits = 17;
-constexpr unsigned kNumberBits = 16;
-constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
-constexpr unsigned kSlotShift =
-    48;  // of what has no name, so that no two processes call it the same
+// Of names: which container, the slot of who chose it, so that no two choose the same, and which of
+// his: as many as the region has places.
+constexpr unsigned kOursBits = 13;
+constexpr unsigned kSlotBits = 10;
+constexpr unsigned kCountBits = 10;
+constexpr unsigned kNumberBits = kSlotBits + kCountBits;
+constexpr std::uint64_t kCountMask = (std::uint64_t{1} << kCountBits) - 1;
+static_assert(kMaxProcesses <= 1 << kSlotBits && kMaxSharedMemory <= 1 << kCountBits);
+static_assert(kOursBits + kNumberBits <= 33);
+// Of what has no name, so that no two processes call it the same.
+constexpr unsigned kSlotShift = 48;
 constexpr std::uint64_t kOfHandle = std::uint64_t{1} << 63;  // no descriptor's name
 
 // Source of the constants: FNV-1a.
@@ -55,15 +60,29 @@ void leave_locked(SharedUse& here, int index) {
     if (--here.imports[index] == 0) leave_shared(*mine.accounts, index, mine.slot);
 }
 
+void leave_all_of(SharedUse& here, const OpenedAddress& gone) {
+    for (unsigned i = 0; i < gone.opened; i++)
+        leave_locked(here, gone.index);
+}
+
+// False where the address is not noted, or as that of another use.
+bool count_again(SharedUse& here, const OpenedAddress& use) {
+    OpenedAddress* noted = here.opened.find(use.address);
+    if (noted == nullptr || noted->index != use.index || noted->context != use.context)
+        return false;
+    noted->opened++;
+    return true;
+}
+
 // A name that no shared memory of the container has, and no file that is still open.
 int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     const Seat& mine = seat();
     constexpr int kTries = 64;
-    if (here.last_name == 0) here.last_name = static_cast<std::uint64_t>(mine.slot) * 61;
+    const std::uint64_t of_slot = ours() << kNumberBits | static_cast<std::uint64_t>(mine.slot)
+                                                              << kCountBits;
     for (int tried = 0; tried < kTries; tried++) {
-        const std::uint64_t number = ++here.last_name & kNumberMask;
-        const std::uint64_t key = ours() << kNumberBits | number;
-        if (number == 0 || find_shared(*mine.accounts, key) >= 0) continue;
+        const std::uint64_t key = of_slot | (++here.last_name & kCountMask);
+        if (key == 0 || find_shared(*mine.accounts, key) >= 0) continue;
         if (set_new_name(fd, {key, granules}))
             return add_shared(*mine.accounts, {key, card, granules}, mine.slot);
     }
@@ -104,27 +123,35 @@ bool was_shared(std::uint64_t key) {
     return was_shared(*seat().accounts, key);
 }
 
-// Each time it is opened the driver gives the same address.
+// Each time a context opens it the driver gives the same address. A note of other memory, or of
+// another context, is of what has ended with its context, and nobody has come to say so.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     here.has_opened.store(true, std::memory_order_relaxed);
-    OpenedAddress* opened = here.opened.find(pointer);
-    if (opened == nullptr) {
-        here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
-    } else {
-        opened->opened++;
-        leave_locked(here, index);
-    }
+    if (count_again(here, {pointer, context, index, 1})) return;
+    leave_all_of(here, here.opened.take(pointer));
+    here.opened.add({pointer, context, index, 1});  // if not, it is charged until the end
 }
 
-void note_closed(CUdeviceptr pointer) {
+OpenedAddress take_opened(CUdeviceptr pointer) {
     SharedUse& here = shared_use();
-    if (!here.has_opened.load(std::memory_order_relaxed)) return;
+    if (!here.has_opened.load(std::memory_order_relaxed)) return {};
     const Locked lock(here.mutex);
     OpenedAddress* opened = here.opened.find(pointer);
-    if (opened == nullptr || --opened->opened > 0) return;
-    leave_locked(here, here.opened.take(pointer).index);
+    if (opened == nullptr) return {};
+    const OpenedAddress taken = {pointer, opened->context, opened->index, 1};
+    if (--opened->opened == 0) here.opened.take(pointer);
+    return taken;
+}
+
+// What was noted there meanwhile is newer.
+void put_opened_back(const OpenedAddress& taken) {
+    SharedUse& here = shared_use();
+    const Locked lock(here.mutex);
+    if (count_again(here, taken)) return;
+    if (here.opened.find(taken.address) != nullptr) return leave_all_of(here, taken);
+    here.opened.add(taken);
 }
 
 void forget_opened_in(CUcontext context) {
@@ -136,7 +163,7 @@ void forget_opened_in(CUcontext context) {
         const OpenedAddress gone = here.opened.take_next(
             place, [context](const OpenedAddress& each) { return each.context == context; });
         if (gone.address == 0) return;
-        leave_locked(here, gone.index);
+        leave_all_of(here, gone);
     }
 }
 

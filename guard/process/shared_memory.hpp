@@ -26,7 +26,7 @@ struct OpenedAddress {
     std::uint64_t address;
     CUcontext context;
     int index;
-    unsigned opened;
+    unsigned opened;  // how often: each is a use of the memory
 };
 
 inline std::uint64_t key_of(const OpenedAddress& opened) {
@@ -54,8 +54,13 @@ void leave_shared(int index);
 // Whether somebody of the container has given it, who may have died since.
 bool was_shared(std::uint64_t key);
 
+// The use is at this address.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index);
-void note_closed(CUdeviceptr pointer);
+// Takes a note of one use out, before the driver closes it: the address may be another's at once.
+// The use counts still, until leave_shared(). Address 0 where nothing was noted.
+OpenedAddress take_opened(CUdeviceptr pointer);
+// It was not closed after all.
+void put_opened_back(const OpenedAddress& taken);
 void forget_opened_in(CUcontext context);
 
 // Gives a descriptor of memory that this process is charged for a name, and the region its entry.

@@ -128,6 +128,10 @@ Granules held(const Account& account) {
     return unpack(load(account.last_move)).held;
 }
 
+std::uint64_t turn_of(const Accounts& accounts, int card) {
+    return load(accounts.cards[card].last_move).turn;
+}
+
 Granules held_by(const Accounts& accounts, int card, int slot) {
     return held_by(accounts.cards[card], card, {slot, accounts.slots[slot]});
 }

@@ -38,6 +38,8 @@ Granules clear(Accounts& accounts, int card, int slot);
 // Of the container.
 [[nodiscard]] Granules held(const Accounts& accounts, int card);
 Granules held(const Account& account);
+// The same as long as nothing has moved.
+std::uint64_t turn_of(const Accounts& accounts, int card);
 // Of one process.
 [[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
 // The same from copies of a card's account and of the slot.

@@ -144,7 +144,7 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
     SharedMemory shared_memory[kMaxSharedMemory];
     std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
-    std::atomic<Granules> context_costs[kMaxCards];  // of the last that was measured; 0: none
+    std::atomic<Granules> context_costs[kMaxCards];  // of the first that was measured; 0: none
 };
 
 inline bool is_of_this_layout(const Accounts& accounts) {

@@ -22,7 +22,7 @@ class Stepped {
             ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
             raise(SIGSTOP);
             body();
-            _exit(0);
+            _exit(testing::Test::HasFailure() ? 1 : 0);
         }
         wait_for_it();
     }
@@ -40,6 +40,10 @@ class Stepped {
         while (count-- > 0 && step()) {
         }
     }
+    // To the next stop that `body` asks for by raise(SIGSTOP).
+    void run_to_stop() {
+        if (!has_ended_ && ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0) wait_for_it();
+    }
     void finish() {
         while (!has_ended_) {
             if (ptrace(PTRACE_CONT, pid_, nullptr, nullptr) != 0) return;
@@ -54,9 +58,17 @@ class Stepped {
     }
 
   private:
+    // A signal is not passed on, so what raised it would raise it again and again.
     void wait_for_it() {
         int status = 0;
         has_ended_ = waitpid(pid_, &status, __WALL) != pid_ || !WIFSTOPPED(status);
+        if (has_ended_) {
+            if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+                ADD_FAILURE() << "exit status " << WEXITSTATUS(status);
+        } else if (WSTOPSIG(status) != SIGTRAP && WSTOPSIG(status) != SIGSTOP) {
+            ADD_FAILURE() << "signal " << WSTOPSIG(status);
+            kill_hard();
+        }
     }
 
     pid_t pid_;

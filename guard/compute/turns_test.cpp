@@ -1,0 +1,83 @@
+// Goal: a piece of work counts from its turn on, however long its thread stands still before the
+// driver has it. Method: a process that is stopped after each instruction of a launch, for longer
+// than the watch takes to look.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/test_support/guarded_container.hpp"
+#include "guard/test_support/stepped.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMillisecond;
+using gpusim::Worker;
+using namespace std::chrono_literals;
+
+using Launch = std::function<void(const Worker&, CUstream)>;
+
+constexpr std::uint64_t kLong = 60'000 * kMillisecond;  // not over before the test is
+
+class GuardTurns : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
+
+    void SetUp() override {
+        constexpr std::int64_t kPlenty = 1'000'000'000'000;
+        write_grant(container_.limits().cards[0].grant,
+                    {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
+    }
+    [[nodiscard]] bool is_in_flight() const {
+        return container_.region().accounts().times[0][0].in_flight[0].since_ns.load() != 0;
+    }
+
+    void expect_seen(const Launch& launch) const {
+        Stepped process([&] {
+            const Worker worker(container_.facade());
+            CUstream stream = worker.make_stream();
+            worker.launch(kMillisecond);  // the watch has begun, and the next is not sampled
+            CALL(worker.cuda, cuCtxSynchronize)();
+            raise(SIGSTOP);
+            launch(worker, stream);
+            raise(SIGSTOP);
+        });
+        process.run_to_stop();
+        constexpr int kMost = 200'000;
+        for (int i = 0; i < kMost && !is_in_flight(); i++)
+            ASSERT_TRUE(process.step());
+        ASSERT_TRUE(is_in_flight());
+        constexpr int kUntilTheDriver = 600;
+        for (int i = 0; i < kUntilTheDriver; i++) {
+            ASSERT_TRUE(process.step());
+            std::this_thread::sleep_for(5ms);
+            ASSERT_TRUE(is_in_flight()) << "instruction " << i << " after it began";
+        }
+    }
+};
+
+TEST_F(GuardTurns, OfALaunch) {
+    expect_seen([](const Worker& worker, CUstream stream) { worker.launch(kLong, stream); });
+}
+
+TEST_F(GuardTurns, OfALaunchOnSeveralDevices) {
+    expect_seen([](const Worker& worker, CUstream stream) {
+        std::uint64_t ns = kLong;
+        void* parameters[] = {&ns};
+        CUDA_LAUNCH_PARAMS_v1 one = {};
+        one.function = worker.spin;
+        one.gridDimX = gpusim::kWholeCardBlocks;
+        one.gridDimY = one.gridDimZ = one.blockDimY = one.blockDimZ = 1;
+        one.blockDimX = 1024;
+        one.hStream = stream;
+        one.kernelParams = parameters;
+        CALL(worker.cuda, cuLaunchCooperativeKernelMultiDevice)(&one, 1, 0);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

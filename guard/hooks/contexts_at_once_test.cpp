@@ -1,0 +1,78 @@
+// Goal: a context counts for what the driver took for it also where others of the container begin
+// at the same time. Method: processes with NVML that make contexts at once, and the driver's own
+// count.
+#include <memory>
+#include <vector>
+
+#include "gpusim/test_support/peer.hpp"
+#include "gpusim/test_support/tenant.hpp"
+#include "guard/region/account.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMiB;
+using gpusim::Library;
+
+class GuardContextsAtOnce : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{
+        "cards:\n  - {model: A, memory: 32GiB, context_overhead: 138MiB}\n"};
+    GuardedContainer container_{node_, {{0, 16 * kGiB, 0}}};
+
+    // Of eight that begin at once, each with `bytes` of memory beside the context, and end. None
+    // counts for more than `most_over` too much.
+    void round(std::uint64_t bytes, std::uint64_t most_over) const {
+        std::vector<std::unique_ptr<gpusim::Peer>> peers;
+        for (int i = 0; i < 8; i++)
+            peers.push_back(std::make_unique<gpusim::Peer>([&](gpusim::Wire& wire) {
+                const Library nvml(node_.library("libnvidia-ml.so.1"));
+                const Library cuda(container_.facade());
+                CALL(cuda, cuInit)(0);
+                wire.send();
+                wire.receive();
+                CUcontext context = nullptr;
+                CUdeviceptr pointer = 0;
+                CALL(cuda, cuCtxCreate_v2)(&context, 0, 0);
+                if (bytes != 0) CALL(cuda, cuMemAlloc_v2)(&pointer, bytes);
+                wire.send();
+                wire.receive();
+            }));
+        for (const auto& peer : peers)
+            peer->wire().receive();
+        for (const auto& peer : peers)
+            peer->wire().send();
+        for (const auto& peer : peers)
+            peer->wire().receive();
+        const std::uint64_t counted = held(container_.region().accounts(), 0) * kGranuleBytes;
+        EXPECT_GE(counted, node_.used(0)) << "as the driver says";
+        EXPECT_LE(counted, node_.used(0) + 8 * most_over);
+        for (const auto& peer : peers)
+            peer->kill_hard();
+        container_.region().reap();
+    }
+};
+
+TEST_F(GuardContextsAtOnce, CountForWhatTheyTake) {
+    for (int i = 0; i < 30; i++)
+        round(0, 0);
+}
+
+// What another has set aside, and takes while one is measured, may count twice.
+TEST_F(GuardContextsAtOnce, CountForNoLessBesideMemory) {
+    for (int i = 0; i < 15; i++)
+        round(10 * kMiB, 32 * kMiB);
+}
+
+// Where nobody has measured what one costs yet.
+TEST_F(GuardContextsAtOnce, AreMeasuredOneAfterAnother) {
+    for (int i = 0; i < 15; i++) {
+        container_.region().accounts().context_costs[0].store(0);
+        round(0, 0);
+    }
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,110 @@
+// Goal: memory that threads open and close at once counts as long as the process has it, though the
+// driver gives addresses again before the guard has heard all. Method: the facade before the
+// simulated driver, whose own count is compared when the maker has let go.
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "guard/test_support/held_memory.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kMiB;
+using gpusim::Peer;
+using gpusim::Tenant;
+using gpusim::Wire;
+
+constexpr int kHandles = 8;
+
+class GuardOpenedAtOnce : public HeldMemory {
+  protected:
+    void SetUp() override { container_.limits().cards[0].memory = granules_of(4 * gpusim::kGiB); }
+
+    // Gives handles of all its memory, and lets go of it when it is told.
+    void make(Wire& wire) const {
+        Tenant tenant(container_.facade());
+        std::ofstream out(path_, std::ios::binary);
+        for (int i = 0; i < kHandles; i++) {
+            CUipcMemHandle handle = {};
+            EXPECT_EQ(tenant.take(10 * kMiB), CUDA_SUCCESS);
+            CALL(tenant.cuda, cuIpcGetMemHandle)(&handle, tenant.pointers.back());
+            out.write(handle.reserved, sizeof handle);
+        }
+        out.close();
+        wire.send();
+        wire.receive();
+        while (!tenant.pointers.empty())
+            EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
+        wire.send();
+        wire.receive();
+    }
+    // A process in which `body` is run by a thread for each handle, in the context of its choice.
+    template <typename Body>
+    void use(Wire& wire, const Body& body) const {
+        Tenant tenant(container_.facade());
+        std::ifstream in(path_, std::ios::binary);
+        std::vector<CUipcMemHandle> handles(kHandles);
+        for (CUipcMemHandle& handle : handles)
+            in.read(handle.reserved, sizeof handle.reserved);
+        std::vector<std::thread> threads;
+        for (const CUipcMemHandle& handle : handles)
+            threads.emplace_back([&] { body(tenant, handle); });
+        for (std::thread& thread : threads)
+            thread.join();
+        wire.send();
+        wire.receive();
+    }
+    static CUdeviceptr open(const Tenant& tenant, const CUipcMemHandle& handle) {
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuIpcOpenMemHandle_v2)(&pointer, handle,
+                                                           CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+                  CUDA_SUCCESS);
+        return pointer;
+    }
+
+    template <typename Body>
+    void round(const Body& body) {
+        Peer maker([this](Wire& wire) { make(wire); });
+        EXPECT_EQ(maker.wire().receive(), 1U);
+        Peer user([&](Wire& wire) { use(wire, body); });
+        EXPECT_EQ(user.wire().receive(), 1U);
+        maker.wire().send();
+        EXPECT_EQ(maker.wire().receive(), 1U);
+        EXPECT_EQ(held_bytes(), node_.used(0)) << "as the driver says";
+        user.kill_hard();
+        maker.kill_hard();
+        container_.region().reap();
+    }
+
+  private:
+    std::filesystem::path path_ = node_.root() / "handles";
+};
+
+TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpen) {
+    for (int i = 0; i < 20; i++)
+        round([](const Tenant& tenant, const CUipcMemHandle& handle) {
+            CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context);
+            for (int turn = 0; turn < 3000; turn++)
+                EXPECT_EQ(CALL(tenant.cuda, cuIpcCloseMemHandle)(open(tenant, handle)),
+                          CUDA_SUCCESS);
+            open(tenant, handle);
+        });
+}
+
+TEST_F(GuardOpenedAtOnce, CountsWhileItIsOpenThoughContextsEnd) {
+    for (int i = 0; i < 10; i++)
+        round([](const Tenant& tenant, const CUipcMemHandle& handle) {
+            CUcontext context = nullptr;
+            for (int turn = 0; turn < 200; turn++) {
+                EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
+                open(tenant, handle);
+                EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy_v2)(context), CUDA_SUCCESS);
+            }
+            CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context);
+            open(tenant, handle);
+        });
+}
+
+}  // namespace
+}  // namespace tessera::guard

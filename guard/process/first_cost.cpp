@@ -1,0 +1,46 @@
+#include "guard/process/first_cost.hpp"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guard/inject/nvml.hpp"
+#include "guard/process/state.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr long kLookNs = 1'000'000;
+constexpr int kLooks = 5'000;
+
+bool set_lock(int fd, int card, short type) {
+    struct flock lock = {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = kMaxProcesses + card;
+    lock.l_len = 1;
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+}  // namespace
+
+FirstCost::FirstCost(int card) : card_(card) {
+    const Process& here = *process();
+    const std::atomic<Granules>& known = here.seat.accounts->context_costs[card];
+    if (known.load() != 0 || nvml() == nullptr) return;
+    fd_ = open(here.accounts_path, O_RDWR | O_CLOEXEC);
+    if (fd_ < 0) return;
+    for (int i = 0; i < kLooks && known.load() == 0 && !set_lock(fd_, card, F_WRLCK); i++) {
+        const timespec pause = {0, kLookNs};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+// Unlocked first: a child that was forked meanwhile has the open file too.
+FirstCost::~FirstCost() {
+    if (fd_ < 0) return;
+    set_lock(fd_, card_, F_UNLCK);
+    close(fd_);
+}
+
+}  // namespace tessera::guard

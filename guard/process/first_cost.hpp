@@ -1,0 +1,24 @@
+// Who measures what a context costs while nobody of the container knows it: one process at a time,
+// for what another's context takes meanwhile cannot be told from one's own.
+//
+// A lock of an open file on a byte of the accounts behind those of the processes (region/life.hpp):
+// it ends with whoever has it. Whoever is stopped with it is waited for some seconds, and then no
+// longer.
+#pragma once
+
+namespace tessera::guard {
+
+class FirstCost {
+  public:
+    // Waits, where there is an NVML to measure by and nobody has yet.
+    explicit FirstCost(int card);
+    ~FirstCost();
+    FirstCost(const FirstCost&) = delete;
+    FirstCost& operator=(const FirstCost&) = delete;
+
+  private:
+    int card_;
+    int fd_ = -1;
+};
+
+}  // namespace tessera::guard
