@@ -172,6 +172,8 @@ class TlsTest(Replicas):
         other["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000"
         answer = self.bind_at(self.second_port, other)  # it reads the pod, to see who that is
         self.assertIn("another has its name", answer.body)
+        for _ in range(2):  # the second refusal is counted in the event of the first
+            self.stack.tessera("resize", "any", "-n", "default", "--memory", "2Gi", check=False)
         self.make_the_lease_again()
         for user in (deploy.CONTROLLER_USER, deploy.AGENT_USER):
             self.assertEqual(rights.of_account(self.cluster, user), [], user)
