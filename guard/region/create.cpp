@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "guard/region/grant.hpp"
+#include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace tessera::guard {
@@ -45,11 +46,6 @@ int fill(int fd, const void* head, std::size_t head_size, std::size_t size, mode
     return fsync(fd) == 0 ? 0 : errno;
 }
 
-struct AccountsHead {
-    std::uint32_t magic = kAccountsMagic;
-    std::uint32_t size = sizeof(Accounts);
-};
-
 struct Wanted {
     const char* name;
     const void* head;  // the rest of `size` is zero
@@ -74,17 +70,16 @@ int make(const char* directory, const Wanted& wanted) {
     return error;
 }
 
-// A whole file of accounts of this layout. It is read, not mapped: tenants write it.
-bool is_sound(const char* directory, const AccountsHead& head) {
+// A whole file of accounts of this layout.
+bool is_sound(const char* directory) {
     Path path;
     if (!join(path, directory, kAccountsName, "")) return false;
     const int fd = open(path.text, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
-    AccountsHead found = {};
-    const bool is_whole = read(fd, &found, sizeof found) == ssize_t{sizeof found} &&
-                          lseek(fd, 0, SEEK_END) == off_t{sizeof(Accounts)};
+    const bool is_whole =
+        begins_as_accounts(fd) && lseek(fd, 0, SEEK_END) == off_t{sizeof(Accounts)};
     close(fd);
-    return is_whole && found.magic == head.magic && found.size == head.size;
+    return is_whole;
 }
 
 // Before the arbiter comes to the container it has what it is sure of.
@@ -116,8 +111,8 @@ int create_region(const char* directory, const CardShare* cards, int card_count)
         limits.cards[i].ceiling = cards[i].ceiling;
         begin_timing(limits.cards[i]);
     }
-    const AccountsHead head;
-    if (!is_sound(directory, head)) {
+    if (!is_sound(directory)) {
+        const AccountsHead head;
         const int error =
             make(directory, {kAccountsName, &head, sizeof head, sizeof(Accounts), 0666});
         if (error != 0) return error;

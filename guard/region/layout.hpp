@@ -147,6 +147,12 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<Granules> context_costs[kMaxCards];  // of the first that was measured; 0: none
 };
 
+// How a file of accounts begins.
+struct AccountsHead {
+    std::uint32_t magic = kAccountsMagic;
+    std::uint32_t size = sizeof(Accounts);
+};
+
 inline bool is_of_this_layout(const Accounts& accounts) {
     return accounts.magic == kAccountsMagic && accounts.size == sizeof(Accounts);
 }

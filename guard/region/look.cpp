@@ -1,5 +1,7 @@
 #include "guard/region/look.hpp"
 
+#include <unistd.h>
+
 #include "guard/region/account.hpp"
 #include "guard/region/life.hpp"
 #include "guard/region/mapping.hpp"
@@ -20,6 +22,13 @@ int find_holders_in(const Accounts& accounts, int fd, int card, Holder (&holders
 }
 
 }  // namespace
+
+bool begins_as_accounts(int accounts_fd) {
+    const AccountsHead head;
+    AccountsHead found = {0, 0};
+    return pread(accounts_fd, &found, sizeof found, 0) == ssize_t{sizeof found} &&
+           found.magic == head.magic && found.size == head.size;
+}
 
 int find_holders(const char* accounts_path, int card, Holder (&holders)[kMaxProcesses]) {
     const Opened file(accounts_path, O_RDONLY);

@@ -1,11 +1,9 @@
 #include "programs/bound_command.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include "adapters/lp/clp.hpp"
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
+#include "programs/sim_options.hpp"
 
 namespace tessera {
 namespace {
@@ -24,7 +22,6 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     BoundOptions& bounds = command.bounds;
     bounds.traces = {"default"};
     bounds.seeds = {42};
-    bounds.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     CLI::App* bound = app.add_subcommand(
         "bound", "How much of the cards any placement of a trace's tasks could hold at most");
     bound->add_option("--data", bounds.folder, "folder of the openb trace: see tessera-sim replay")
@@ -51,12 +48,8 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
         ->add_option("--policy", bounds.policies,
                      "policies to compare with, separated by commas: see tessera-sim replay")
         ->delimiter(',');
-    bound->add_option("-j,--jobs", bounds.threads, "bounds at a time")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
-    bound->add_option("-o,--output", command.output, "table, json or csv")
-        ->check(CLI::IsMember({"table", "json", "csv"}))
-        ->capture_default_str();
+    add_jobs(*bound, bounds.threads, "bounds");
+    add_output(*bound, command.output);
     bound->footer(kFooter);
     return bound;
 }

@@ -1,9 +1,7 @@
 #include "programs/churn_command.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include "adapters/os/text_file.hpp"
+#include "programs/sim_options.hpp"
 
 namespace tessera {
 namespace {
@@ -23,7 +21,6 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     churn.trace = {"default", 42};
     churn.loads = {80, 90, 100};
     churn.policies = {"FGD", "Binpack", "ExpectedFill"};
-    churn.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     CLI::App* app_command = app.add_subcommand(
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");
@@ -64,12 +61,8 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
-    app_command->add_option("-j,--jobs", churn.threads, "seeds at a time")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
-    app_command->add_option("-o,--output", command.output, "table, json or csv")
-        ->check(CLI::IsMember({"table", "json", "csv"}))
-        ->capture_default_str();
+    add_jobs(*app_command, churn.threads, "seeds");
+    add_output(*app_command, command.output);
     app_command->footer(kFooter);
     return app_command;
 }

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "adapters/os/text_file.hpp"
 #include "app/sim/report.hpp"
+#include "programs/sim_options.hpp"
 
 namespace tessera {
 namespace {
@@ -36,7 +34,6 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     sweep.traces = {"default"};
     sweep.seeds = {42};
     sweep.policies = {"FGD"};
-    sweep.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     CLI::App* command = app.add_subcommand(
         "replay",
         "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
@@ -58,12 +55,8 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
         ->add_option("--sampling-seed", sweep.sampling_seed,
                      "for policies that sample what is to come")
         ->capture_default_str();
-    command->add_option("-j,--jobs", sweep.threads, "replays at a time")
-        ->check(CLI::Range(1, 1024))
-        ->capture_default_str();
-    command->add_option("-o,--output", options.output, "table, json or csv")
-        ->check(CLI::IsMember({"table", "json", "csv"}))
-        ->capture_default_str();
+    add_jobs(*command, sweep.threads, "replays");
+    add_output(*command, options.output);
     command->add_option("--plot", options.plot,
                         "also draw the curves, the mean over the seeds, as SVG into this file");
     command->add_option("--plot-figure", options.figure, "allocation or fragmentation")

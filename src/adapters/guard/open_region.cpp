@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "guard/region/limits.hpp"
+#include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
 
 namespace fs = std::filesystem;
@@ -42,11 +43,9 @@ bool OpenRegion::is_still(const fs::path& region) const {
 }
 
 bool OpenRegion::has_sound_accounts() const {
-    std::uint32_t head[2] = {};  // Accounts::magic, Accounts::size
     struct stat about = {};
-    return pread(accounts_, head, sizeof head, 0) == ssize_t{sizeof head} &&
-           head[0] == guard::kAccountsMagic && head[1] == sizeof(guard::Accounts) &&
-           fstat(accounts_, &about) == 0 && about.st_size >= off_t{sizeof(guard::Accounts)};
+    return guard::begins_as_accounts(accounts_) && fstat(accounts_, &about) == 0 &&
+           about.st_size >= off_t{sizeof(guard::Accounts)};
 }
 
 void OpenRegion::cut_back() const {

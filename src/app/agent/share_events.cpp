@@ -2,36 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/log.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr const char* kSource = "tessera-agent";
-
-PodEvent limit_event(const ShareUse& use) {
+PodEvent warning(const ShareUse& use, const char* reason, std::string message) {
     return {.pod = use.pod,
             .name = use.name,
             .type = PodEventType::warning,
-            .reason = "GpuMemoryLimit",
-            .message = fmt::format(
-                "Container {} has reached its limit of {} on {}: it was refused memory (CUDA says "
-                "out of memory), and holds {}. A larger share is asked for by tessera resize",
-                use.container, to_string(use.limit), use.card.str(), to_string(use.held)),
-            .source = kSource};
+            .reason = reason,
+            .message = std::move(message),
+            .source = "tessera-agent"};
+}
+
+PodEvent limit_event(const ShareUse& use) {
+    return warning(
+        use, "GpuMemoryLimit",
+        fmt::format("Container {} has reached its limit of {} on {}: it was refused memory (CUDA "
+                    "says out of memory), and holds {}. A larger share is asked for by tessera "
+                    "resize",
+                    use.container, to_string(use.limit), use.card.str(), to_string(use.held)));
 }
 
 PodEvent damage_event(const ShareUse& use) {
-    return {.pod = use.pod,
-            .name = use.name,
-            .type = PodEventType::warning,
-            .reason = "GpuAccountsDamaged",
-            .message = fmt::format(
-                "Container {} has cut or overwritten the file in which its GPU memory is counted "
-                "(/usr/local/tessera/accounts): its processes get no more GPU memory until the "
-                "container starts again, and what they hold is not known",
-                use.container),
-            .source = kSource};
+    return warning(
+        use, "GpuAccountsDamaged",
+        fmt::format("Container {} has cut or overwritten the file in which its GPU memory is "
+                    "counted (/usr/local/tessera/accounts): its processes get no more GPU memory "
+                    "until the container starts again, and what they hold is not known",
+                    use.container));
 }
 
 }  // namespace

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <span>
-#include <thread>
 
 #include "app/sim/replay.hpp"
 #include "domain/placement/bound/upper_bound.hpp"
@@ -22,10 +19,6 @@ struct Job {
     Workload workload;
     Result<std::vector<BoundRun>> runs;
 };
-
-double milli_of(const Task& task) {
-    return static_cast<double>(task.milli) * task.count;
-}
 
 // Of one trace and seed.
 class BoundFinder {
@@ -136,28 +129,13 @@ Result<std::vector<Job>> jobs_of(const BoundOptions& options, const ReadFile& re
 Result<std::vector<BoundRun>> find_bounds(const BoundOptions& options, const ReadFile& read,
                                           const MakeLinearProgram& make_lp,
                                           const Progress& progress) {
-    std::vector<const FleetPolicyRow*> policies;
-    for (const std::string& name : options.policies) {
-        TRY(const FleetPolicyRow* row, find_fleet_policy(name));
-        policies.push_back(row);
-    }
+    TRY(const auto policies, find_fleet_policies(options.policies));
     TRY(std::vector<Job> jobs, jobs_of(options, read));
-    std::atomic<std::size_t> next = 0;
-    std::mutex reporting;
-    std::size_t done = 0;
-    const auto work = [&] {
-        for (std::size_t at = next++; at < jobs.size(); at = next++) {
-            jobs[at].runs = BoundFinder(options, policies, make_lp, jobs[at]).find();
-            const std::lock_guard lock(reporting);
-            progress(++done, jobs.size());
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (int i = 1; i < options.threads; ++i)
-            threads.emplace_back(work);
-        work();
-    }
+    SharedProgress done(progress, jobs.size());
+    in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
+        jobs[at].runs = BoundFinder(options, policies, make_lp, jobs[at]).find();
+        done.one_more();
+    });
     std::vector<BoundRun> runs;
     for (Job& job : jobs) {
         if (!job.runs) {

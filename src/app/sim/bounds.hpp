@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/sim/sweep.hpp"
+#include "app/sim/in_parallel.hpp"
+#include "app/sim/replay.hpp"
 #include "app/sim/workload.hpp"
 #include "domain/placement/bound/problem.hpp"
 #include "ports/linear_program.hpp"

@@ -13,10 +13,6 @@
 namespace tessera {
 namespace {
 
-double milli_of(const Task& task) {
-    return static_cast<double>(task.milli) * task.count;
-}
-
 struct Leaving {
     double at_s;
     std::size_t task;

@@ -1,9 +1,5 @@
 #include "app/sim/churn_sweep.hpp"
 
-#include <atomic>
-#include <mutex>
-#include <thread>
-
 namespace tessera {
 namespace {
 
@@ -17,11 +13,7 @@ struct Job {
 
 Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
                                           const Progress& progress) {
-    std::vector<const FleetPolicyRow*> policies;
-    for (const std::string& name : options.policies) {
-        TRY(const FleetPolicyRow* row, find_fleet_policy(name));
-        policies.push_back(row);
-    }
+    TRY(const auto policies, find_fleet_policies(options.policies));
     TRY(const Workload workload, load_workload(read, options.folder, options.trace));
     const double begin = options.longest_s;
     const double end = begin + options.days * 86'400;
@@ -45,28 +37,17 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
                 runs.push_back({load, policy, seed, {}});
         }
     }
-    std::atomic<std::size_t> next = 0;
-    std::mutex reporting;
-    std::size_t done = 0;
-    const auto work = [&] {
-        for (std::size_t at = next++; at < jobs.size(); at = next++) {
-            const auto tasks = tasks_of(jobs[at]);
-            for (std::size_t policy = 0; policy < policies.size(); ++policy) {
-                const std::size_t run =
-                    (at / seeds * policies.size() + policy) * seeds + at % seeds;
-                runs[run].result = churn(
-                    workload, *tasks, {begin, end, options.patience_s}, *policies[policy],
-                    {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed});
-                const std::lock_guard lock(reporting);
-                progress(++done, runs.size());
-            }
+    SharedProgress done(progress, runs.size());
+    in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
+        const auto tasks = tasks_of(jobs[at]);
+        for (std::size_t policy = 0; policy < policies.size(); ++policy) {
+            const std::size_t run = (at / seeds * policies.size() + policy) * seeds + at % seeds;
+            runs[run].result = churn(
+                workload, *tasks, {begin, end, options.patience_s}, *policies[policy],
+                {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed});
+            done.one_more();
         }
-    };
-    std::vector<std::jthread> threads;
-    threads.reserve(static_cast<std::size_t>(options.threads));
-    for (int i = 0; i < options.threads; ++i)
-        threads.emplace_back(work);
-    threads.clear();
+    });
     return runs;
 }
 

@@ -4,14 +4,6 @@
 #include <random>
 
 namespace tessera {
-namespace {
-
-double milli_of(const Task& task) {
-    return static_cast<double>(task.milli) * task.count;
-}
-
-}  // namespace
-
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
     const auto lasts = [&](const TimedTask& pod) {
         return std::min(static_cast<double>(pod.lasts_s), options.longest_s);

@@ -53,13 +53,13 @@ Curve curve_of(const Workload& workload, const std::vector<Placed>& placed) {
     Curve curve;
     for (std::size_t i = 0; i < placed.size(); ++i) {
         const Task& task = workload.arrivals[i];
-        arrived += task.milli * task.count;
+        arrived += milli_of(task);
         if (placed[i].node >= 0) {
             const auto node = static_cast<std::size_t>(placed[i].node);
             fragments -= fragmentation.of(fleet.load(node));
             fleet.place(node, task, placed[i].cards);
             fragments += fragmentation.of(fleet.load(node));
-            used += task.milli * task.count;
+            used += milli_of(task);
         }
         const auto bin = static_cast<std::size_t>(std::nearbyint(percent(arrived, capacity)));
         if (bin > kLastPercent) continue;

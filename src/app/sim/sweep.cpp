@@ -1,10 +1,7 @@
 #include "app/sim/sweep.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <mutex>
-#include <thread>
 
 namespace tessera {
 namespace {
@@ -33,11 +30,7 @@ void carry_out(Job& job, std::uint64_t sampling_seed) {
 
 Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& read,
                                   const Progress& progress) {
-    std::vector<const FleetPolicyRow*> policies;
-    for (const std::string& name : options.policies) {
-        TRY(const FleetPolicyRow* row, find_fleet_policy(name));
-        policies.push_back(row);
-    }
+    TRY(auto policies, find_fleet_policies(options.policies));
     policies.insert(policies.end(), options.others.begin(), options.others.end());
     std::vector<Workload> workloads;
     workloads.reserve(options.traces.size() * options.seeds.size());  // jobs point into it
@@ -54,22 +47,11 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
             }
         }
     }
-    std::atomic<std::size_t> next = 0;
-    std::mutex reporting;
-    std::size_t done = 0;
-    const auto work = [&] {
-        for (std::size_t at = next++; at < jobs.size(); at = next++) {
-            carry_out(jobs[at], options.sampling_seed);
-            const std::lock_guard lock(reporting);
-            progress(++done, jobs.size());
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (int i = 1; i < options.threads; ++i)
-            threads.emplace_back(work);
-        work();
-    }
+    SharedProgress done(progress, jobs.size());
+    in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
+        carry_out(jobs[at], options.sampling_seed);
+        done.one_more();
+    });
     std::vector<SimRun> runs;
     runs.reserve(jobs.size());
     for (Job& job : jobs)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sim/in_parallel.hpp"
 #include "app/sim/replay.hpp"
 #include "app/sim/workload.hpp"
 #include "domain/placement/fleet/policy.hpp"
@@ -34,9 +35,6 @@ struct SimRun {
         return seconds > 0 ? static_cast<double>(arrivals) / seconds : 0;
     }
 };
-
-// Called after each run, by one thread at a time.
-using Progress = std::function<void(std::size_t done, std::size_t of)>;
 
 // Each trace under each seed and policy, in the order of the options, whatever the threads.
 // Nothing runs unless all can: errors of reading the files, not_found for a policy.

@@ -1,16 +1,6 @@
 #include "app/sim/waiting_line.hpp"
 
-#include <bit>
-
 namespace tessera {
-
-std::size_t WaitingLine::Hash::operator()(const Task& task) const {
-    std::uint64_t hash = task.models;
-    for (const std::int32_t part :
-         {task.cpu_milli, task.memory_mib, std::int32_t{task.milli}, std::int32_t{task.count}})
-        hash = std::rotl((hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15U, 29);
-    return static_cast<std::size_t>(hash);
-}
 
 void WaitingLine::add(std::size_t task) {
     Alike& alike = alike_[tasks_[task].task];

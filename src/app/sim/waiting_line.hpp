@@ -31,16 +31,13 @@ class WaitingLine {
     [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
-    struct Hash {
-        std::size_t operator()(const Task& task) const;
-    };
     // Of tasks that are alike. Ascending; not empty.
     using Alike = std::deque<std::size_t>;
 
     void drop_first(std::map<std::size_t, Alike*>::iterator of);
 
     std::span<const ChurnTask> tasks_;
-    std::unordered_map<Task, Alike, Hash> alike_;
+    std::unordered_map<Task, Alike, TaskHash> alike_;
     std::map<std::size_t, Alike*> by_first_;
     std::size_t size_ = 0;
 };

@@ -10,7 +10,7 @@ class BestFit final : public FleetPolicy {
   public:
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const int cpu = load.cpu_milli - task.cpu_milli;
-        const int gpu = load.free_milli() - task.milli * task.count;
+        const int gpu = load.free_milli() - milli_of(task);
         const double left = cpu / kLargestCpu * 0.5 + gpu / kLargestGpu * 0.5;
         return {static_cast<std::int32_t>((1.0 - left) * 100), tightest_cards(load, task)};
     }

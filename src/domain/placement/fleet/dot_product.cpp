@@ -10,8 +10,7 @@ class DotProduct final : public FleetPolicy {
   public:
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const double cpu = (load.cpu_milli / kLargestCpu) * (task.cpu_milli / kLargestCpu);
-        const double gpu =
-            (load.free_milli() / kLargestGpu) * (task.milli * task.count / kLargestGpu);
+        const double gpu = (load.free_milli() / kLargestGpu) * (milli_of(task) / kLargestGpu);
         const double likeness = (cpu + gpu) / 2.0;
         return {static_cast<std::int32_t>(100 * (1 - likeness)), tightest_cards(load, task)};
     }

@@ -19,7 +19,7 @@ void Fleet::place(std::size_t node, const Task& task, CardSet cards) {
     for (const std::int16_t free : after.milli)
         TESSERA_CHECK(free >= 0, "no card is given out twice");
     loads_[node] = after;
-    placed_milli_ += std::int64_t{task.milli} * task.count;
+    placed_milli_ += milli_of(task);
     count_kind(node, task, 1);
     note_change(node);
 }
@@ -32,7 +32,7 @@ void Fleet::release(std::size_t node, const Task& task, CardSet cards) {
     loads_[node] = load_after(loads_[node], back, cards);
     for (const std::int16_t free : loads_[node].milli)
         TESSERA_CHECK(free <= kMilliPerCard, "only what was placed is released");
-    released_milli_ += std::int64_t{task.milli} * task.count;
+    released_milli_ += milli_of(task);
     count_kind(node, task, -1);
     note_change(node);
 }

@@ -14,14 +14,6 @@ constexpr std::size_t kMostKinds = 2048;
 
 }  // namespace
 
-std::size_t FleetIndex::Hash::operator()(const Task& task) const {
-    std::uint64_t hash = task.models;
-    for (const std::int32_t part :
-         {task.cpu_milli, task.memory_mib, task.milli * (kMaxCards + 1) + task.count})
-        hash = std::rotl((hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15U, 29);
-    return static_cast<std::size_t>(hash);
-}
-
 FleetIndex::FleetIndex(const Fleet& fleet, FleetPolicy& policy)
     : fleet_(fleet), policy_(policy), state_(fleet.size()) {
     rescore();

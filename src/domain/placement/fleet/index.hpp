@@ -53,9 +53,6 @@ class FleetIndex {
         std::uint64_t seen = 0;   // of the fleet's versions
         std::uint64_t epoch = 0;  // of ours; 0: never brought up to date
     };
-    struct Hash {
-        std::size_t operator()(const Task& task) const;
-    };
 
     void follow_states();
     void note_state(std::size_t node);
@@ -66,12 +63,12 @@ class FleetIndex {
 
     const Fleet& fleet_;
     FleetPolicy& policy_;
-    StateMemo<std::uint32_t> numbers_;               // of states
-    std::vector<std::uint32_t> state_;               // its number, per node
-    std::uint64_t states_seen_ = 0;                  // of the fleet's versions
-    std::uint64_t epoch_ = 1;                        // counts rescore()
-    std::unordered_map<Task, Scores, Hash> scores_;  // memory left out
-    std::unordered_map<Task, Kind, Hash> kinds_;
+    StateMemo<std::uint32_t> numbers_;                   // of states
+    std::vector<std::uint32_t> state_;                   // its number, per node
+    std::uint64_t states_seen_ = 0;                      // of the fleet's versions
+    std::uint64_t epoch_ = 1;                            // counts rescore()
+    std::unordered_map<Task, Scores, TaskHash> scores_;  // memory left out
+    std::unordered_map<Task, Kind, TaskHash> kinds_;
 };
 
 }  // namespace tessera

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace tessera {
@@ -45,6 +47,22 @@ struct Task {
     ModelSet models = kAnyModel;
 
     friend bool operator==(const Task&, const Task&) = default;
+};
+
+// Thousandths of cards that it asks for in all.
+constexpr std::int32_t milli_of(const Task& task) {
+    return task.milli * task.count;
+}
+
+// For tables by task. Here, because a decision takes two of them.
+struct TaskHash {
+    std::size_t operator()(const Task& task) const {
+        std::uint64_t hash = task.models;
+        for (const std::int32_t part :
+             {task.cpu_milli, task.memory_mib, task.milli * (kMaxCards + 1) + task.count})
+            hash = std::rotl((hash ^ static_cast<std::uint32_t>(part)) * 0x9E3779B97F4A7C15U, 29);
+        return static_cast<std::size_t>(hash);
+    }
 };
 
 // The kinds of tasks that the policy Clustering tells apart: shares of one card, and whole cards by

@@ -53,4 +53,13 @@ Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name) {
                 "no placement policy \"" + std::string(name) + "\"; there is " + names);
 }
 
+Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const std::string> names) {
+    std::vector<const FleetPolicyRow*> rows;
+    for (const std::string& name : names) {
+        TRY(const FleetPolicyRow* row, find_fleet_policy(name));
+        rows.push_back(row);
+    }
+    return rows;
+}
+
 }  // namespace tessera

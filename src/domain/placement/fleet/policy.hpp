@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "domain/placement/fleet/mix.hpp"
@@ -59,5 +61,7 @@ struct FleetPolicyRow {
 std::span<const FleetPolicyRow> fleet_policies();
 // not_found, naming the policies that exist.
 Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name);
+// The same of several, in their order.
+Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const std::string> names);
 
 }  // namespace tessera

@@ -1,0 +1,34 @@
+// Many jobs, several at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+
+namespace tessera {
+
+// Called after each part of the work, by one thread at a time.
+using Progress = std::function<void(std::size_t done, std::size_t of)>;
+
+// Counts for those who work at the same time. `progress` outlives it.
+class SharedProgress {
+  public:
+    SharedProgress(const Progress& progress, std::size_t of) : progress_(progress), of_(of) {}
+
+    void one_more() {
+        const std::scoped_lock lock(mutex_);
+        progress_(++done_, of_);
+    }
+
+  private:
+    const Progress& progress_;
+    const std::size_t of_;
+    std::mutex mutex_;
+    std::size_t done_ = 0;
+};
+
+// Carries out the jobs 0, 1, ... below `jobs`, the first ones first, each by one of so many
+// threads, the caller's among them. Returns when all are done.
+void in_parallel(std::size_t jobs, int threads, const std::function<void(std::size_t)>& carry_out);
+
+}  // namespace tessera
