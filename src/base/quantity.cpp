@@ -84,9 +84,8 @@ tl::unexpected<Error> refuse(std::string_view text, std::string_view why) {
     return fail(Code::invalid_argument, fmt::format("\"{}\" {}", text.substr(0, 64), why));
 }
 
-}  // namespace
-
-Result<std::int64_t> parse_whole_quantity(std::string_view text) {
+// In units of 10 to the power of -`finer`.
+Result<std::int64_t> parse_quantity(std::string_view text, int finer, bool rounds) {
     std::string_view rest = text;
     if (!rest.empty() && rest[0] == '-')
         return refuse(text, "is negative; write a positive amount");
@@ -99,17 +98,28 @@ Result<std::int64_t> parse_whole_quantity(std::string_view text) {
     }
     Wide value = number->digits;
     value *= static_cast<Wide>(suffix->multiplier);  // at most 2^64 * 2^60: fits
-    int exponent = suffix->decimal_exponent - number->decimals;
+    int exponent = suffix->decimal_exponent - number->decimals + finer;
     for (; exponent > 0 && value != 0; --exponent) {
         if (value > kMax) return refuse(text, "is too large");
         value *= 10;
     }
     for (; exponent < 0 && value != 0; ++exponent) {
-        if (value % 10 != 0) return refuse(text, "is not a whole number; round it up");
-        value /= 10;
+        const bool is_whole = value % 10 == 0;
+        if (!is_whole && !rounds) return refuse(text, "is not a whole number; round it up");
+        value = value / 10 + (is_whole ? 0 : 1);
     }
     if (value > kMax) return refuse(text, "is too large");
     return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_whole_quantity(std::string_view text) {
+    return parse_quantity(text, 0, false);
+}
+
+Result<std::int64_t> parse_milli_quantity(std::string_view text) {
+    return parse_quantity(text, 3, true);
 }
 
 std::string to_string(Bytes bytes) {

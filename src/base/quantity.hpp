@@ -50,4 +50,7 @@ std::string to_string(Bytes bytes);
 // is an invalid_argument error that quotes the text.
 Result<std::int64_t> parse_whole_quantity(std::string_view text);
 
+// The same in thousandths, rounded up as Kubernetes does: "0.5" is 500, "100m" is 100.
+Result<std::int64_t> parse_milli_quantity(std::string_view text);
+
 }  // namespace tessera

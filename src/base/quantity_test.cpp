@@ -127,6 +127,18 @@ TEST(Quantity, RefusesLongTextBriefly) {
     EXPECT_LT(decimals.error().text.size(), 200U);
 }
 
+// Goal: thousandths, rounded up.
+TEST(Quantity, InThousandths) {
+    EXPECT_EQ(parse_milli_quantity("2").value(), 2'000);
+    EXPECT_EQ(parse_milli_quantity("0.5").value(), 500);
+    EXPECT_EQ(parse_milli_quantity("100m").value(), 100);
+    EXPECT_EQ(parse_milli_quantity("1Ki").value(), 1'024'000);
+    EXPECT_EQ(parse_milli_quantity("0.0001").value(), 1);
+    EXPECT_EQ(parse_milli_quantity("1.5m").value(), 2);
+    EXPECT_FALSE(parse_milli_quantity("9E"));
+    EXPECT_FALSE(parse_milli_quantity("-1"));
+}
+
 // Goal: parse(print(n)) == n for every whole number. Method: random int64, bare and with a suffix.
 RC_GTEST_PROP(QuantityProperty, PlainNumbersComeBack, ()) {
     const auto n = *rc::gen::inRange<std::int64_t>(0, kMost);

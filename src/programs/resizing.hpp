@@ -16,7 +16,6 @@ struct ResizingTools {
     Keeper& keeper;
     SchedulerMetrics& metrics;
     Clock& clock;
-    const Policy& policy;
     const AllocationSeal* seal = nullptr;
     std::function<bool(std::chrono::nanoseconds)> begin_write;
 };
@@ -26,7 +25,7 @@ class Resizing {
     explicit Resizing(const ResizingTools& with)
         : pods_(with.api, with.seal),
           events_(with.api),
-          resizer_({pods_, events_, with.keeper, with.metrics, with.clock, with.policy, with.seal,
+          resizer_({pods_, events_, with.keeper, with.metrics, with.clock, with.seal,
                     with.begin_write}) {}
 
     void begin() {

@@ -47,7 +47,7 @@ Result<std::string> url_of(const Config& config) {
 
 Result<> check(const ConfigValues& values) {
     const Config config = typed(values);
-    TRY_VOID(find_policy(config.policy));
+    TRY_VOID(find_policy_option(config.policy));
     TRY_VOID(read_lease_name(config.lease));
     TRY_VOID(check_front_door(door_of(config)));
     TRY_VOID(url_of(config));
@@ -67,8 +67,12 @@ ProcessFacts own_facts(const std::string& certificate_file) {
 auto rows_with_policies() {
     static const std::string help = [] {
         std::string out = "placement policy:";
-        for (const PolicyRow& policy : policies())
-            out += fmt::format(" {} ({})", policy.name, policy.summary);
+        std::string_view between = " ";
+        for (const FleetPolicyRow& policy : fleet_policies()) {
+            if (policy.option.empty()) continue;
+            out += fmt::format("{}{} ({})", std::exchange(between, ", "), policy.option,
+                               policy.summary);
+        }
         return out;
     }();
     auto rows = kRows;
@@ -78,7 +82,6 @@ auto rows_with_policies() {
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const Config config = typed(values);
-    TRY(const Policy* policy, find_policy(config.policy));
     TRY(const KubeConnection connection, connect_info({.path = config.kubeconfig}));
     TRY(const LeaseName lease, read_lease_name(config.lease));
     TRY(const auto seal, load_seal(config.allocation_key_file));
@@ -88,8 +91,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SystemClock clock;
     TRY(const std::string url, url_of(config));
     Leadership leadership(connection.endpoint, clock, lease, config.identity, url);
+    Placements placements(config.policy);
     Scheduler scheduler(kube, keeper, clock,
-                        {.policy = *policy,
+                        {.placements = &placements,
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
                          .seal = sealed,
                          .begin_write = leadership.fence()});
@@ -97,10 +101,11 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                              [file = config.tls_certificate_file] { return own_facts(file); });
     Feed feed(kube, keeper, scheduler, metrics, clock);
     const FeedThreads threads(feed);
+    const std::jthread learning(
+        [&](const std::stop_token& ends) { placements.learn(keeper, clock, ends); });
     KubeEvictions evictions(connection.endpoint);
-    OwnPreemption preemption({evictions, keeper, metrics, clock, *policy, leadership.fence()});
-    Resizing resizing(
-        {connection.endpoint, keeper, metrics, clock, *policy, sealed, leadership.fence()});
+    OwnPreemption preemption({evictions, keeper, metrics, clock, leadership.fence()});
+    Resizing resizing({connection.endpoint, keeper, metrics, clock, sealed, leadership.fence()});
     SchedulerRoutes routes(scheduler, keeper, metrics, feed.synced(), leadership.election(),
                            config.preempt ? &preemption : nullptr);
     const HttpServer::Handler answer = [&routes](HttpRequest& request) {

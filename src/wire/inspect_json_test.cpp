@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -19,7 +18,7 @@ std::string inspect(ClusterState& state) {
 
 void put(ClusterState& state, const std::string& name, std::vector<ContainerSpec> containers) {
     const PodFacts pod = build::pod(name, std::move(containers));
-    const auto made = state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
+    const auto made = state.reserve(build::ask(pod), NodeName("n1"));
     ASSERT_TRUE(made) << made.error().text;
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "wire/host_resources.hpp"
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
 #include "wire/resize_json.hpp"
@@ -164,6 +165,8 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.gated = !spec["schedulingGates"].elements().empty();
     read_containers(spec["initContainers"], true, facts.containers);
     read_containers(spec["containers"], false, facts.containers);
+    facts.created = metadata["creationTimestamp"].text_or("");
+    facts.host = read_host_ask(spec);
     const JsonValue annotations = metadata["annotations"];
     apply_count_label(metadata["labels"], facts.containers);
     apply_ceiling(annotations, facts.containers);
@@ -173,6 +176,7 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
             read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
     }
     if (facts.containers.empty()) return facts;
+    facts.policy = annotations[kPlacementPolicy].text_or("");
     facts.legacy = read_legacy(annotations);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto wish = annotations[key::kResize].text()) {
@@ -202,6 +206,7 @@ NodeInventory read_node(JsonValue json) {
         node.address = address["address"].text_or("");
         break;
     }
+    node.host = read_host_amounts(json["status"]["allocatable"]);
     const JsonValue capacity = json["status"]["capacity"];
     node.gpu_mem = amount(capacity, resource::kAliyunMem);
     const auto annotation = json["metadata"]["annotations"][key::kGpus].text();

@@ -1,5 +1,4 @@
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/fuzz/fuzz.hpp"
 #include "wire/eviction_json.hpp"
 #include "wire/json.hpp"
@@ -22,10 +21,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     ClusterState state;
     state.set_node(node);
     state.set_pod(pod);
-    const auto request = parse_pod_request(pod.containers);
-    if (request && !request->empty()) {
-        const auto made =
-            state.reserve({PodUid("new"), {"d", "new"}, *request}, node.name, binpack_policy());
+    auto ask = ask_of(pod);
+    if (ask && !ask->request.empty()) {
+        ask->uid = PodUid("new");
+        const auto made = state.reserve(*ask, node.name);
         const auto view = state.view();
         for (const auto& seen : view->nodes()) {
             for (const Card& card : seen->cards)

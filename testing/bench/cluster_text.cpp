@@ -35,7 +35,7 @@ std::string node_text(const std::string& name, int number, int cards) {
     return fmt::format(
         R"({{"kind":"Node","apiVersion":"v1","metadata":{{"name":"{}","uid":"node-{}","resourceVersion":"1",)"
         R"("labels":{{"gpushare":"true","kubernetes.io/hostname":"{}"}},"annotations":{{"{}":{}}}}},"spec":{{}},)"
-        R"("status":{{"capacity":{{"cpu":"64","memory":"512Gi","aliyun.com/gpu-mem":"{}"}},)"
+        R"("status":{{"capacity":{{"cpu":"64","memory":"512Gi","aliyun.com/gpu-mem":"{}"}},"allocatable":{{"cpu":"64","memory":"512Gi"}},)"
         R"("addresses":[{{"type":"InternalIP","address":"10.0.0.1"}}],"images":{}}}}})",
         name, number, name, key::kGpus, json_string(write_node_gpus(gpus)), cards * kCardGib,
         kBallast);
@@ -51,10 +51,10 @@ std::string running_pod(int number, const std::string& node, const Gpu& gpu, std
     return fmt::format(
         R"({{"metadata":{{"name":"pod-{}","namespace":"team-{}","uid":"{}","resourceVersion":"1",)"
         R"("annotations":{{"{}":{}}}}},"spec":{{"nodeName":"{}","containers":[{{"name":"main",)"
-        R"("image":"registry.example/app","resources":{{"limits":{{"aliyun.com/gpu-mem":"{}"}}}}}}]}},)"
+        R"("image":"registry.example/app","resources":{{"limits":{{"aliyun.com/gpu-mem":"{}"}},"requests":{{"cpu":"{}m"}}}}}}]}},)"
         R"("status":{{"phase":"Running"}}}})",
         number, number % 100, uid, key::kAllocation, json_string(write_allocation(allocation)),
-        node, gib);
+        node, gib, 500 * (1 + number % 4));
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ PodFacts pod(std::string_view name, std::vector<ContainerSpec> containers) {
 }
 
 PodAsk ask(const PodFacts& pod) {
-    return {pod.uid, pod.name, request(pod.containers), pod.priority};
+    return ask_of(pod).value();
 }
 
 PodFacts bound(PodFacts pod, const Allocation& allocation) {

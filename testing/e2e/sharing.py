@@ -97,6 +97,24 @@ class Sharing(StackCase):
         self.assert_shares(made)
         self.assertEqual(self.log("large").env["ALIYUN_COM_GPU_MEM_DEV"], "24")
 
+    def test_a_pod_names_its_policy(self) -> None:
+        """Best fit beside the first; spread on the other card; a policy that is none is refused."""
+        policy = "tessera.dev/placement-policy"
+        first, packed = (self.running(pods.simple(name, pods.aliyun(2), node="node-a"))[0]
+                         for name in ("first", "packed"))
+        self.assertEqual(truth.uuids(packed), truth.uuids(first))
+        for name in ("spread", "expected-fill", "fgd"):
+            wishes = pods.simple(f"by-{name}", pods.aliyun(2), node="node-a")
+            wishes["metadata"]["annotations"] = {policy: name}
+            made, = self.running(wishes)
+            self.assert_shares(made)
+            if name == "spread":
+                self.assertNotEqual(truth.uuids(made), truth.uuids(first))
+        wrong = pods.simple("by-magic", pods.aliyun(2), node="node-a")
+        wrong["metadata"]["annotations"] = {policy: "magic"}
+        self.create(wrong)
+        self.wait_event("by-magic", 'no placement policy "magic"; there is binpack, spread')
+
     def test_whole_card(self) -> None:
         """It is alone: on no card that somebody holds, and nobody comes beside it."""
         shared, = self.running(pods.simple("shared", pods.native("1Gi"), node="node-b"))

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "domain/placement/binpack.hpp"
 
 namespace tessera::simulation {
 namespace {
@@ -30,8 +29,8 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
                               });
                           })),
       scheduler_(kube_, keeper_, clock_,
-                 {.policy = binpack_policy(), .best_nodes = kBestNodes, .begin_write = fence()}),
-      preemption_({kube_, keeper_, metrics_, clock_, binpack_policy(), fence()}),
+                 {.best_nodes = kBestNodes, .begin_write = fence()}),
+      preemption_({kube_, keeper_, metrics_, clock_, fence()}),
       feed_(kube_, keeper_, scheduler_, metrics_, clock_),
       process_(scene.loop, "controller-" + std::to_string(replica)) {
     process_.spawn([this] { feed_.follow_nodes({}); });

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "app/scheduler/node_choice.hpp"
-#include "domain/placement/binpack.hpp"
 
 namespace tessera::simulation {
 
@@ -64,10 +63,8 @@ void Watchman::check_waiting() {
         args.pod = facts;
         for (const ClusterNode& node : cluster_.nodes)
             args.names.emplace_back(node.machine->name.str());
-        const auto request = parse_pod_request(facts.containers);
-        if (!request || choose_nodes(*view, args, *request, binpack_policy(), 0).fitting.empty()) {
-            continue;
-        }
+        const auto ask = ask_of(facts);
+        if (!ask || choose_nodes(*view, args, *ask, nullptr, 0).fitting.empty()) continue;
         const auto before = fits_since_.find(facts.uid);
         const Time first = before == fits_since_.end() ? now : before->second;
         since.emplace(facts.uid, first);

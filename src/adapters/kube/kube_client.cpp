@@ -233,7 +233,8 @@ void KubeClient::follow_pods_at(const std::string& path,
             [&](JsonValue json) {
                 PodFacts pod = read_pod(json, seal_);
                 changes.all->insert(pod.uid);
-                const bool ours = !pod.containers.empty() || pod.allocation;
+                const bool takes_host = !pod.node.empty() && pod.host != HostAsk{};
+                const bool ours = !pod.containers.empty() || pod.allocation || takes_host;
                 if (ours) changes.present.push_back(std::move(pod));
             },
             stop);

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -61,7 +60,7 @@ TEST(CardGauges, Numbers) {
     const PodFacts pod = build::pod(
         "p", {build::container(
                  "main", {{"aliyun.com/gpu-mem", "1"}, {"aliyun.com/gpu-core.percentage", "33"}})});
-    ASSERT_TRUE(state.reserve(build::ask(pod), NodeName("n"), binpack_policy()));
+    ASSERT_TRUE(state.reserve(build::ask(pod), NodeName("n")));
     const std::string text = exposed(state);
     for (const char* line : {"tessera_gpu_capacity_bytes{L} 1125899906842624\n",
                              "tessera_gpu_reserved_bytes{L} 1073741824\n",

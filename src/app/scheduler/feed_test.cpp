@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
@@ -50,7 +49,7 @@ class FeedTest : public ::testing::Test {
     Keeper keeper_;
     FakeClock clock_;
     SchedulerMetrics metrics_{clock_};
-    Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
+    Scheduler scheduler_{kube_, keeper_, clock_, {}};
 };
 
 // Goal: a restart rebuilds everything from the API server: cards, holds and waiting pods.
@@ -113,7 +112,7 @@ TEST_F(FeedTest, RelistEndsDoubts) {
     keeper_.ask([&](ClusterState& state) {
         for (const auto& [name, gib] : {std::pair("doubt", 3), std::pair("under-way", 4)}) {
             const PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
-            const auto made = state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
+            const auto made = state.reserve(build::ask(pod), NodeName("n1"));
             EXPECT_TRUE(made);
             if (gib == 3) state.confirm(made->attempt);
         }

@@ -4,7 +4,6 @@
 
 #include "base/log.hpp"
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 
@@ -93,7 +92,7 @@ TEST_F(Metrics, Faults) {
             build::allocation(pod, "n1", {{GpuUuid("GPU-n1-0"), 0, gibibytes(10), {}, false}})));
     }
     const PodFacts pod = build::pod("p", build::native(gibibytes(1)));
-    ASSERT_TRUE(state_.reserve(build::ask(pod), NodeName("n1"), binpack_policy()));
+    ASSERT_TRUE(state_.reserve(build::ask(pod), NodeName("n1")));
     metrics_.count_api_trouble();
     const std::string text = expose();
     EXPECT_TRUE(has_line(text, "tessera_gpu_overcommitted 1")) << text;

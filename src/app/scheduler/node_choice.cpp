@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <span>
 
 #include "app/scheduler/refusals.hpp"
@@ -18,7 +19,8 @@ namespace {
 constexpr int kBestScore = 10;
 constexpr int kSecondScore = 7;
 
-// The policy's, then the node's spare memory.
+// The lowest is the best. Of the best fit: what is left on the cards, then the node's spare memory.
+// Of a rater: its rating turned round, then the node's position.
 using Price = std::pair<std::int64_t, std::int64_t>;
 constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 
@@ -26,24 +28,38 @@ constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 constexpr std::size_t kFew = 64;
 
 // Of the pod that `placer` places; kNoFit where it does not fit.
-Price price_of(Placer& placer, const ClusterView& view, std::uint32_t position, const Asker& pod,
-               const Policy& policy) {
+Price price_of(Placer& placer, const ClusterView& view, std::uint32_t position, const Asker& pod) {
     const PlacementRow& row = view.row(position);
     std::optional<std::int64_t> price;
     if (!row.promised || !row.open) {
         price = placer.price(row, view.free_of(position));
-    } else if (const Fit* fit = try_left(placer, *row.node, pod, policy)) {
+    } else if (const Fit* fit = try_left(placer, *row.node, pod)) {
         price = fit->price;
     }
     return price ? Price{*price, row.spare.count} : kNoFit;
+}
+
+// What the rater says in place of the prices of those that fit. Parallel to positions.
+void rate(const ClusterView& view, std::span<const std::uint32_t> positions, const PodAsk& pod,
+          const NodeRater& rater, std::vector<Price>& prices) {
+    std::vector<std::uint32_t> fitting;
+    fitting.reserve(positions.size());
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (prices[i] != kNoFit) fitting.push_back(positions[i]);
+    }
+    const auto ratings = rater.rate(view, fitting, pod);
+    auto rating = ratings.begin();
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (prices[i] != kNoFit) prices[i] = {-*rating++, positions[i]};
+    }
 }
 
 // Of many nodes, by position. kube-scheduler names nodes in an order of its own, and fetching their
 // rows and cards from all over the memory costs more than weighing them: so they are weighed where
 // they lie (extender_bench).
 std::vector<Price> prices_by_position(Placer& placer, const ClusterView& view,
-                                      std::span<const std::uint32_t> positions, const Asker& pod,
-                                      const Policy& policy) {
+                                      std::span<const std::uint32_t> positions, const PodAsk& pod,
+                                      const NodeRater* rater) {
     std::vector<char> is_named(view.places());
     for (const std::uint32_t position : positions) {
         if (position != NameIndex::kNone) is_named[position] = 1;
@@ -51,28 +67,30 @@ std::vector<Price> prices_by_position(Placer& placer, const ClusterView& view,
     std::vector<Price> prices(is_named.size(), kNoFit);
     for (std::uint32_t position = 0; position < is_named.size(); ++position) {
         if (is_named[position] != 0)
-            prices[position] = price_of(placer, view, position, pod, policy);
+            prices[position] = price_of(placer, view, position, {pod.uid, pod.priority});
     }
+    if (rater == nullptr) return prices;
+    std::vector<std::uint32_t> all(prices.size());
+    std::iota(all.begin(), all.end(), 0);
+    rate(view, all, pod, *rater, prices);
     return prices;
 }
 
 // Parallel to positions.
 std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
-                             std::span<const std::uint32_t> positions, const Asker& pod,
-                             const Policy& policy) {
-    std::vector<Price> all;
-    if (positions.size() > kFew) all = prices_by_position(placer, view, positions, pod, policy);
+                             std::span<const std::uint32_t> positions, const PodAsk& pod,
+                             const NodeRater* rater) {
     std::vector<Price> prices(positions.size(), kNoFit);
+    const bool are_few = positions.size() <= kFew;
+    const auto all =
+        are_few ? std::vector<Price>{} : prices_by_position(placer, view, positions, pod, rater);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (positions[i] == NameIndex::kNone) continue;
-        prices[i] =
-            all.empty() ? price_of(placer, view, positions[i], pod, policy) : all[positions[i]];
+        prices[i] = are_few ? price_of(placer, view, positions[i], {pod.uid, pod.priority})
+                            : all[positions[i]];
     }
+    if (are_few && rater != nullptr) rate(view, positions, pod, *rater, prices);
     return prices;
-}
-
-Asker asker_of(const ExtenderArgs& args) {
-    return {args.pod.uid, args.pod.priority};
 }
 
 // A pod whose Binding is under way or in doubt, and that is asked about again: it has its cards.
@@ -108,15 +126,15 @@ std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t 
 
 }  // namespace
 
-FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
-                          const PodRequest& request, const Policy& policy, std::size_t best) {
+FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
+                          const NodeRater* rater, std::size_t best) {
     if (const Tenant* held = view.unseen(args.pod.uid)) return only_on(held->allocation.node, args);
     const bool all = best == 0 || args.has_preferences;
     FilterAnswer answer;
-    Placer placer(request, policy);
+    Placer placer(pod.request);
     const auto positions = view.positions(args.names);
-    const std::vector<Price> prices = prices_of(placer, view, positions, asker_of(args), policy);
-    Refusals refusals(placer, request, view, args);
+    const std::vector<Price> prices = prices_of(placer, view, positions, pod, rater);
+    Refusals refusals(placer, pod.request, view, args);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (prices[i] == kNoFit) {
             refusals.add(i, positions[i]);
@@ -129,17 +147,17 @@ FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
     return answer;
 }
 
-std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args,
-                             const PodRequest& request, const Policy& policy) {
+std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
+                             const NodeRater* rater) {
     std::vector<int> scores(args.names.size(), 0);
     if (const Tenant* held = view.unseen(args.pod.uid)) {
         const auto node = std::ranges::find(args.names, held->allocation.node.str());
         if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
         return scores;
     }
-    Placer placer(request, policy);
+    Placer placer(pod.request);
     const std::vector<Price> prices =
-        prices_of(placer, view, view.positions(args.names), asker_of(args), policy);
+        prices_of(placer, view, view.positions(args.names), pod, rater);
     const Price cheapest = lowest_of(prices);
     if (cheapest == kNoFit) return scores;
     std::int64_t dearest = cheapest.first;

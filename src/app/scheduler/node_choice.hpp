@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "domain/cluster/view.hpp"
-#include "domain/placement/policy.hpp"
+#include "domain/placement/node_rater.hpp"
 #include "wire/extender_json.hpp"
 
 namespace tessera {
 
-// The cheapest of the fitting nodes by the policy, and the first `best` named among equals: mostly
-// one, so that kube-scheduler has nothing to score and does not ask us to; all that fit where
-// `best` is 0 or the pod has preferences of its own, which only kube-scheduler can weigh
-// (docs/decisions/0007-few-best-nodes.md). A pod whose Binding is not settled fits on its own node
-// alone.
-FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args,
-                          const PodRequest& request, const Policy& policy, std::size_t best);
+// The best of the fitting nodes by `rater` (null: the best fit of place.hpp), and the first `best`
+// named among equals: mostly one, so that kube-scheduler has nothing to score and does not ask us
+// to; all that fit where `best` is 0 or the pod has preferences of its own, which only
+// kube-scheduler can weigh (docs/decisions/0007-few-best-nodes.md). A pod whose Binding is not
+// settled fits on its own node alone.
+FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
+                          const NodeRater* rater, std::size_t best);
 
-// Parallel to args.names: 10 for the cheapest of these nodes, 7 down to 0 for the others by price,
+// Parallel to args.names: 10 for the best of these nodes, 7 down to 0 for the others by price,
 // 0 for one that does not fit.
-std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args,
-                             const PodRequest& request, const Policy& policy);
+std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
+                             const NodeRater* rater);
 
 }  // namespace tessera

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -22,7 +21,7 @@ std::shared_ptr<const ClusterView> cluster(const std::vector<int>& held) {
         state.set_node(node);
         if (held[i] == 0) continue;
         const PodFacts pod = build::pod(fmt::format("holder-{}", i), build::aliyun(held[i]));
-        const auto reserved = state.reserve(build::ask(pod), node.name, binpack_policy());
+        const auto reserved = state.reserve(build::ask(pod), node.name);
         EXPECT_TRUE(reserved);
         state.set_pod(build::bound(pod, reserved->allocation));
     }
@@ -36,7 +35,7 @@ struct Asked {
         args.pod = build::pod("p", build::aliyun(gib));
         args.names.assign(names.begin(), names.end());
     }
-    [[nodiscard]] PodRequest request() const { return build::request(args.pod.containers); }
+    [[nodiscard]] PodAsk ask() const { return build::ask(args.pod); }
 
     std::vector<std::string> names;
     ExtenderArgs args;
@@ -50,7 +49,7 @@ RC_GTEST_PROP(ChooseNodes, OffersTheBestAlone, ()) {
     const auto view = cluster(held);
     const Asked asked(held.size());
     const auto choose = [&](std::size_t most) {
-        return choose_nodes(*view, asked.args, asked.request(), binpack_policy(), most);
+        return choose_nodes(*view, asked.args, asked.ask(), nullptr, most);
     };
     const FilterAnswer all = choose(0);
     const FilterAnswer few = choose(best);
@@ -87,11 +86,11 @@ TEST(ChooseNodes, ManyAsOneByOne) {
     for (std::size_t i = 0; i < many.names.size(); ++i) {
         Asked one(1);
         one.args.names = {many.names[i]};
-        const auto alone = choose_nodes(*view, one.args, one.request(), binpack_policy(), 0);
+        const auto alone = choose_nodes(*view, one.args, one.ask(), nullptr, 0);
         if (!alone.fitting.empty()) fitting.push_back(i);
     }
     ASSERT_GT(fitting.size(), 200U);
-    EXPECT_EQ(choose_nodes(*view, many.args, many.request(), binpack_policy(), 0).fitting, fitting);
+    EXPECT_EQ(choose_nodes(*view, many.args, many.ask(), nullptr, 0).fitting, fitting);
 }
 
 // The reasons as kube-scheduler counts them for its event.
@@ -110,7 +109,7 @@ TEST(ChooseNodes, ManyReasonsBecomeOne) {
     const auto refuse = [](const std::vector<int>& held) {
         const auto view = cluster(held);
         const Asked asked(held.size(), 9);
-        return choose_nodes(*view, asked.args, asked.request(), binpack_policy(), 1);
+        return choose_nodes(*view, asked.args, asked.ask(), nullptr, 1);
     };
     const std::string few =
         "Insufficient GPU Memory in one device: asked 9Gi, largest free share on a card is {}Gi (1 "
@@ -145,7 +144,7 @@ TEST(ChooseNodes, ClassesStayApart) {
         asked.names.emplace_back(name);
     asked.args.names.assign(asked.names.begin(), asked.names.end());
     const FilterAnswer answer =
-        choose_nodes(*state.view(), asked.args, asked.request(), binpack_policy(), 1);
+        choose_nodes(*state.view(), asked.args, asked.ask(), nullptr, 1);
     const std::string memory = "Insufficient GPU Memory in one device: asked 20Gi, ";
     EXPECT_EQ(
         counted(answer),
@@ -170,7 +169,7 @@ TEST(ChooseNodes, RoomKeptForANominee) {
     state.set_pod(nominee);
     Asked asked(2, 4);
     const auto choose = [&] {
-        return choose_nodes(*state.view(), asked.args, asked.request(), binpack_policy(), 2);
+        return choose_nodes(*state.view(), asked.args, asked.ask(), nullptr, 2);
     };
     const FilterAnswer after = choose();
     EXPECT_EQ(after.fitting, std::vector<std::size_t>{1});
@@ -180,7 +179,7 @@ TEST(ChooseNodes, RoomKeptForANominee) {
                                            1}}));
     EXPECT_EQ(after.failed.size(), 1U) << "it may fit later";
     EXPECT_EQ(after.obstacle, Obstacle::kept);
-    EXPECT_EQ(score_nodes(*state.view(), asked.args, asked.request(), binpack_policy()),
+    EXPECT_EQ(score_nodes(*state.view(), asked.args, asked.ask(), nullptr),
               (std::vector<int>{0, 10}));
     asked.args.pod.priority = 11;
     EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
@@ -193,7 +192,7 @@ TEST(ChooseNodes, PreferencesNeedAll) {
     const auto view = cluster({8, 0, 4});
     Asked asked(3);
     const auto offered = [&] {
-        return choose_nodes(*view, asked.args, asked.request(), binpack_policy(), 1).fitting;
+        return choose_nodes(*view, asked.args, asked.ask(), nullptr, 1).fitting;
     };
     EXPECT_EQ(offered(), std::vector<std::size_t>{0});
     asked.args.has_preferences = true;
@@ -204,7 +203,7 @@ TEST(ChooseNodes, PreferencesNeedAll) {
 TEST(ChooseNodes, EqualNodesInOrder) {
     const auto view = cluster({0, 0, 0, 0});
     const Asked asked(4);
-    const auto few = choose_nodes(*view, asked.args, asked.request(), binpack_policy(), 2);
+    const auto few = choose_nodes(*view, asked.args, asked.ask(), nullptr, 2);
     EXPECT_EQ(few.fitting, (std::vector<std::size_t>{0, 1}));
 }
 
@@ -213,8 +212,8 @@ TEST(ChooseNodes, NoNodes) {
     const auto view = cluster({});
     const Asked asked(0);
     EXPECT_TRUE(
-        choose_nodes(*view, asked.args, asked.request(), binpack_policy(), 3).fitting.empty());
-    EXPECT_TRUE(score_nodes(*view, asked.args, asked.request(), binpack_policy()).empty());
+        choose_nodes(*view, asked.args, asked.ask(), nullptr, 3).fitting.empty());
+    EXPECT_TRUE(score_nodes(*view, asked.args, asked.ask(), nullptr).empty());
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ OwnPreemption::Nomination OwnPreemption::judge(const ClusterView& view, const Pe
                                                const Refused& refused) const {
     const NodeView* node = view.find(pod.nominated.str());
     if (node == nullptr) return Nomination::empty;
-    const Kind kind = plan_preemption(*node, **pod.ask, tools_.policy).kind;
+    const Kind kind = plan_preemption(*node, **pod.ask).kind;
     if (kind != Kind::fits && kind != Kind::soon) return Nomination::empty;
     if (std::ranges::find(refused.nodes, pod.nominated) != refused.nodes.end())
         return Nomination::holds;
@@ -149,7 +149,7 @@ std::vector<OwnPreemption::Choice> OwnPreemption::choices(const ClusterView& vie
     for (const NodeName& name : nodes) {
         const NodeView* node = view.find(name.str());
         if (node == nullptr) continue;
-        Preemption found = plan_preemption(*node, pod, tools_.policy, {}, stay);
+        Preemption found = plan_preemption(*node, pod, {}, stay);
         const bool is_soon = found.kind == Kind::soon;
         if (is_soon && (is_room_slow || rooms_.is_node_slow(name))) continue;
         if (is_soon || found.kind == Kind::fits) return {{node, std::move(found)}};
@@ -171,7 +171,7 @@ Result<> OwnPreemption::take_cheapest(const PendingPod& pod, const Refused& refu
         if (stays == nullptr) return begin(pod, refused, *best, stop);
         stayed = stays->name.str();
         guarded_until_[stays->uid] = now + kGuarded;
-        best->plan = plan_preemption(*best->node, **pod.ask, tools_.policy, {}, guarded());
+        best->plan = plan_preemption(*best->node, **pod.ask, {}, guarded());
         if (best->plan.kind != Kind::evict || best->plan.victims.size() > most) choices.erase(best);
     }
     // The next turn goes on behind all who were found so far.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "app/scheduler/own_preemption.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_evictions.hpp"
@@ -117,7 +116,7 @@ class OwnPreemptionTest : public ::testing::Test {
     SchedulerMetrics metrics_{clock_};
     bool leads_ = true;
     int announced_ = 0;  // writes, for which the Lease is kept
-    OwnPreemption preemption_{{evictions_, keeper_, metrics_, clock_, binpack_policy(),
+    OwnPreemption preemption_{{evictions_, keeper_, metrics_, clock_,
                                [this](std::chrono::nanoseconds within) {
                                    if (within > 0ns) ++announced_;
                                    return leads_;

@@ -29,11 +29,11 @@ bool lacks_sum(const NodeView& node, const PodRequest& request) {
 
 // Nothing where the node is no place for the pod.
 std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& asked,
-                                      const PodAsk& pod, const Policy& policy) {
-    const Preemption alone = plan_preemption(node, pod, policy);
+                                      const PodAsk& pod) {
+    const Preemption alone = plan_preemption(node, pod);
     if (alone.kind == Kind::fits) return asked;
     if (alone.kind != Kind::evict) return std::nullopt;
-    const Preemption added = plan_preemption(node, pod, policy, asked.pods);
+    const Preemption added = plan_preemption(node, pod, asked.pods);
     if (added.kind != Kind::evict) return asked;
     const bool exchange = lacks_sum(node, pod.request);
     NodeVictims out{asked.node, {}, asked.pdb_violations};
@@ -48,13 +48,12 @@ std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& a
 }  // namespace
 
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
-                                        const PodRequest& request, const Policy& policy) {
-    const PodAsk pod{args.pod.uid, args.pod.name, request, args.pod.priority};
+                                        const PodAsk& pod) {
     std::vector<NodeVictims> out;
     for (const NodeVictims& asked : args.nodes) {
         const NodeView* node = view.find(asked.node.str());
         if (node == nullptr) continue;
-        auto victims = victims_on(*node, asked, pod, policy);
+        auto victims = victims_on(*node, asked, pod);
         if (victims && !victims->pods.empty()) out.push_back(*std::move(victims));
     }
     return out;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "domain/cluster/view.hpp"
-#include "domain/placement/policy.hpp"
 #include "wire/preemption_json.hpp"
 
 namespace tessera {
@@ -15,6 +14,6 @@ namespace tessera {
 // aliyun.com/gpu-mem, which is all of the cards that kube-scheduler counts. Left out are nodes
 // where no card comes free, or where one does soon by itself.
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
-                                        const PodRequest& request, const Policy& policy);
+                                        const PodAsk& pod);
 
 }  // namespace tessera

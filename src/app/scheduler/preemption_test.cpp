@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -27,8 +26,7 @@ class ChooseVictims : public ::testing::Test {
     std::vector<NodeVictims> choose(std::vector<NodeVictims> nodes) {
         PreemptionArgs args{build::pod("p", build::native(gibibytes(8))), std::move(nodes)};
         args.pod.priority = 10;
-        return choose_victims(*state_.view(), args, build::request(args.pod.containers),
-                              binpack_policy());
+        return choose_victims(*state_.view(), args, build::ask(args.pod));
     }
 
     ClusterState state_;

@@ -141,7 +141,7 @@ std::optional<PromisedRooms::Look> PromisedRooms::look_at(const PodUid& uid, con
         if (std::ranges::find(room.left, tenant->uid, &Victim::uid) == room.left.end())
             others.push_back(tenant->uid);
     }
-    const Preemption plan = plan_preemption(*node, ask, tools_.policy, room.told, others);
+    const Preemption plan = plan_preemption(*node, ask, room.told, others);
     if (plan.kind != Kind::evict) return Look{plan.kind, {}};
     return Look{plan.kind, plan.victims.front()->uid};
 }
@@ -176,7 +176,7 @@ bool PromisedRooms::may_go_elsewhere(const PodUid& uid, const PodAsk& ask, const
     const auto view = tools_.keeper.view();
     return std::ranges::any_of(room.refused.nodes, [&](const NodeName& name) {
         const NodeView* node = name == room.node ? nullptr : view->find(name.str());
-        return node != nullptr && plan_preemption(*node, ask, tools_.policy).kind == Kind::fits;
+        return node != nullptr && plan_preemption(*node, ask).kind == Kind::fits;
     });
 }
 

@@ -17,7 +17,6 @@
 #include "app/scheduler/keeper.hpp"
 #include "app/scheduler/metrics.hpp"
 #include "app/scheduler/refused_pods.hpp"
-#include "domain/placement/policy.hpp"
 #include "domain/placement/victims.hpp"
 #include "ports/clock.hpp"
 #include "ports/evictions.hpp"
@@ -30,7 +29,6 @@ struct RoomTools {
     Keeper& keeper;
     SchedulerMetrics& metrics;
     Clock& clock;
-    const Policy& policy;
     std::function<bool(std::chrono::nanoseconds)> begin_write;  // as SchedulerOptions has it
 };
 

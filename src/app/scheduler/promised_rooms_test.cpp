@@ -74,7 +74,7 @@ TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
     const auto [high, first, second, one] = half_made();
     node("b", 1);
     const auto made = keeper_.ask([&](ClusterState& state) {
-        return state.reserve(build::ask(high), NodeName("b"), binpack_policy());
+        return state.reserve(build::ask(high), NodeName("b"));
     });
     ASSERT_TRUE(made);
     evictions_.allow({second.uid}, 1);
@@ -345,7 +345,7 @@ TEST_F(OwnPreemptionTest, StopsBetweenVictims) {
         FakeEvictions evictions;
         Keeper keeper([] {});
         bool leads = true;
-        OwnPreemption preemption({evictions, keeper, metrics_, clock_, binpack_policy(),
+        OwnPreemption preemption({evictions, keeper, metrics_, clock_,
                                   [&](std::chrono::nanoseconds) { return leads; }});
         PodFacts high = build::pod("high", build::native(gibibytes(16)));
         high.priority = 10;

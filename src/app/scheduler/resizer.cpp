@@ -72,7 +72,7 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
         open.is_in_doubt = false;
     }
     const auto turn = tools_.keeper.ask([&](ClusterState& state) {
-        return state.begin_resize(pod->facts, tools_.policy, is_over);
+        return state.begin_resize(pod->facts, is_over);
     });
     if (!turn) return refuse(*pod, turn.error());
     switch (turn->kind) {

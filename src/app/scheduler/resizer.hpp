@@ -28,7 +28,6 @@ struct ResizerTools {
     Keeper& keeper;
     SchedulerMetrics& metrics;
     Clock& clock;
-    const Policy& policy;
     const AllocationSeal* seal = nullptr;                       // null: allocations are not signed
     std::function<bool(std::chrono::nanoseconds)> begin_write;  // as SchedulerOptions has it
 };

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
@@ -53,7 +52,7 @@ class ResizerTest : public ::testing::Test {
     bool fits(int gib) {
         const PodFacts pod = build::pod("other", build::native(gibibytes(gib)));
         return keeper_.ask([&](ClusterState& state) {
-            const auto reserved = state.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
+            const auto reserved = state.reserve(build::ask(pod), NodeName("n1"));
             if (reserved) state.release(reserved->attempt);
             return reserved.has_value();
         });
@@ -77,7 +76,7 @@ class ResizerTest : public ::testing::Test {
     Keeper keeper_{[] {}};
     SchedulerMetrics metrics_{clock_};
     bool leads_ = true;
-    Resizer resizer_{{pods_, events_, keeper_, metrics_, clock_, binpack_policy(), nullptr,
+    Resizer resizer_{{pods_, events_, keeper_, metrics_, clock_, nullptr,
                       [this](std::chrono::nanoseconds) { return leads_; }}};
 };
 
@@ -147,7 +146,7 @@ TEST_F(ResizerTest, ABindAndAResizeNeverHaveTheSameRoom) {
     show(pod);
     const PodFacts other = build::pod("other", build::native(gibibytes(6)));
     keeper_.ask([&](ClusterState& state) {
-        return state.reserve(build::ask(other), NodeName("n1"), binpack_policy()).has_value();
+        return state.reserve(build::ask(other), NodeName("n1")).has_value();
     });
     wish(pod, 11);
     round();
@@ -256,7 +255,7 @@ TEST_F(ResizerTest, WhoLeadsNoMoreWritesNothingAndHoldsNothing) {
     const PodFacts pod = runs("p", 4);
     wish(pod, 10);
     int asked = 0;
-    Resizer resizer({pods_, events_, keeper_, metrics_, clock_, binpack_policy(), nullptr,
+    Resizer resizer({pods_, events_, keeper_, metrics_, clock_, nullptr,
                      [&](std::chrono::nanoseconds) { return ++asked == 1; }});
     resizer.run_round();
     EXPECT_EQ(writes(), 0U);
@@ -277,7 +276,7 @@ TEST_F(ResizerTest, TheNextLeaderGoesOn) {
         state.set_pod(pods_.shown(granted.name));
         state.set_pod(pods_.shown(open.name));
     });
-    Resizer next({pods_, events_, keeper, metrics_, clock_, binpack_policy(), nullptr, {}});
+    Resizer next({pods_, events_, keeper, metrics_, clock_, nullptr, {}});
     const std::size_t before = writes();
     next.run_round();
     EXPECT_EQ(has(granted), 5);

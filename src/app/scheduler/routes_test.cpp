@@ -5,7 +5,6 @@
 #include <fstream>
 #include <map>
 
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_evictions.hpp"
@@ -86,7 +85,7 @@ class Routes : public ::testing::Test {
     FakeKubeApi kube_;
     Keeper keeper_;
     FakeClock clock_;
-    Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
+    Scheduler scheduler_{kube_, keeper_, clock_, {}};
     SchedulerMetrics metrics_{clock_};
     std::atomic<bool> synced_ = true;
     SchedulerRoutes routes_{scheduler_, keeper_, metrics_, synced_};
@@ -368,7 +367,7 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
     leader.step();
     other.step();
     FakeEvictions evictions;
-    OwnPreemption preemption({evictions, keeper_, metrics_, clock_, binpack_policy(), {}});
+    OwnPreemption preemption({evictions, keeper_, metrics_, clock_, {}});
     SchedulerRoutes of_leader(scheduler_, keeper_, metrics_, synced_, &leader, &preemption);
     SchedulerRoutes of_other(scheduler_, keeper_, metrics_, synced_, &other, &preemption);
     const auto filter = [&](SchedulerRoutes& routes, const std::string& priority) {

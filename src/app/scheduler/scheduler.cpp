@@ -50,33 +50,33 @@ FilterAnswer Scheduler::settle_filter(const ExtenderArgs& args, FilterAnswer fir
 
 FilterAnswer Scheduler::first_look(const ExtenderArgs& args) const {
     FilterAnswer answer;
-    const auto request = parse_pod_request(args.pod.containers);
-    if (!request) {
+    const auto pod = ask_of(args.pod);
+    if (!pod) {
         for (std::size_t i = 0; i < args.names.size(); ++i)
-            answer.unresolvable.push_back({i, request.error().text});
+            answer.unresolvable.push_back({i, pod.error().text});
         answer.obstacle = Obstacle::bad_request;
         return answer;
     }
-    if (request->empty()) {
+    if (pod->request.empty()) {
         answer.fitting.resize(args.names.size());
         std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
         return answer;
     }
-    return choose_nodes(*keeper_.view(), args, *request, options_.policy, options_.best_nodes);
+    return choose_nodes(*keeper_.view(), args, *pod, rater_of(*pod).get(), options_.best_nodes);
 }
 
 std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
-    const auto request = parse_pod_request(args.pod.containers);
-    if (!request || request->empty()) return std::vector<int>(args.names.size(), 0);
-    return score_nodes(*keeper_.view(), args, *request, options_.policy);
+    const auto pod = ask_of(args.pod);
+    if (!pod || pod->request.empty()) return std::vector<int>(args.names.size(), 0);
+    return score_nodes(*keeper_.view(), args, *pod, rater_of(*pod).get());
 }
 
 std::vector<NodeVictims> Scheduler::preempt(const PreemptionArgs& args) const {
-    const auto request = parse_pod_request(args.pod.containers);
+    const auto pod = ask_of(args.pod);
     // Whoever asks for no GPU is not ours to judge; what makes no sense fits nowhere.
-    if (!request) return {};
-    if (request->empty()) return args.nodes;
-    return choose_victims(*keeper_.view(), args, *request, options_.policy);
+    if (!pod) return {};
+    if (pod->request.empty()) return args.nodes;
+    return choose_victims(*keeper_.view(), args, *pod);
 }
 
 Result<PodAsk> Scheduler::read_ask(const BindArgs& args) {
@@ -85,8 +85,7 @@ Result<PodAsk> Scheduler::read_ask(const BindArgs& args) {
         return fail(Code::not_found, fmt::format("pod {} with uid {} is gone; another has its name",
                                                  args.pod.str(), args.uid.str()));
     }
-    TRY(PodRequest request, parse_pod_request(pod.containers));
-    return PodAsk{args.uid, args.pod, std::move(request), pod.priority};
+    return ask_of(pod);
 }
 
 // The state's owner is asked once where it knows the pod: each question wakes a thread, and makes
@@ -98,13 +97,17 @@ Result<Reservation> Scheduler::reserve(const BindArgs& args) {
         if (pending == nullptr) return std::nullopt;
         if (!pending->ask) return fail(pending->ask.error());
         const PodAskPtr pod = *pending->ask;  // it is pending no more once it holds something
-        return state.reserve(*pod, args.node, options_.policy);
+        return state.reserve(*pod, args.node, rater_of(*pod).get());
     });
     if (known) return *known;
     // The watch may be behind the scheduler's own.
     TRY(const PodAsk pod, read_ask(args));
     return keeper_.ask(
-        [&](ClusterState& state) { return state.reserve(pod, args.node, options_.policy); });
+        [&](ClusterState& state) { return state.reserve(pod, args.node, rater_of(pod).get()); });
+}
+
+std::shared_ptr<const NodeRater> Scheduler::rater_of(const PodAsk& pod) const {
+    return options_.placements == nullptr ? nullptr : options_.placements->rater_of(pod);
 }
 
 Result<> Scheduler::check_fence() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/scheduler/keeper.hpp"
+#include "app/scheduler/placements.hpp"
 #include "app/scheduler/second_look.hpp"
 #include "app/scheduler/waiting.hpp"
 #include "ports/clock.hpp"
@@ -19,9 +20,9 @@
 namespace tessera {
 
 struct SchedulerOptions {
-    const Policy& policy;
-    std::size_t best_nodes = 0;            // node_choice.hpp
-    const AllocationSeal* seal = nullptr;  // null: allocations are not signed
+    const Placements* placements = nullptr;  // null: binpack for all
+    std::size_t best_nodes = 0;              // node_choice.hpp
+    const AllocationSeal* seal = nullptr;    // null: allocations are not signed
     // Whether a write that is over within that time begins now (election.hpp); null: always.
     std::function<bool(std::chrono::nanoseconds)> begin_write = {};
 };
@@ -57,6 +58,7 @@ class Scheduler {
     // The pod that kube-scheduler binds, of which the watch has not shown us that it is pending.
     Result<PodAsk> read_ask(const BindArgs& args);
     Result<Reservation> reserve(const BindArgs& args);
+    [[nodiscard]] std::shared_ptr<const NodeRater> rater_of(const PodAsk& pod) const;
     Result<> write_binding(const BindArgs& args, const Reservation& reservation);
     Result<> settle(const BindArgs& args, const Reservation& reservation, const Error& cause);
 

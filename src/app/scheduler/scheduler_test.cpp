@@ -5,7 +5,6 @@
 #include <atomic>
 #include <thread>
 
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
@@ -54,7 +53,7 @@ class Bind : public ::testing::Test {
     FakeKubeApi kube_;
     Keeper keeper_;
     FakeClock clock_;
-    Scheduler scheduler_{kube_, keeper_, clock_, {.policy = binpack_policy()}};
+    Scheduler scheduler_{kube_, keeper_, clock_, {}};
 };
 
 // Goal: a pod that no node takes is known by what it waits for, until a node takes it.
@@ -144,7 +143,7 @@ TEST_F(Bind, FencedOff) {
     int allowed = 0;
     Scheduler fenced(
         kube_, keeper_, clock_,
-        {.policy = binpack_policy(), .begin_write = [&](std::chrono::nanoseconds within) {
+        {.begin_write = [&](std::chrono::nanoseconds within) {
              EXPECT_EQ(within, KubeApi::kBindTakes);
              return allowed-- > 0;
          }});

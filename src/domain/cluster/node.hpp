@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
 #include "domain/request/gpu_request.hpp"
+#include "domain/request/host_ask.hpp"
 
 namespace tessera {
 
@@ -48,6 +49,7 @@ struct NodeInventory {
     std::vector<Gpu> gpus;     // ascending index
     std::string fault;         // why the node's report could not be read; empty when it could
     std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools
+    HostAsk host;              // what pods may take of it together (status.allocatable)
 
     friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };

@@ -10,6 +10,7 @@
 #include "domain/allocation/resize.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/request/dialect.hpp"
+#include "domain/request/host_ask.hpp"
 
 namespace tessera {
 
@@ -27,11 +28,15 @@ struct LegacyAllocation {
     friend bool operator==(const LegacyAllocation&, const LegacyAllocation&) = default;
 };
 
+// The annotation of a pod that names the policy which places it.
+inline constexpr std::string_view kPlacementPolicy = "tessera.dev/placement-policy";
+
 struct PodFacts {
     PodUid uid;
     PodName name;
-    NodeName node;       // empty until bound
-    NodeName nominated;  // where others end for it (status.nominatedNodeName); empty mostly
+    NodeName node;        // empty until bound
+    std::string created;  // metadata.creationTimestamp: RFC 3339 in UTC, so it sorts as text
+    NodeName nominated;   // where others end for it (status.nominatedNodeName); empty mostly
     int priority = 0;
     bool preempts = true;                   // others may end for it (preemptionPolicy)
     bool finished = false;                  // Succeeded or Failed: its containers are gone for good
@@ -39,6 +44,8 @@ struct PodFacts {
     bool terminating = false;               // has a deletionTimestamp; holds its cards all the same
     bool gated = false;                     // has schedulingGates: nobody places it yet
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
+    HostAsk host;                           // of all its containers
+    std::string policy;                     // the text of kPlacementPolicy; empty: none
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;
     bool is_guarded = false;  // its shares are held by the guard

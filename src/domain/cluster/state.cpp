@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "domain/placement/engine_terms.hpp"
 #include "domain/placement/misfit.hpp"
 #include "domain/placement/nominees.hpp"
 
@@ -37,6 +38,8 @@ void ClusterState::set_node(NodeInventory inventory) {
     if (at->second.known && at->second.inventory == inventory) return;
     at->second.inventory = std::move(inventory);
     at->second.known = true;
+    const std::vector<Gpu>& gpus = at->second.inventory.gpus;
+    if (!gpus.empty()) at->second.model = models_.of(gpus.front().model);
     judge_again(at->second);
     refresh(name);
 }
@@ -76,6 +79,7 @@ bool ClusterState::set_pod(const PodFacts& pod) {
         return true;
     }
     note_wish(pod);
+    if (!pod.node.empty()) note_host(pod.uid, pod.node, pod.host);
     const auto held = tenants_.find(pod.uid);
     if (held != tenants_.end() && held->second->stage == Stage::seen) {
         update_seen(*held->second, pod);
@@ -101,11 +105,10 @@ bool ClusterState::set_pod(const PodFacts& pod) {
 std::optional<PendingPod> ClusterState::read_pending(const PodFacts& pod,
                                                      const PendingPod* before) {
     if (pod.terminating || pod.gated) return std::nullopt;  // kube-scheduler asks for none of them
-    auto request = parse_pod_request(pod.containers);
-    if (!request) return PendingPod{.ask = fail(request.error())};
-    if (request->empty()) return std::nullopt;
-    PendingPod now{.ask = std::make_shared<const PodAsk>(
-                       PodAsk{pod.uid, pod.name, *std::move(request), pod.priority}),
+    auto ask = ask_of(pod);
+    if (!ask) return PendingPod{.ask = fail(ask.error())};
+    if (ask->request.empty()) return std::nullopt;
+    PendingPod now{.ask = std::make_shared<const PodAsk>(*std::move(ask)),
                    .nominated = pod.nominated};
     if (before == nullptr) return now;
     const bool is_same = pod.nominated == before->nominated;
@@ -120,8 +123,10 @@ std::optional<PendingPod> ClusterState::read_pending(const PodFacts& pod,
 
 void ClusterState::set_pending(const PodFacts& pod) {
     const auto before = end_pending(pod.uid);
-    if (auto now = read_pending(pod, before ? &*before : nullptr))
-        add_pending(pod.uid, *std::move(now));
+    auto now = read_pending(pod, before ? &*before : nullptr);
+    if (!now) return;
+    if (!before && now->ask) note_arrival(pod.created, **now->ask);
+    add_pending(pod.uid, *std::move(now));
 }
 
 void ClusterState::add_pending(const PodUid& uid, PendingPod pod) {
@@ -183,8 +188,13 @@ void ClusterState::give_up(const PodUid& uid) {
 }
 
 void ClusterState::take_bound(const PodFacts& pod) {
-    end_pending(pod.uid);
+    const bool is_new =
+        !end_pending(pod.uid) && !tenants_.contains(pod.uid) && !blocked_by_.contains(pod.uid);
     unblock(pod.uid);
+    if (is_new) {
+        if (const auto ask = ask_of(pod); ask && !ask->request.empty())
+            note_arrival(pod.created, *ask);
+    }
     const auto hold_seen = [&](Allocation allocation) {
         auto held = holds(allocation.containers);
         hold({.uid = pod.uid,
@@ -225,6 +235,7 @@ void ClusterState::remove_pod(const PodUid& uid) {
     end_pending(uid);
     drop(uid);
     unblock(uid);
+    forget_host(uid);
     wishes_.erase(uid);
 }
 
@@ -248,6 +259,10 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     for (const auto& [uid, node] : blocked_by_) {
         if (!uids.contains(uid)) gone.push_back(uid);
     }
+    for (const PodUid& uid : host_.others_than(uids)) {
+        const auto at = tenants_.find(uid);
+        if (at == tenants_.end() || at->second->stage == Stage::seen) gone.push_back(uid);
+    }
     std::erase_if(wishes_, [&](const auto& of) { return !uids.contains(of.first); });
     for (const PodUid& uid : gone)
         remove_pod(uid);
@@ -255,7 +270,7 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
 }
 
 Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& node_name,
-                                          const Policy& policy) {
+                                          const NodeRater* rater) {
     if (tenants_.contains(pod.uid)) return reserve_again(pod, node_name);
     if (pod.request.empty()) return Reservation{.kind = Reservation::Kind::nothing};
     const auto at = nodes_.find(node_name);
@@ -264,15 +279,19 @@ Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& nod
     }
     NodeView now = build(at->second);
     if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
-    Placer placer(pod.request, policy);
+    Placer placer(pod.request);
     const Asker asker{pod.uid, pod.priority};
-    const Fit* fit = try_left(placer, now, asker, policy);
+    const RoomLeft room(cards_left(now, asker));
+    const Fit* fit = placer.try_node(room.offer(now));
     if (fit == nullptr && placer.try_node(now.offer()) != nullptr)
         return fail(Code::unavailable, kept_for(now, asker));
     if (fit == nullptr)
         return fail(Code::unavailable, Explainer(pod.request).explain(now.offer()).reason);
-    Allocation allocation{pod.uid, node_name, pod.request.front().gpu.dialect,
-                          containers_of(pod.request, *fit, now.inventory.gpus, now.inventory.unit)};
+    const auto rated = rater == nullptr ? std::nullopt : rater->choose(now, room.offer(now), pod);
+    const Fit& chosen = rated ? *rated : *fit;
+    Allocation allocation{
+        pod.uid, node_name, pod.request.front().gpu.dialect,
+        containers_of(pod.request, chosen, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
     for (const Hold& share : held) {
         const Card* card = card_of(now, share.uuid);
@@ -280,6 +299,7 @@ Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& nod
         TESSERA_CHECK(share.memory <= card->free(),
                       "a reservation takes no card over its capacity");
     }
+    note_host(pod.uid, node_name, pod.host);
     hold({.uid = pod.uid,
           .name = pod.name,
           .stage = Stage::reserved,
@@ -361,6 +381,7 @@ void ClusterState::release_unconfirmed() {
 void ClusterState::free_again(const PodUid& uid) {
     auto waits = set_aside_.extract(uid);
     drop(uid);
+    forget_host(uid);
     if (waits) add_pending(uid, std::move(waits.mapped()));
 }
 
@@ -400,6 +421,7 @@ void ClusterState::hold(Tenant tenant) {
         set_aside_.emplace(tenant.uid, *std::move(waited));
     }
     const auto held_now = std::make_shared<const Tenant>(std::move(tenant));
+    if (!tenants_.contains(held_now->uid)) arrivals_.placed_milli += milli_of(*held_now);
     std::vector<TenantPtr>& tenants = nodes_[node].tenants;
     tenants.insert(std::ranges::upper_bound(tenants, order_of(held_now), {}, order_of), held_now);
     tenants_[held_now->uid] = held_now;
@@ -420,6 +442,7 @@ void ClusterState::drop(const PodUid& uid) {
     if (at == tenants_.end()) return;
     const TenantPtr held = at->second;
     const NodeName& name = held->allocation.node;
+    arrivals_.released_milli += milli_of(*held);
     tenants_.erase(at);
     unseen_.erase(uid);
     set_aside_.erase(uid);
@@ -491,6 +514,7 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
                  .free = {},
                  .tenants = tenants_of(node, but),
                  .nominees = node.nominees,
+                 .load = {},
                  .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {
         out.cards.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy});
@@ -498,6 +522,7 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
     for (const TenantPtr& tenant : node.tenants)
         count_holds(*tenant, node.inventory.gpus, out.cards, 1);
     out.free = free_of(out.cards);
+    out.load = load_of(out, node.model, host_.of(node.inventory.name));
     if (!node.inventory.fault.empty()) {
         out.blocked = node.inventory.fault;
         return out;

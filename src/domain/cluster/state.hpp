@@ -21,8 +21,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "domain/cluster/host_loads.hpp"
+#include "domain/cluster/model_numbers.hpp"
 #include "domain/cluster/pod_facts.hpp"
 #include "domain/cluster/view_builder.hpp"
+#include "domain/placement/node_rater.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -41,6 +44,19 @@ struct PendingPod {
         if (!promised.empty()) return promised;
         return nominated == given_up ? NodeName() : nominated;
     }
+};
+
+// A pod that asks for GPUs and was not there before, whatever becomes of it: what placement
+// policies learn the mix of requests from.
+struct Arrival {
+    std::string created;  // PodFacts::created
+    PodAsk pod;
+};
+struct Arrivals {
+    std::vector<Arrival> pods;  // in the order in which they were shown
+    // Thousandths of cards that pods were given, and gave back, in all.
+    std::int64_t placed_milli = 0;
+    std::int64_t released_milli = 0;
 };
 
 // What `begin_resize` decided.
@@ -86,7 +102,10 @@ class ClusterState {
 
     // Errors: not_found (no such node), conflict (bound elsewhere, or another try is under way),
     // unavailable (does not fit now), each with the reason.
-    Result<Reservation> reserve(const PodAsk& pod, const NodeName& node, const Policy& policy);
+    // Which of the cards that are free the pod gets is `rater`'s to say, and the best fit's where
+    // it is null or can't tell.
+    Result<Reservation> reserve(const PodAsk& pod, const NodeName& node,
+                                const NodeRater* rater = nullptr);
     // The Binding was written, or is in doubt and must be counted until the API says otherwise.
     void confirm(const Attempt& attempt);
     // The API server refused this attempt. The pod holds nothing, unless an earlier one is in
@@ -106,7 +125,7 @@ class ClusterState {
     // old amounts and the new ones from now on, until the watch shows it resized, or a later call
     // says `is_over`: what was decided before has not happened, and will not. Errors are refusals,
     // for the user; what was decided before is held still.
-    Result<ResizeTurn> begin_resize(const PodFacts& pod, const Policy& policy, bool is_over);
+    Result<ResizeTurn> begin_resize(const PodFacts& pod, bool is_over);
     // What was decided has not happened, and will not.
     void end_resize(const PodUid& uid);
 
@@ -135,6 +154,10 @@ class ClusterState {
         return out;
     }
 
+    // Those since the last call; of very many the latest (kMostArrivals).
+    static constexpr std::size_t kMostArrivals = 100'000;
+    [[nodiscard]] Arrivals take_arrivals();
+
     // The picture now. Cheap when nothing changed.
     std::shared_ptr<const ClusterView> view();
 
@@ -151,12 +174,17 @@ class ClusterState {
     struct NodeState {
         NodeInventory inventory;
         bool known = false;               // false while only pods have named it
+        int model = 0;                    // ModelNumbers of its cards
         std::vector<TenantPtr> tenants;   // those of tenants_, ascending by name, then uid
         std::vector<PodAskPtr> nominees;  // those of pending_, as in NodeView
         std::map<PodUid, Puzzle> puzzles;
     };
 
     void take_bound(const PodFacts& pod);
+    void note_arrival(const std::string& created, const PodAsk& pod);
+    void note_host(const PodUid& pod, const NodeName& node, const HostAsk& ask);
+    void forget_host(const PodUid& pod);
+    [[nodiscard]] std::int64_t milli_of(const Tenant& tenant) const;
     void note_wish(const PodFacts& pod);
     void update_seen(const Tenant& held, const PodFacts& pod);
     void judge_again(const NodeState& node);
@@ -193,6 +221,9 @@ class ClusterState {
     std::unordered_map<PodUid, PendingPod> set_aside_;
 
     std::map<PodUid, PodName> wishes_;
+    HostLoads host_;
+    ModelNumbers models_;
+    Arrivals arrivals_;
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -55,7 +54,7 @@ TEST(PendingPods, NominationsEnd) {
     EXPECT_EQ(nominees(), 0U);
 
     nominate("n");
-    const auto made = state.reserve(build::ask(pod), NodeName("n"), binpack_policy());
+    const auto made = state.reserve(build::ask(pod), NodeName("n"));
     ASSERT_TRUE(made);
     EXPECT_EQ(nominees(), 0U);
     EXPECT_EQ(state.view()->find("n")->cards[0].held, gibibytes(8));
@@ -71,9 +70,7 @@ TEST(PendingPods, RefusedBindings) {
     state.set_node(build::node("n", 1, gibibytes(16)));
     PodFacts pod = build::pod("p", build::aliyun(8));
     state.set_pod(pod);
-    const auto reserve = [&] {
-        return state.reserve(build::ask(pod), NodeName("n"), binpack_policy())->attempt;
-    };
+    const auto reserve = [&] { return state.reserve(build::ask(pod), NodeName("n"))->attempt; };
     EXPECT_TRUE(state.promise(pod.uid, NodeName("n"), {PodUid("victim")}));
     const Attempt first = reserve();
     EXPECT_EQ(state.pending_count(), 0U);
@@ -105,7 +102,7 @@ TEST(PendingPods, RefusedBindings) {
     EXPECT_EQ(state.pending(pod.uid), nullptr) << "a list did not have it";
     state.set_pod(pod);
 
-    const auto fifth = state.reserve(build::ask(pod), NodeName("n"), binpack_policy());
+    const auto fifth = state.reserve(build::ask(pod), NodeName("n"));
     ASSERT_TRUE(fifth);
     state.set_pod(build::bound(pod, fifth->allocation));
     state.release(fifth->attempt);
@@ -145,7 +142,7 @@ TEST(PendingPods, Promises) {
     nominate("");
 
     EXPECT_TRUE(promise());
-    ASSERT_TRUE(state.reserve(build::ask(pod), NodeName("n"), binpack_policy()));
+    ASSERT_TRUE(state.reserve(build::ask(pod), NodeName("n")));
     EXPECT_EQ(nominees(), 0U);
     EXPECT_FALSE(promise()) << "it has its cards";
 
@@ -196,7 +193,7 @@ TEST(PendingPods, GivenUpWhileBeingBound) {
     state.set_pod(pod);
     EXPECT_EQ(state.set_aside(pod.uid), nullptr);
     EXPECT_TRUE(state.promise(pod.uid, NodeName("m"), {PodUid("victim")}));
-    const auto made = state.reserve(build::ask(pod), NodeName("n"), binpack_policy());
+    const auto made = state.reserve(build::ask(pod), NodeName("n"));
     ASSERT_NE(state.set_aside(pod.uid), nullptr);
     EXPECT_EQ(state.set_aside(pod.uid)->promised, NodeName("m"));
     state.give_up(pod.uid);
@@ -225,12 +222,12 @@ TEST(PendingPods, VictimsOfAPromise) {
     ASSERT_EQ(tenants.size(), 1U);
     EXPECT_TRUE(tenants[0]->terminating);
     const PodFacts instead = build::pod("x2", build::native(gibibytes(8)));
-    const auto refused = state.reserve(build::ask(instead), NodeName("n"), binpack_policy());
+    const auto refused = state.reserve(build::ask(instead), NodeName("n"));
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text.find("kept for pod default/high"), std::string::npos);
     state.give_up(high.uid);
     EXPECT_FALSE(state.view()->find("n")->tenants[0]->terminating);
-    EXPECT_TRUE(state.reserve(build::ask(instead), NodeName("n"), binpack_policy()));
+    EXPECT_TRUE(state.reserve(build::ask(instead), NodeName("n")));
 }
 
 // Goal: a nominee keeps its room while its node is away and comes back.

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "domain/placement/misfit.hpp"
 #include "domain/placement/place.hpp"
 #include "testing/builders/builders.hpp"
@@ -174,8 +173,7 @@ class Model {
             std::next(api_.pods.begin(), static_cast<std::ptrdiff_t>(number % api_.pods.size()));
         const PodFacts pod = at->second;
         if (pod.finished) return;
-        const auto made =
-            state_.reserve(build::ask(pod), node_name(number / 64 % kNodes), binpack_policy());
+        const auto made = state_.reserve(build::ask(pod), node_name(number / 64 % kNodes));
         if (made && made->kind == Reservation::Kind::write) {
             under_way_.push_back({pod, made->allocation, made->attempt});
         }
@@ -188,8 +186,7 @@ class Model {
         const Tenant& tenant = *in_doubt[number % in_doubt.size()];
         const auto at = api_.pods.find(tenant.uid);
         if (at == api_.pods.end() || at->second.finished) return;
-        const auto made =
-            state_.reserve({tenant.uid, tenant.name, {}}, tenant.allocation.node, binpack_policy());
+        const auto made = state_.reserve({tenant.uid, tenant.name, {}}, tenant.allocation.node);
         if (made && made->kind == Reservation::Kind::write) {
             under_way_.push_back({at->second, made->allocation, made->attempt});
         }
@@ -367,10 +364,9 @@ RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
         const PodRequest request = build::request(containers);
         const auto view = state.view();
         const NodeView* now = view->find("n");
-        Placer placer(request, binpack_policy());
+        Placer placer(request);
         const Fit* fit = placer.try_node(now->offer());
-        const auto made =
-            state.reserve({pod.uid, pod.name, request}, NodeName("n"), binpack_policy());
+        const auto made = state.reserve({pod.uid, pod.name, request}, NodeName("n"));
         RC_ASSERT((fit != nullptr) == made.has_value());
         const std::uint32_t position = view->position("n");
         const PlacementRow& row = view->row(position);

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -34,8 +33,8 @@ TEST(StatePuzzle, RunsWithACardThatNobodyKnows) {
         pod.started = true;
         state.set_pod(pod);
         EXPECT_NE(blocked("n1").find("pod default/p runs with a GPU"), std::string::npos);
-        EXPECT_FALSE(state.reserve(build::ask(build::pod("next", build::aliyun(1))), NodeName("n1"),
-                                   binpack_policy()));
+        EXPECT_FALSE(
+            state.reserve(build::ask(build::pod("next", build::aliyun(1))), NodeName("n1")));
         state.remove_pod(pod.uid);
         EXPECT_EQ(blocked("n1"), "");
 
@@ -55,8 +54,7 @@ TEST(StatePuzzle, GpusharesPluginGaveACard) {
     pod.allocation = fail(Code::permission_denied, "allocation-mac is missing");
     pod.started = true;
     state.set_pod(pod);
-    EXPECT_FALSE(state.reserve(build::ask(build::pod("next", build::aliyun(16))), NodeName("old"),
-                               binpack_policy()));
+    EXPECT_FALSE(state.reserve(build::ask(build::pod("next", build::aliyun(16))), NodeName("old")));
 }
 
 // Goal: where our agent serves the node, a pod that never started holds no card by annotations that

@@ -33,8 +33,7 @@ void ClusterState::update_seen(const Tenant& held, const PodFacts& pod) {
     hold(std::move(tenant));
 }
 
-Result<ResizeTurn> ClusterState::begin_resize(const PodFacts& pod, const Policy& policy,
-                                              bool is_over) {
+Result<ResizeTurn> ClusterState::begin_resize(const PodFacts& pod, bool is_over) {
     const auto at = tenants_.find(pod.uid);
     const Allocation* own = own_allocation(pod);
     if (pod.node.empty() ||
@@ -70,7 +69,7 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodFacts& pod, const Policy&
         return resize(tenant.allocation, **pod.resize, {gpus, cards, now.inventory.unit});
     };
     const Asker asker{pod.uid, pod.priority};
-    auto after = try_on(cards_left(now, asker, policy));
+    auto after = try_on(cards_left(now, asker));
     if (!after && after.error().code == Code::unavailable && try_on(now.cards))
         return fail(Code::unavailable, kept_for(now, asker));
     if (!after) return fail(after.error());

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -32,11 +31,11 @@ class StateResize : public ::testing::Test {
         return pod;
     }
     Result<ResizeTurn> begin(const PodFacts& pod, bool is_over = true) {
-        return state_.begin_resize(pod, binpack_policy(), is_over);
+        return state_.begin_resize(pod, is_over);
     }
     Result<Reservation> bind(const std::string& name, int gib) {
         const PodFacts pod = build::pod(name, build::native(gibibytes(gib)));
-        return state_.reserve(build::ask(pod), NodeName("n1"), binpack_policy());
+        return state_.reserve(build::ask(pod), NodeName("n1"));
     }
     std::int64_t held() { return state_.view()->find("n1")->cards[0].held.count / kGiB; }
 

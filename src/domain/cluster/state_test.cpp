@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -13,7 +12,7 @@ class State : public ::testing::Test {
     State() { state_.set_node(build::node("n1", 2, gibibytes(16))); }
 
     Result<Reservation> reserve(const PodFacts& pod, const std::string& node = "n1") {
-        return state_.reserve(build::ask(pod), NodeName(node), binpack_policy());
+        return state_.reserve(build::ask(pod), NodeName(node));
     }
     // Reserves, and returns the pod as the API server shows it once the Binding is written.
     PodFacts reserved(const PodFacts& pod, const std::string& node = "n1") {

@@ -1,4 +1,4 @@
-// A pod that holds cards, and one that asks for them.
+// A pod that holds cards.
 #pragma once
 
 #include <memory>
@@ -46,18 +46,6 @@ struct Tenant {
 };
 
 using TenantPtr = std::shared_ptr<const Tenant>;
-
-// A pod that asks for cards and has none.
-struct PodAsk {
-    PodUid uid;
-    PodName name;
-    PodRequest request;
-    int priority = 0;
-
-    friend bool operator==(const PodAsk&, const PodAsk&) = default;
-};
-
-using PodAskPtr = std::shared_ptr<const PodAsk>;
 
 // Adds what a tenant holds to the cards, or takes it away (`sign` -1). `cards` is parallel to
 // `gpus`; what is on a card that the node does not have counts nowhere.

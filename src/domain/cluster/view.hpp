@@ -14,8 +14,10 @@
 
 #include "domain/cluster/name_index.hpp"
 #include "domain/cluster/node.hpp"
+#include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/tenant.hpp"
 #include "domain/cluster/unseen_index.hpp"
+#include "domain/placement/fleet/node_load.hpp"
 
 namespace tessera {
 
@@ -27,6 +29,7 @@ struct NodeView {
     // Pods for which room is kept here (PendingPod::kept_on), the highest priority first, then
     // whoever has it longest.
     std::vector<PodAskPtr> nominees;
+    NodeLoad load;  // as the placement engine sees it (placement/engine_terms.hpp)
     // Why nothing may be placed here although there may be room; empty when it may.
     std::string blocked;
 
@@ -48,8 +51,9 @@ struct PlacementRow {
     int unhealthy = 0;  // cards
     int lowest_priority = std::numeric_limits<int>::max();  // of pods that were shown bound
     MemoryUnit unit = MemoryUnit::gib;
-    bool open = false;      // has cards and is not blocked
-    bool promised = false;  // has nominees
+    std::uint64_t version = 0;  // of the node's view: no two are alike
+    bool open = false;          // has cards and is not blocked
+    bool promised = false;      // has nominees
 };
 
 // Nodes at consecutive positions. Views share the pieces that did not change between them, so that

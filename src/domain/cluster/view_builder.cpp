@@ -30,10 +30,11 @@ void weigh(PlacementRow& row, const NodeView& node) {
 }
 
 // Puts a node to place `i`, where the row says where its cards are and how many.
-void put(ViewPiece& piece, std::size_t i, NodeView node) {
+void put(ViewPiece& piece, std::size_t i, NodeView node, std::uint64_t version) {
     piece.nodes[i] = std::make_shared<const NodeView>(std::move(node));
     std::ranges::copy(piece.nodes[i]->free, piece.free.begin() + piece.rows[i].first_card);
     weigh(piece.rows[i], *piece.nodes[i]);
+    piece.rows[i].version = version;
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ void ViewBuilder::set_nodes(std::vector<NodeView> nodes) {
             piece->rows[i].first_card = static_cast<std::uint32_t>(piece->free.size());
             piece->rows[i].cards = cards;
             piece->free.resize(piece->free.size() + cards);
-            put(*piece, i, std::move(node));
+            put(*piece, i, std::move(node), ++versions_);
         }
         pieces_.push_back(piece);
     }
@@ -66,7 +67,7 @@ bool ViewBuilder::replace(NodeView node) {
     const std::size_t i = position % ViewPiece::kNodes;
     if (shown->rows[i].cards != node.free.size()) return false;
     const auto piece = std::make_shared<ViewPiece>(*shown);
-    put(*piece, i, std::move(node));
+    put(*piece, i, std::move(node), ++versions_);
     shown = piece;
     return true;
 }

@@ -2,6 +2,7 @@
 // did not change.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,7 @@ class ViewBuilder {
     [[nodiscard]] std::shared_ptr<const ClusterView> build(const UnseenIndex& unseen) const;
 
   private:
+    std::uint64_t versions_ = 0;  // that were given
     std::vector<ClusterView::PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
 };

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "domain/placement/binpack.hpp"
 #include "domain/placement/place.hpp"
 #include "testing/builders/builders.hpp"
 
@@ -17,7 +16,7 @@ const std::string kPercentage(resource::kAliyunCores);
 Misfit explain(const std::vector<ContainerSpec>& containers, std::span<const Card> on) {
     const PodRequest request = build::request(containers);
     const NodeView node = build::node_view(on);
-    EXPECT_EQ(Placer(request, binpack_policy()).try_node(node.offer()), nullptr);
+    EXPECT_EQ(Placer(request).try_node(node.offer()), nullptr);
     return Explainer(request).explain(node.offer());
 }
 

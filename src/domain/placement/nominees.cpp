@@ -30,11 +30,10 @@ Offer RoomLeft::offer(const NodeView& node) const {
     return offer;
 }
 
-void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy,
-                    std::vector<Card>& cards) {
+void count_nominees(const NodeView& node, const Asker& pod, std::vector<Card>& cards) {
     for (const PodAskPtr& nominee : before(node, pod)) {
         const RoomLeft room(cards);
-        Placer placer(nominee->request, policy);
+        Placer placer(nominee->request);
         const Fit* fit = placer.try_node(room.offer(node));
         if (fit == nullptr) continue;
         Tenant there;
@@ -44,13 +43,13 @@ void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy
     }
 }
 
-std::vector<Card> cards_left(const NodeView& node, const Asker& pod, const Policy& policy) {
+std::vector<Card> cards_left(const NodeView& node, const Asker& pod) {
     std::vector<Card> cards = node.cards;
     if (before(node, pod).empty()) return cards;
     for (const TenantPtr& tenant : node.tenants) {
         if (tenant->terminating) count_holds(*tenant, node.inventory.gpus, cards, -1);
     }
-    count_nominees(node, pod, policy, cards);
+    count_nominees(node, pod, cards);
     // What is ending holds its room still.
     for (std::size_t i = 0; i < cards.size(); ++i) {
         Card& card = cards[i];
@@ -62,9 +61,9 @@ std::vector<Card> cards_left(const NodeView& node, const Asker& pod, const Polic
     return cards;
 }
 
-const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy) {
+const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod) {
     if (before(node, pod).empty()) return placer.try_node(node.offer());
-    return placer.try_node(RoomLeft(cards_left(node, pod, policy)).offer(node));
+    return placer.try_node(RoomLeft(cards_left(node, pod)).offer(node));
 }
 
 std::string kept_for(const NodeView& node, const Asker& pod) {

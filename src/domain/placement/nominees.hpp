@@ -23,8 +23,7 @@ struct Asker {
 
 // Counts the nominees that come before the pod on the cards where they fit, as though they were
 // there. `cards` are those of the node in any condition.
-void count_nominees(const NodeView& node, const Asker& pod, const Policy& policy,
-                    std::vector<Card>& cards);
+void count_nominees(const NodeView& node, const Asker& pod, std::vector<Card>& cards);
 
 // Cards of a node, with other holds than it has now.
 class RoomLeft {
@@ -41,12 +40,12 @@ class RoomLeft {
 };
 
 // The node's cards, and on them also what the nominees that come before the pod are kept.
-std::vector<Card> cards_left(const NodeView& node, const Asker& pod, const Policy& policy);
+std::vector<Card> cards_left(const NodeView& node, const Asker& pod);
 
 // Placer::try_node on what the nominees that come before the pod leave of the node; `placer` is the
 // pod's. A nominee's cards are chosen as if the pods that are ending were gone; one that does not
 // fit even so keeps nothing.
-const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod, const Policy& policy);
+const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod);
 
 // Why a pod does not fit that would but for the nominees: there is one.
 std::string kept_for(const NodeView& node, const Asker& pod);

@@ -4,7 +4,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "domain/placement/place.hpp"
 #include "domain/placement/victims.hpp"
 #include "testing/builders/builders.hpp"
@@ -39,8 +38,8 @@ class Nominees : public ::testing::Test {
         pod.priority = priority;
         const auto view = state_.view();
         const NodeView& node = *view->find("n");
-        Placer placer(pod.request, binpack_policy());
-        return try_left(placer, node, {pod.uid, pod.priority}, binpack_policy()) != nullptr;
+        Placer placer(pod.request);
+        return try_left(placer, node, {pod.uid, pod.priority}) != nullptr;
     }
 
     ClusterState state_;
@@ -111,8 +110,8 @@ TEST_F(Nominees, WholeCards) {
 TEST_F(Nominees, ReserveSaysForWhom) {
     cards(1);
     nominee("first", 14, 10);
-    const auto made = state_.reserve(build::ask(build::pod("p", build::native(gibibytes(3)))),
-                                     NodeName("n"), binpack_policy());
+    const auto made =
+        state_.reserve(build::ask(build::pod("p", build::native(gibibytes(3)))), NodeName("n"));
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, Code::unavailable);
     EXPECT_EQ(
@@ -129,7 +128,7 @@ TEST_F(Nominees, PreemptionLeavesThemTheirRoom) {
     PodFacts pod = build::pod("second", build::native(gibibytes(16)));
     pod.priority = 10;
     const auto plan = [&] {
-        return plan_preemption(*state_.view()->find("n"), build::ask(pod), binpack_policy()).kind;
+        return plan_preemption(*state_.view()->find("n"), build::ask(pod)).kind;
     };
     EXPECT_EQ(plan(), Preemption::Kind::evict);
     pod.priority = 11;
@@ -151,7 +150,7 @@ RC_GTEST_PROP(NomineesProperty, NobodyTakesTheirRoom, ()) {
     };
     for (int i = 0; i < 6; ++i) {
         PodFacts pod = some_pod("holder-" + std::to_string(i));
-        const auto made = state.reserve(build::ask(pod), NodeName("n"), binpack_policy());
+        const auto made = state.reserve(build::ask(pod), NodeName("n"));
         if (!made) continue;
         pod.terminating = *rc::gen::arbitrary<bool>();
         state.set_pod(build::bound(pod, made->allocation));
@@ -166,7 +165,7 @@ RC_GTEST_PROP(NomineesProperty, NobodyTakesTheirRoom, ()) {
         ClusterState later = state;
         for (const PodUid& uid : ending)
             later.remove_pod(uid);
-        Placer placer(ask.request, binpack_policy());
+        Placer placer(ask.request);
         return placer.try_node(later.view()->find("n")->offer()) != nullptr;
     };
     const bool fitted = fits_in_the_end();
@@ -174,7 +173,7 @@ RC_GTEST_PROP(NomineesProperty, NobodyTakesTheirRoom, ()) {
     for (int i = 0; i < 6; ++i) {
         PodFacts pod = some_pod("after-" + std::to_string(i));
         pod.priority = *rc::gen::inRange(0, 11);
-        placed += state.reserve(build::ask(pod), NodeName("n"), binpack_policy()) ? 1 : 0;
+        placed += state.reserve(build::ask(pod), NodeName("n")) ? 1 : 0;
         RC_ASSERT(fits_in_the_end() == fitted);
     }
     RC_CLASSIFY(fitted && placed > 0, "some were placed beside it");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -24,6 +25,28 @@ std::vector<std::size_t> largest_first(const PodRequest& request) {
     return order;
 }
 
+// The card with the least free that is enough; no card, and no price, when `card` is -1.
+struct Tightest {
+    int card = -1;
+    std::int64_t price = 0;
+};
+
+// For a pod that asks for one share of memory and nothing else, which is the usual pod and is asked
+// of every node: without a branch, which would be guessed wrong at every other card. What is left
+// on a card that is too small is negative, and as an unsigned number larger than any other.
+Tightest tightest(std::span<const Bytes> free, Bytes ask) {
+    constexpr auto kNone = std::numeric_limits<std::uint64_t>::max() / 2;
+    std::uint64_t least = kNone;
+    int card = -1;
+    for (std::size_t i = 0; i < free.size(); ++i) {
+        const auto left = static_cast<std::uint64_t>((free[i] - ask).count);
+        const bool better = left < least;
+        least = better ? left : least;
+        card = better ? static_cast<int>(i) : card;
+    }
+    return {card, static_cast<std::int64_t>(least)};
+}
+
 }  // namespace
 
 bool asks_one_share(const PodRequest& request) {
@@ -36,9 +59,8 @@ bool asks_only_memory(const PodRequest& request) {
     return gpu.cores.value == 0 && gpu.memory.kind != MemoryAsk::Kind::whole_card;
 }
 
-Placer::Placer(const PodRequest& request, const Policy& policy)
+Placer::Placer(const PodRequest& request)
     : request_(request),
-      policy_(policy),
       one_share_(asks_one_share(request)),
       only_memory_(asks_only_memory(request)),
       in_order_(request.size()) {
@@ -53,15 +75,15 @@ std::optional<std::int64_t> Placer::price(const PlacementRow& row, std::span<con
         return fit == nullptr ? std::nullopt : std::optional(fit->price);
     }
     const Bytes ask = bytes_of(request_.front().gpu.memory, row.unit, {});
-    const PricedCard best = policy_.cheapest(free, ask);
+    const Tightest best = tightest(free, ask);
     return best.card < 0 ? std::nullopt : std::optional(best.price);
 }
 
 const Fit* Placer::try_node(const Offer& offer) {
     if (offer.single_share && !one_share_) return nullptr;
     if (only_memory_) {
-        const PricedCard best =
-            policy_.cheapest(offer.free, bytes_of(request_.front().gpu.memory, offer.unit, {}));
+        const Tightest best =
+            tightest(offer.free, bytes_of(request_.front().gpu.memory, offer.unit, {}));
         if (best.card < 0) return nullptr;
         fit_.cards.assign(1, best.card);
         fit_.price = best.price;
@@ -130,7 +152,7 @@ bool Placer::place_share(const ContainerRequest& container, std::size_t first, c
         if ((card.cores_held + after.cores_peak).value > 100) continue;
         if (whole && card.holders > 0) continue;
         if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end()) continue;
-        const std::int64_t price = policy_.price({card, own_[i].peak, after.peak});
+        const std::int64_t price = (card.free() - after.peak).count;
         if (best >= 0 && price >= best_price) continue;
         best = static_cast<int>(i);
         best_price = price;

@@ -10,7 +10,6 @@
 
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/view.hpp"
-#include "domain/placement/policy.hpp"
 
 namespace tessera {
 
@@ -18,7 +17,7 @@ namespace tessera {
 // the node's card list (`gpus` of them each, flattened).
 struct Fit {
     std::vector<int> cards;
-    std::int64_t price = 0;  // of the policy
+    std::int64_t price = 0;  // bytes left free on these cards, in all: the less the better
 };
 
 // One card for one container.
@@ -26,14 +25,15 @@ bool asks_one_share(const PodRequest& request);
 // That, and nothing of it but memory: the largest free share of a node decides.
 bool asks_only_memory(const PodRequest& request);
 
-// Places the containers greedily: each takes the cheapest distinct cards that can hold the pod's
-// peak (allocation.hpp). First in the order of the pod; where they do not fit so, the app
-// containers once more with the largest first, so that a small one does not take the card that a
-// large one needs. Not every fit is found by that: to decide it is bin packing. Reused across nodes
-// by one thread so that nothing is allocated per node.
+// Places the containers greedily by best fit, the policy of gpushare (docs/research/gpushare.md
+// §2.5): each takes the distinct cards with the least room that is enough for the pod's peak
+// (allocation.hpp), the lowest index among equals. First in the order of the pod; where they do not
+// fit so, the app containers once more with the largest first, so that a small one does not take
+// the card that a large one needs. Not every fit is found by that: to decide it is bin packing.
+// Reused across nodes by one thread so that nothing is allocated per node.
 class Placer {
   public:
-    Placer(const PodRequest& request, const Policy& policy);
+    Placer(const PodRequest& request);
 
     // The price of the fit that try_node would find; nothing where it finds none or the node is not
     // open.
@@ -56,7 +56,6 @@ class Placer {
     void sort_as_asked(std::span<const std::size_t> order);
 
     const PodRequest& request_;
-    const Policy& policy_;
     const bool one_share_;
     const bool only_memory_;
     std::vector<std::size_t> in_order_;

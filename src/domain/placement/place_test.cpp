@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "domain/placement/binpack.hpp"
 #include "domain/placement/misfit.hpp"
 #include "testing/builders/builders.hpp"
 
@@ -29,7 +28,7 @@ std::vector<Card> cards(int count, int gib) {
 std::vector<int> place(const std::vector<ContainerSpec>& containers, std::span<const Card> on,
                        MemoryUnit unit = kGib) {
     const PodRequest request = build::request(containers);
-    Placer placer(request, binpack_policy());
+    Placer placer(request);
     const Fit* fit = placer.try_node(build::node_view(on, unit).offer());
     return fit == nullptr ? std::vector<int>{} : fit->cards;
 }
@@ -189,7 +188,7 @@ TEST(Place, SmallContainersBeforeLargeOnes) {
 // Goal: a placer is used for node after node without remembering the last one.
 TEST(Place, PlacerForgetsTheLastNode) {
     const PodRequest request = build::request(build::aliyun(10));
-    Placer placer(request, binpack_policy());
+    Placer placer(request);
     const auto full = cards(1, 4);
     const auto roomy = cards(1, 16);
     ASSERT_NE(placer.try_node(build::node_view(roomy, kGib).offer()), nullptr);
@@ -204,7 +203,7 @@ TEST(Place, PlacerForgetsTheLastNode) {
 // containers take counts.
 TEST(Place, PriceOrdersNodes) {
     const PodRequest request = build::request(build::aliyun(4));
-    Placer placer(request, binpack_policy());
+    Placer placer(request);
     auto used = cards(1, 16);
     used[0].held = gibibytes(8);
     const auto empty = cards(1, 16);
@@ -231,21 +230,6 @@ TEST(ContainersOf, TurnsAFitIntoShares) {
                                              ContainerKind::app,
                                              {{gpus[1].uuid, 1, gibibytes(4), {25}, false},
                                               {gpus[0].uuid, 0, gibibytes(4), {25}, false}}}));
-}
-
-// Goal: policies can be found by name, and a wrong name shows the right ones.
-TEST(Policies, AreFoundByName) {
-    for (const PolicyRow& row : policies()) {
-        const auto policy = find_policy(row.name);
-        ASSERT_TRUE(policy);
-        EXPECT_EQ(*policy, &row.get());
-        EXPECT_FALSE(row.summary.empty());
-    }
-    const auto wrong = find_policy("spread-me");
-    ASSERT_FALSE(wrong);
-    EXPECT_EQ(wrong.error().code, Code::not_found);
-    EXPECT_NE(wrong.error().text.find("binpack"), std::string::npos);
-    EXPECT_NE(wrong.error().text.find("spread-me"), std::string::npos);
 }
 
 std::vector<Card> random_cards() {
@@ -294,7 +278,7 @@ std::vector<ContainerSpec> random_containers() {
 RC_GTEST_PROP(PlaceProperty, AFitIsWithinEveryCard, ()) {
     const auto on = random_cards();
     const PodRequest request = build::request(random_containers());
-    Placer placer(request, binpack_policy());
+    Placer placer(request);
     const Fit* fit = placer.try_node(build::node_view(on, kGib).offer());
     if (fit == nullptr) {
         RC_ASSERT(!Explainer(request).explain(build::node_view(on).offer()).reason.empty());
@@ -341,7 +325,7 @@ RC_GTEST_PROP(PlaceProperty, OneShareTakesTheTightestCard, ()) {
 RC_GTEST_PROP(PlaceProperty, NeverMeansNever, ()) {
     auto on = random_cards();
     const PodRequest request = build::request(random_containers());
-    Placer placer(request, binpack_policy());
+    Placer placer(request);
     if (placer.try_node(build::node_view(on, kGib).offer()) != nullptr) return;
     if (!Explainer(request).explain(build::node_view(on).offer()).never) return;
     for (Card& card : on)

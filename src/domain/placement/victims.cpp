@@ -16,18 +16,14 @@ using Tenants = std::vector<const Tenant*>;
 // The node's cards, of which pods are taken away and put back.
 class Trial {
   public:
-    Trial(const NodeView& node, const PodAsk& pod, const Policy& policy)
-        : node_(node),
-          pod_(pod),
-          policy_(policy),
-          placer_(pod.request, policy),
-          cards_(node.cards) {}
+    Trial(const NodeView& node, const PodAsk& pod)
+        : node_(node), pod_(pod), placer_(pod.request), cards_(node.cards) {}
 
     void remove(const Tenant& tenant) { count_holds(tenant, node_.inventory.gpus, cards_, -1); }
     void put_back(const Tenant& tenant) { count_holds(tenant, node_.inventory.gpus, cards_, 1); }
     [[nodiscard]] bool fits() {
         std::vector<Card> cards = cards_;
-        count_nominees(node_, {pod_.uid, pod_.priority}, policy_, cards);
+        count_nominees(node_, {pod_.uid, pod_.priority}, cards);
         const RoomLeft left(std::move(cards));
         return placer_.try_node(left.offer(node_)) != nullptr;
     }
@@ -35,7 +31,6 @@ class Trial {
   private:
     const NodeView& node_;
     const PodAsk& pod_;
-    const Policy& policy_;
     Placer placer_;
     std::vector<Card> cards_;
 };
@@ -83,16 +78,16 @@ std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
 
 }  // namespace
 
-Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy& policy,
-                           std::span<const PodUid> ending, std::span<const PodUid> guarded) {
+Preemption plan_preemption(const NodeView& node, const PodAsk& pod, std::span<const PodUid> ending,
+                           std::span<const PodUid> guarded) {
     Preemption plan;
     if (!node.blocked.empty() || node.cards.empty()) return plan;
-    Placer placer(pod.request, policy);
-    if (try_left(placer, node, {pod.uid, pod.priority}, policy) != nullptr) {
+    Placer placer(pod.request);
+    if (try_left(placer, node, {pod.uid, pod.priority}) != nullptr) {
         plan.kind = Preemption::Kind::fits;
         return plan;
     }
-    Trial trial(node, pod, policy);
+    Trial trial(node, pod);
     Tenants lower;
     for (const TenantPtr& tenant : node.tenants) {
         if (tenant->terminating || is_one_of(tenant->uid, ending)) {

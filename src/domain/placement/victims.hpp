@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/view.hpp"
-#include "domain/placement/policy.hpp"
 #include "domain/request/gpu_request.hpp"
 
 namespace tessera {
@@ -31,7 +31,7 @@ struct Preemption {
 // lowest sum of priorities. Pods that the API server has not shown bound yet are let be. `ending`:
 // pods that are to end anyhow; `guarded`: that must not. What is kept for nominees (nominees.hpp)
 // is not room.
-Preemption plan_preemption(const NodeView& node, const PodAsk& pod, const Policy& policy,
+Preemption plan_preemption(const NodeView& node, const PodAsk& pod,
                            std::span<const PodUid> ending = {},
                            std::span<const PodUid> guarded = {});
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "domain/cluster/state.hpp"
-#include "domain/placement/binpack.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -41,7 +40,7 @@ class Node {
     [[nodiscard]] Preemption plan(const std::vector<ContainerSpec>& asked, int priority) const {
         PodFacts pod = build::pod("p", asked);
         pod.priority = priority;
-        return plan_preemption(view(), build::ask(pod), binpack_policy());
+        return plan_preemption(view(), build::ask(pod));
     }
 
   private:
@@ -119,8 +118,7 @@ TEST(PlanPreemption, BlockedNode) {
     state.set_node(node);
     PodFacts pod = build::pod("p", build::whole());
     pod.priority = 10;
-    EXPECT_EQ(plan_preemption(*state.view()->find("n"), build::ask(pod), binpack_policy()).kind,
-              kNever);
+    EXPECT_EQ(plan_preemption(*state.view()->find("n"), build::ask(pod)).kind, kNever);
 }
 
 // Goal: whoever is named is needed, is of lower priority, and with him gone the pod fits; nobody is

@@ -8,6 +8,10 @@ constexpr double kLargestGpu = 8'000;
 
 class BestFit final : public FleetPolicy {
   public:
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<BestFit>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const int cpu = load.cpu_milli - task.cpu_milli;
         const int gpu = load.free_milli() - milli_of(task);

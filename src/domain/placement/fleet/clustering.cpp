@@ -14,6 +14,10 @@ int bands_below(TaskKinds running, TaskKinds kind) {
 
 class Clustering final : public FleetPolicy {
   public:
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<Clustering>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         if (task.count == 0) return {};
         const int within = kBand * (kLargestGpu - load.free_milli()) / kLargestGpu;

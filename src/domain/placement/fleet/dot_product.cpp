@@ -8,6 +8,10 @@ constexpr double kLargestGpu = 8'000;
 
 class DotProduct final : public FleetPolicy {
   public:
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<DotProduct>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const double cpu = (load.cpu_milli / kLargestCpu) * (task.cpu_milli / kLargestCpu);
         const double gpu = (load.free_milli() / kLargestGpu) * (milli_of(task) / kLargestGpu);

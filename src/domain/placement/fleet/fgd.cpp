@@ -11,6 +11,10 @@ class Fgd final : public FleetPolicy {
   public:
     explicit Fgd(std::span<const MixClass> mix) : fragmentation_(mix) {}
 
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<Fgd>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const double before = fragmentation_.of(load);
         const bool is_share = task.count == 1 && task.milli < kMilliPerCard;

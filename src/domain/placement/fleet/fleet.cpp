@@ -1,6 +1,7 @@
 #include "domain/placement/fleet/fleet.hpp"
 
 #include <bit>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -11,6 +12,12 @@ Fleet::Fleet(std::span<const NodeShape> shapes) : kinds_(shapes.size()) {
     for (const NodeShape& shape : shapes)
         loads_.push_back(empty_load(shape));
 }
+
+Fleet::Fleet(std::vector<NodeLoad> loads, std::int64_t placed_milli, std::int64_t released_milli)
+    : loads_(std::move(loads)),
+      kinds_(loads_.size()),
+      placed_milli_(placed_milli),
+      released_milli_(released_milli) {}
 
 void Fleet::place(std::size_t node, const Task& task, CardSet cards) {
     TESSERA_CHECK(can_take(loads_[node], task), "a task is placed where it fits");

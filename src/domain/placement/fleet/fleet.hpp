@@ -18,6 +18,9 @@ class Fleet {
     // `shapes` in tie order: the first is preferred.
     explicit Fleet(std::span<const NodeShape> shapes);
 
+    // As it is now, after that many thousandths of cards were placed and released.
+    Fleet(std::vector<NodeLoad> loads, std::int64_t placed_milli, std::int64_t released_milli);
+
     [[nodiscard]] std::size_t size() const { return loads_.size(); }
     [[nodiscard]] const NodeLoad& load(std::size_t node) const { return loads_[node]; }
 

@@ -129,6 +129,9 @@ RC_GTEST_PROP(FleetIndex, DecidesAsIfAllWereAskedAnew, ()) {
 // Prefers one model, which may change: like a policy whose prices are learnt.
 class Priced final : public FleetPolicy {
   public:
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<Priced>(*this);
+    }
     int favourite = 0;
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         return {load.model == favourite ? 1 : 0, tightest_cards(load, task)};

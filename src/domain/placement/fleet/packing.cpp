@@ -7,6 +7,10 @@ namespace {
 
 class Packing final : public FleetPolicy {
   public:
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<Packing>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         if (task.count == 0) return {};
         const CardSet cards = tightest_cards(load, task);

@@ -25,16 +25,20 @@ std::unique_ptr<FleetPolicy> knowing(const PolicyInputs& inputs) {
 
 constexpr auto kPolicies = std::to_array<FleetPolicyRow>({
     {"Binpack", "the cards with the least room that is enough, as gpushare does",
-     binpack_fleet_policy},
-    {"Spread", "the cards with the most room", spread_fleet_policy},
-    {"BestFit", "the node with the least CPU and GPU left", best_fit_policy},
-    {"DotProd", "the node whose free resources are least like the request", dot_product_policy},
-    {"Packing", "cards in use before free cards, nodes in use before free nodes", packing_policy},
-    {"Clustering", "beside tasks of the same number of cards", clustering_policy},
-    {"FGD", "where the expected fragmentation grows least", fgd_policy},
-    {"ExpectedFill", "where what is to come fits best; learns that from what arrives", learning},
-    {"ExpectedFillKnownMix", "the same, told what is to come", knowing},
-    {"Random", "any node and any cards that fit", random_policy},
+     binpack_fleet_policy, "binpack", false},
+    {"Spread", "the cards with the most room", spread_fleet_policy, "spread", false},
+    {"BestFit", "the node with the least CPU and GPU left", best_fit_policy, "best-fit", false},
+    {"DotProd", "the node whose free resources are least like the request", dot_product_policy,
+     "dot-product", false},
+    {"Packing", "cards in use before free cards, nodes in use before free nodes", packing_policy,
+     "packing", false},
+    {"Clustering", "beside tasks of the same number of cards", clustering_policy, "clustering",
+     false},
+    {"FGD", "where the expected fragmentation grows least", fgd_policy, "fgd", true},
+    {"ExpectedFill", "where what is to come fits best; learns that from what arrives", learning,
+     "expected-fill", false},
+    {"ExpectedFillKnownMix", "the same, told what is to come", knowing, "", true},
+    {"Random", "any node and any cards that fit", random_policy, "random", false},
 });
 
 }  // namespace
@@ -51,6 +55,18 @@ Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name) {
     }
     return fail(Code::not_found,
                 "no placement policy \"" + std::string(name) + "\"; there is " + names);
+}
+
+Result<const FleetPolicyRow*> find_policy_option(std::string_view option) {
+    std::string options;
+    for (const FleetPolicyRow& row : kPolicies) {
+        if (row.option.empty()) continue;
+        if (row.option == option) return &row;
+        options += (options.empty() ? "" : ", ") + std::string(row.option);
+    }
+    return fail(
+        Code::invalid_argument,
+        "no placement policy \"" + std::string(option.substr(0, 64)) + "\"; there is " + options);
 }
 
 Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const std::string> names) {

@@ -47,20 +47,30 @@ class FleetPolicy {
     // where that is left to chance; the score does not depend on it.
     [[nodiscard]] virtual Rating rate(const NodeLoad& load, const Task& task,
                                       std::uint64_t draw) = 0;
+    // The same as it is now: one may go on learning while the other is asked.
+    [[nodiscard]] virtual std::unique_ptr<FleetPolicy> copy() const = 0;
     // Whether scores depend on the kinds of tasks that a node runs.
     [[nodiscard]] virtual bool sees_kinds() const { return false; }
     [[nodiscard]] virtual Tie tie() const { return Tie::first_in_order; }
 };
 
+// The option of the policy that the controller has in bytes as well (placement/place.hpp): the one
+// that gpushare's users know.
+inline constexpr std::string_view kBestFitInBytes = "binpack";
+
 struct FleetPolicyRow {
     std::string_view name;
     std::string_view summary;
     std::unique_ptr<FleetPolicy> (*make)(const PolicyInputs& inputs);
+    std::string_view option = {};  // of the controller, and of a pod's annotation; empty: none
+    bool needs_mix = false;        // looks at PolicyInputs::mix
 };
 
 std::span<const FleetPolicyRow> fleet_policies();
 // not_found, naming the policies that exist.
 Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name);
+// The same by what the controller and pods call it; invalid_argument.
+Result<const FleetPolicyRow*> find_policy_option(std::string_view option);
 // The same of several, in their order.
 Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const std::string> names);
 

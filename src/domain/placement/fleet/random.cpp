@@ -24,6 +24,10 @@ CardSet any_cards(const NodeLoad& load, const Task& task, std::uint64_t draw) {
 
 class Random final : public FleetPolicy {
   public:
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<Random>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t draw) override {
         return {0, any_cards(load, task, draw)};
     }

@@ -34,6 +34,10 @@ class ByRoomLeft final : public FleetPolicy {
   public:
     explicit ByRoomLeft(bool packs) : packs_(packs) {}
 
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<ByRoomLeft>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const CardSet cards = packs_ ? tightest_cards(load, task) : emptiest_cards(load, task);
         const std::int32_t left =

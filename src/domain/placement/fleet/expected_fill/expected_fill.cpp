@@ -53,6 +53,10 @@ class ExpectedFill final : public FleetPolicy {
         return true;
     }
 
+    [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
+        return std::make_unique<ExpectedFill>(*this);
+    }
+
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t draw) override {
         if (mix_.empty()) return best_fit_->rate(load, task, draw);
         const double price = task.count == 0 ? 0
@@ -117,7 +121,7 @@ class ExpectedFill final : public FleetPolicy {
     PieceValue pieces_;
     Scarcity scarcity_;
     LearntMix learnt_;
-    std::unique_ptr<FleetPolicy> best_fit_;
+    std::shared_ptr<FleetPolicy> best_fit_;  // keeps nothing: copies share it
     std::vector<MixClass> mix_;
     std::uint64_t arrivals_ = 0;
     std::uint64_t next_look_ = 0;  // arrivals

@@ -1,0 +1,139 @@
+#include "app/scheduler/placements.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "domain/placement/engine_terms.hpp"
+#include "domain/placement/fleet/fleet.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds kLearnPeriod{1};
+// The mix is told anew after so many tasks at first, half as many again each time, and so many at
+// last: as expected_fill.hpp does it.
+constexpr std::uint64_t kFirstMix = 5;
+constexpr std::uint64_t kLastMix = 1'000;
+
+// A share of bytes is another part of each size of card. It is learnt as a part of the card of
+// which there are most, among those that are large enough.
+class Sizes {
+  public:
+    explicit Sizes(const ClusterView& view) {
+        for (std::size_t position = 0; position < view.places(); ++position) {
+            const PlacementRow& row = view.row(position);
+            if (row.node != nullptr && row.cards > 0) cards_[{row.largest, row.unit}] += row.cards;
+        }
+    }
+
+    [[nodiscard]] std::vector<Task> tasks_of(const PodAsk& pod) const {
+        std::vector<Task> best;
+        std::uint64_t most = 0;
+        for (const auto& [size, count] : cards_) {
+            if (count <= most) continue;
+            auto tasks = tessera::tasks_of(pod, size.second, size.first);
+            if (!tasks) continue;
+            best = *std::move(tasks);
+            most = count;
+        }
+        return best;
+    }
+
+  private:
+    std::map<std::pair<Bytes, MemoryUnit>, std::uint64_t> cards_;
+};
+
+Fleet fleet_of(const ClusterView& view, const Arrivals& arrivals) {
+    std::vector<NodeLoad> loads;
+    for (std::size_t position = 0; position < view.places(); ++position) {
+        const PlacementRow& row = view.row(position);
+        if (row.node != nullptr && row.open) loads.push_back(row.node->load);
+    }
+    return {std::move(loads), arrivals.placed_milli, arrivals.released_milli};
+}
+
+}  // namespace
+
+Placements::Placements(std::string_view standard) : standard_(standard) {
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        if (row.option.empty() || row.option == kBestFitInBytes) continue;
+        auto policy = row.make({});
+        auto shown = std::make_shared<Ratings>(policy->copy());
+        entries_.push_back({&row, std::move(policy), std::move(shown)});
+    }
+}
+
+std::shared_ptr<const NodeRater> Placements::rater_of(const PodAsk& pod) const {
+    const std::string_view option = pod.policy.empty() ? standard_ : pod.policy;
+    const std::scoped_lock lock(mutex_);
+    for (const Entry& entry : entries_) {
+        if (entry.row->option == option) return entry.ratings;
+    }
+    return nullptr;
+}
+
+// Those that come most often.
+std::vector<Task> Placements::usual_kinds() const {
+    constexpr std::size_t kMost = 128;
+    auto mix = mix_.mix();
+    std::ranges::sort(mix, std::ranges::greater(), &MixClass::share);
+    mix.resize(std::min(mix.size(), kMost));
+    std::vector<Task> out;
+    for (const MixClass& of : mix) {
+        out.push_back(
+            {.cpu_milli = of.cpu_milli, .milli = of.milli, .count = of.count, .models = of.models});
+    }
+    return out;
+}
+
+void Placements::publish(Entry& entry, const ClusterView& view) {
+    const auto next = std::make_shared<Ratings>(entry.learner->copy());
+    auto kinds = entry.ratings->kinds();
+    if (entry.row->option == standard_) std::ranges::copy(usual_kinds(), std::back_inserter(kinds));
+    next->prepare(kinds, view);
+    const std::scoped_lock lock(mutex_);
+    entry.ratings = next;
+}
+
+void Placements::learn(Arrivals arrivals, const ClusterView& view) {
+    if (arrivals.pods.empty()) return;
+    std::ranges::stable_sort(arrivals.pods, {}, &Arrival::created);
+    const Fleet fleet = fleet_of(view, arrivals);
+    const Sizes sizes(view);
+    std::vector<bool> is_changed(entries_.size());
+    for (const Arrival& arrival : arrivals.pods) {
+        for (const Task& task : sizes.tasks_of(arrival.pod)) {
+            mix_.add(task);
+            ++learnt_;
+            for (std::size_t i = 0; i < entries_.size(); ++i) {
+                if (entries_[i].learner->arrived(task, fleet)) is_changed[i] = true;
+            }
+        }
+    }
+    if (learnt_ >= std::max(next_mix_, kFirstMix)) {
+        next_mix_ = learnt_ + std::min(learnt_ / 2, kLastMix);
+        const auto mix = mix_.mix();
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            if (!entries_[i].row->needs_mix) continue;
+            entries_[i].learner = entries_[i].row->make({.mix = mix});
+            is_changed[i] = true;
+        }
+    }
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        if (is_changed[i]) publish(entries_[i], view);
+    }
+}
+
+void Placements::learn(Keeper& keeper, Clock& clock, const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        auto arrivals = keeper.ask([](ClusterState& state) { return state.take_arrivals(); });
+        learn(std::move(arrivals), *keeper.view());
+        clock.sleep_for(kLearnPeriod, stop);
+    }
+}
+
+}  // namespace tessera

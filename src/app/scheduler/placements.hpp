@@ -1,0 +1,56 @@
+// The placement policies of this controller: which one places a pod, and what each of them has
+// learnt of the pods that come.
+//
+// Learning is a thread's own business: it feeds the policies and, when one of them scores
+// differently from then on, has the scores worked out before anybody is shown them. So no request
+// waits for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/scheduler/keeper.hpp"
+#include "app/scheduler/ratings.hpp"
+#include "domain/placement/fleet/expected_fill/learnt_mix.hpp"
+#include "ports/clock.hpp"
+
+namespace tessera {
+
+class Placements {
+  public:
+    // `standard`: an option of find_policy_option, for pods that name no other.
+    explicit Placements(std::string_view standard);
+
+    // Of the pod's policy, or the standard one; null for binpack, which is the Placer's own best
+    // fit in bytes. Any thread.
+    [[nodiscard]] std::shared_ptr<const NodeRater> rater_of(const PodAsk& pod) const;
+
+    // Until `stop`, now and then; in a thread of its own.
+    void learn(Keeper& keeper, Clock& clock, const std::stop_token& stop);
+    // The pods that came, the oldest first. One thread.
+    void learn(Arrivals arrivals, const ClusterView& view);
+
+  private:
+    struct Entry {
+        const FleetPolicyRow* row;
+        std::unique_ptr<FleetPolicy> learner;  // of the learning thread
+        std::shared_ptr<Ratings> ratings;      // guarded by mutex_
+    };
+    [[nodiscard]] std::vector<Task> usual_kinds() const;
+    void publish(Entry& entry, const ClusterView& view);
+
+    const std::string standard_;
+    mutable std::mutex mutex_;
+    std::vector<Entry> entries_;
+    // Of the learning thread, for policies that are told the mix.
+    LearntMix mix_;
+    std::uint64_t learnt_ = 0;    // tasks
+    std::uint64_t next_mix_ = 0;  // told when so many were learnt
+};
+
+}  // namespace tessera

@@ -1,0 +1,112 @@
+#include "app/scheduler/placements.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+class PlacementsTest : public testing::Test {
+  protected:
+    PlacementsTest() {
+        for (int i = 0; i < 4; ++i)
+            state_.set_node(build::node(fmt::format("n{}", i), 2, gibibytes(16)));
+    }
+
+    Arrivals arrivals(int count, int gib) {
+        for (int i = 0; i < count; ++i)
+            state_.set_pod(build::pod(fmt::format("p{}", pods_++), build::native(gibibytes(gib))));
+        return state_.take_arrivals();
+    }
+    std::shared_ptr<const NodeRater> rater(const std::string& policy = {}) {
+        PodFacts pod = build::pod("asks", build::whole());
+        pod.policy = policy;
+        return placements_.rater_of(build::ask(pod));
+    }
+
+    ClusterState state_;
+    Placements placements_{"expected-fill"};
+    int pods_ = 0;
+};
+
+// Goal: a pod is placed by the policy that it names, others by the controller's; binpack is the
+// placer's own.
+TEST_F(PlacementsTest, ByThePodOrByTheCluster) {
+    EXPECT_NE(rater(), nullptr);
+    EXPECT_EQ(rater(), rater("expected-fill"));
+    EXPECT_NE(rater("fgd"), rater());
+    EXPECT_EQ(rater("binpack"), nullptr);
+    EXPECT_EQ(Placements("binpack").rater_of(build::ask(build::pod("p", build::whole()))), nullptr);
+}
+
+// Goal: a policy that has learnt something new is shown in the place of the one before, and only
+// then.
+TEST_F(PlacementsTest, LearnsFromArrivals) {
+    const auto first = rater();
+    const auto first_fgd = rater("fgd");
+    placements_.learn(arrivals(4, 4), *state_.view());
+    EXPECT_EQ(rater(), first);
+    placements_.learn(arrivals(1, 4), *state_.view());
+    EXPECT_NE(rater(), first);
+    EXPECT_NE(rater("fgd"), first_fgd);
+    const auto second = rater();
+    placements_.learn(arrivals(0, 4), *state_.view());
+    EXPECT_EQ(rater(), second);
+    EXPECT_EQ(rater("spread"), rater("spread"));
+}
+
+// Goal: what is learnt decides. Where only whole cards come, half a card goes beside another half;
+// FGD knows nothing before it has seen a pod, and then the same.
+TEST_F(PlacementsTest, WhatIsLearntDecides) {
+    const PodFacts half = build::pod("half", build::native(gibibytes(8)));
+    const auto made = state_.reserve(build::ask(half), NodeName("n2"));
+    ASSERT_TRUE(made);
+    state_.set_pod(build::bound(half, made->allocation));
+    placements_.learn(arrivals(50, 16), *state_.view());
+    const auto view = state_.view();
+    std::vector<std::uint32_t> positions;
+    for (int i = 0; i < 4; ++i)
+        positions.push_back(view->position(fmt::format("n{}", i)));
+    const PodAsk other = build::ask(build::pod("other", build::native(gibibytes(8))));
+    for (const auto* policy : {"fgd", "expected-fill"}) {
+        const auto rated = rater(policy)->rate(*view, positions, other);
+        EXPECT_EQ(std::ranges::max_element(rated) - rated.begin(), 2) << policy;
+        const auto fit = rater(policy)->choose(*view->find("n2"), view->find("n2")->offer(), other);
+        ASSERT_TRUE(fit) << policy;
+        EXPECT_EQ(fit->cards, std::vector<int>{made->allocation.containers[0].gpus[0].index});
+    }
+}
+
+// Goal: a controller that starts in a cluster that runs has learnt what its pods say, the oldest
+// first, whatever order it was shown them in.
+TEST_F(PlacementsTest, TheOldestComeFirst) {
+    const auto mixed = [&](bool is_turned) {
+        Placements placements("expected-fill");
+        ClusterState state;
+        state.set_node(build::node("n0", 8, gibibytes(16)));
+        std::vector<PodFacts> pods;
+        for (int i = 0; i < 40; ++i) {
+            pods.push_back(
+                build::pod(fmt::format("p{}", i), build::native(gibibytes(i < 20 ? 2 : 14))));
+            pods.back().created = fmt::format("2026-11-23T10:00:{:02}Z", i);
+        }
+        if (is_turned) std::ranges::reverse(pods);
+        for (const PodFacts& pod : pods)
+            state.set_pod(pod);
+        placements.learn(state.take_arrivals(), *state.view());
+        const auto view = state.view();
+        std::vector<std::int64_t> out;
+        for (int gib = 1; gib <= 16; ++gib) {
+            const std::uint32_t position = view->position("n0");
+            const PodAsk pod = build::ask(build::pod("asks", build::native(gibibytes(gib))));
+            out.push_back(placements.rater_of(pod)->rate(*view, {&position, 1}, pod)[0]);
+        }
+        return out;
+    };
+    EXPECT_EQ(mixed(false), mixed(true));
+}
+
+}  // namespace
+}  // namespace tessera

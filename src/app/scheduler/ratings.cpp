@@ -1,0 +1,170 @@
+#include "app/scheduler/ratings.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "domain/placement/engine_terms.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int32_t kUnknown = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kNotTaken = std::numeric_limits<std::int32_t>::min();
+// What is kept is bounded, for a process that runs for months: at the limit all is forgotten.
+constexpr std::size_t kMostColumns = 512;
+constexpr std::size_t kMostStates = std::size_t{1} << 15;
+
+// The same for the same pod in every replica, unlike std::hash.
+std::uint64_t draw_of(const PodUid& uid) {
+    std::uint64_t hash = 0xCBF29CE484222325U;
+    for (const char c : uid.str())
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+    return hash * 0x9E3779B97F4A7C15U;
+}
+
+// Among equals any: the pod's draw decides which.
+std::int64_t with_lot(std::int64_t score, std::uint64_t draw, std::uint32_t position) {
+    constexpr int kLotBits = 20;
+    const std::uint64_t mixed = (draw ^ position) * 0xD6E8FEB86659FD93U;
+    return score * (std::int64_t{1} << kLotBits) +
+           static_cast<std::int64_t>(mixed >> (64 - kLotBits));
+}
+
+// The scheduler has seen to memory, and no score depends on it.
+void leave_out_memory(Task& task) {
+    task.memory_mib = 0;
+}
+
+// Whether the share may be one more on the card, where the pod holds `own` already.
+bool has_room(const Card& card, const Bytes& own, const Percent& own_cores,
+              const ContainerRequest& container, Bytes ask) {
+    const bool is_whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
+    return card.healthy && own + ask <= card.free() && (!is_whole || card.holders == 0) &&
+           (card.cores_held + own_cores + container.gpu.cores).value <= 100;
+}
+
+}  // namespace
+
+// The pod's containers on cards of one capacity.
+struct Ratings::Scored {
+    MemoryUnit unit;
+    Bytes card;
+    std::vector<std::pair<Task, Column*>> tasks;  // empty: the engine has no terms for the pod
+};
+
+Ratings::Ratings(std::unique_ptr<FleetPolicy> policy) : policy_(std::move(policy)) {}
+
+Ratings::Column& Ratings::column_of(const Task& task) const {
+    const auto known = columns_.find(task);
+    return known != columns_.end() ? known->second : columns_[task];
+}
+
+std::int32_t Ratings::score(Column& column, const Task& task, const PlacementRow& row,
+                            std::uint32_t position) const {
+    Seen& seen = column.by_position[position];
+    if (seen.version == row.version) return seen.score;
+    const NodeLoad& load = row.node->load;
+    std::int32_t& known = column.by_state.at(state_of(load, policy_->sees_kinds()), kUnknown);
+    if (known == kUnknown) {
+        known = can_take_but_memory(load, task) ? policy_->rate(load, task, 0).score : kNotTaken;
+    }
+    seen = {row.version, known};
+    return known;
+}
+
+std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
+                                        std::span<const std::uint32_t> positions,
+                                        const PodAsk& pod) const {
+    std::vector<std::int64_t> ratings(positions.size(), kLast);
+    const std::uint64_t draw = draw_of(pod.uid);
+    const std::scoped_lock lock(mutex_);
+    if (columns_.size() + pod.request.size() > kMostColumns) columns_.clear();
+    const bool any = policy_->tie() == Tie::any;
+    std::vector<Scored> by_card;
+    const auto scored_of = [&](const PlacementRow& row) -> const Scored& {
+        const auto known = std::ranges::find_if(by_card, [&](const Scored& scored) {
+            return scored.unit == row.unit && scored.card == row.largest;
+        });
+        if (known != by_card.end()) return *known;
+        Scored scored{row.unit, row.largest, {}};
+        if (auto tasks = tasks_of(pod, row.unit, row.largest)) {
+            for (Task& task : *tasks) {
+                leave_out_memory(task);
+                Column& column = column_of(task);
+                if (column.by_state.size() > kMostStates) column.by_state.clear();
+                column.by_position.resize(std::max(column.by_position.size(), view.places()));
+                scored.tasks.emplace_back(task, &column);
+            }
+        }
+        by_card.push_back(std::move(scored));
+        return by_card.back();
+    };
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const PlacementRow& row = view.row(positions[i]);
+        const Scored& scored = scored_of(row);
+        std::int64_t sum = 0;
+        bool is_rated = !scored.tasks.empty();
+        for (const auto& [task, column] : scored.tasks) {
+            const std::int32_t one = score(*column, task, row, positions[i]);
+            is_rated = is_rated && one != kNotTaken;
+            sum += one;
+        }
+        if (is_rated) ratings[i] = any ? with_lot(sum, draw, positions[i]) : sum;
+    }
+    return ratings;
+}
+
+std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
+                                   const PodAsk& pod) const {
+    Bytes largest;
+    for (const Card& card : room.cards)
+        largest = std::max(largest, card.capacity);
+    const auto tasks = tasks_of(pod, room.unit, largest);
+    if (!tasks) return std::nullopt;
+    std::vector<Bytes> own(room.cards.size());
+    std::vector<Percent> own_cores(room.cards.size());
+    NodeLoad load = with_cards(node.load, room.cards);
+    Fit fit;
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+        Task task = (*tasks)[i];
+        leave_out_memory(task);
+        if (!can_take_but_memory(load, task)) return std::nullopt;
+        const CardSet cards = policy_->rate(load, task, draw_of(pod.uid)).cards;
+        const ContainerRequest& container = pod.request[i];
+        for (std::size_t card = 0; card < room.cards.size(); ++card) {
+            if (card >= kMaxCards || (cards & card_bit(static_cast<int>(card))) == 0) continue;
+            const Bytes ask = bytes_of(container.gpu.memory, room.unit, room.cards[card].capacity);
+            if (!has_room(room.cards[card], own[card], own_cores[card], container, ask))
+                return std::nullopt;
+            own[card] += ask;
+            own_cores[card] = own_cores[card] + container.gpu.cores;
+            fit.cards.push_back(static_cast<int>(card));
+        }
+        load = load_after(load, task, cards);
+    }
+    return fit;
+}
+
+std::vector<Task> Ratings::kinds() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Task> out;
+    for (const auto& [task, column] : columns_)
+        out.push_back(task);
+    return out;
+}
+
+void Ratings::prepare(std::span<const Task> kinds, const ClusterView& view) {
+    for (const Task& task : kinds) {
+        const std::scoped_lock lock(mutex_);
+        Column& column = column_of(task);
+        column.by_position.resize(view.places());
+        for (std::uint32_t position = 0; position < view.places(); ++position) {
+            const PlacementRow& row = view.row(position);
+            if (row.node != nullptr && row.open) score(column, task, row, position);
+        }
+    }
+}
+
+}  // namespace tessera

@@ -1,0 +1,230 @@
+#include "app/scheduler/ratings.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "app/scheduler/node_choice.hpp"
+#include "domain/cluster/state.hpp"
+#include "domain/placement/fleet/index.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+// One MiB is a thousandth of it.
+constexpr Bytes kCard = mebibytes(kMilliPerCard);
+
+struct Host {
+    int cards;
+    int cpu_milli;
+    int model;
+};
+
+// A cluster twice: as the simulator has it, and as the controller does.
+class Twins {
+  public:
+    Twins(const std::vector<Host>& hosts, const FleetPolicyRow& row, const PolicyInputs& inputs)
+        : fleet_(shapes(hosts)),
+          policy_(row.make(inputs)),
+          index_(fleet_, *policy_),
+          ratings_(policy_->copy()) {
+        for (std::size_t i = 0; i < hosts.size(); ++i) {
+            names_.push_back(fmt::format("n{:03}", i));
+            NodeInventory node = build::node(names_.back(), hosts[i].cards, kCard);
+            node.host = {hosts[i].cpu_milli, gibibytes(1'000)};
+            for (Gpu& gpu : node.gpus)
+                gpu.model = fmt::format("model-{}", hosts[i].model);
+            state_.set_node(node);
+        }
+    }
+
+    // Places a task on both; false where neither has room.
+    bool place(const Task& task) {
+        const PodFacts pod = pod_of(task);
+        const auto decision = index_.choose(task, 0);
+        ExtenderArgs args;
+        args.pod = pod;
+        args.names.assign(names_.begin(), names_.end());
+        const auto view = state_.view();
+        const auto answer = choose_nodes(*view, args, build::ask(pod), &ratings_, 1);
+        if (!decision) {
+            // The engine knows of CPU, which the scheduler decides on before it asks us.
+            const bool is_last =
+                answer.fitting.empty() || is_unrated(*view, answer.fitting[0], pod);
+            RC_ASSERT(is_last);
+            return false;
+        }
+        RC_ASSERT(answer.fitting == std::vector{decision->node});
+        const auto made =
+            state_.reserve(build::ask(pod), NodeName(names_[decision->node]), &ratings_);
+        RC_ASSERT(made.has_value());
+        CardSet cards = 0;
+        for (const GpuShare& share : made->allocation.containers[0].gpus)
+            cards = static_cast<CardSet>(cards | card_bit(share.index));
+        RC_ASSERT(cards == decision->rating.cards);
+        fleet_.place(decision->node, task, cards);
+        state_.set_pod(build::bound(pod, made->allocation));
+        running_.push_back({pod.uid, decision->node, task, cards});
+        for (std::size_t i = 0; i < names_.size(); ++i)
+            RC_ASSERT(loads_agree(i));
+        return true;
+    }
+
+    void end(std::size_t which) {
+        if (running_.empty()) return;
+        const Running ended = running_[which % running_.size()];
+        running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(which % running_.size()));
+        fleet_.release(ended.node, ended.task, ended.cards);
+        state_.remove_pod(ended.uid);
+    }
+
+  private:
+    struct Running {
+        PodUid uid;
+        std::size_t node;
+        Task task;
+        CardSet cards;
+    };
+
+    static std::vector<NodeShape> shapes(const std::vector<Host>& hosts) {
+        std::vector<NodeShape> out;
+        std::map<int, int> numbers;
+        for (const Host& host : hosts) {
+            const int next = static_cast<int>(numbers.size());
+            out.push_back({.cpu_milli = host.cpu_milli,
+                           .memory_mib = 1'000'000,
+                           .cards = host.cards,
+                           .model = numbers.try_emplace(host.model, next).first->second});
+        }
+        return out;
+    }
+
+    PodFacts pod_of(const Task& task) {
+        const bool is_whole = task.milli == kMilliPerCard;
+        PodFacts pod = build::pod(
+            fmt::format("p{}", pods_++),
+            is_whole ? build::whole(task.count) : build::native(mebibytes(task.milli), task.count));
+        pod.host.cpu_milli = task.cpu_milli;
+        return pod;
+    }
+
+    [[nodiscard]] bool is_unrated(const ClusterView& view, std::size_t node,
+                                  const PodFacts& pod) const {
+        const std::uint32_t position = view.position(names_[node]);
+        return ratings_.rate(view, {&position, 1}, build::ask(pod))[0] == NodeRater::kLast;
+    }
+
+    [[nodiscard]] bool loads_agree(std::size_t node) {
+        NodeLoad ours = state_.view()->find(names_[node])->load;
+        ours.memory_mib = fleet_.load(node).memory_mib;
+        return ours == fleet_.load(node);
+    }
+
+    Fleet fleet_;
+    std::unique_ptr<FleetPolicy> policy_;
+    FleetIndex index_;
+    Ratings ratings_;
+    ClusterState state_;
+    std::vector<std::string> names_;
+    std::vector<Running> running_;
+    int pods_ = 0;
+};
+
+// Numbers from one that rapidcheck gives: its own generators begin with small clusters only.
+class Dice {
+  public:
+    explicit Dice(std::uint64_t seed) : engine_(seed) {}
+    int between(int least, int most) {
+        return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1));
+    }
+    Task task() {
+        const bool is_share = between(0, 2) > 0;
+        return {.cpu_milli = between(0, 8) * 500,
+                .milli = static_cast<std::int16_t>(is_share ? between(1, 19) * 50 : kMilliPerCard),
+                .count = static_cast<std::int16_t>(between(1, is_share ? 2 : 4))};
+    }
+
+  private:
+    std::mt19937_64 engine_;
+};
+
+// Goal: for the same state the extender and the simulator choose the same node and the same cards,
+// under every policy that leaves nothing to chance; and so nobody is given more than there is.
+// Method: random clusters on which tasks come and go, once through FleetIndex, once through
+// choose_nodes and ClusterState::reserve.
+RC_GTEST_PROP(Ratings, ExtenderAndSimulatorAgree, ()) {
+    Dice dice(*rc::gen::arbitrary<std::uint64_t>());
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        if (row.name == "Random") continue;
+        std::vector<Host> hosts(static_cast<std::size_t>(dice.between(1, 12)));
+        for (Host& host : hosts)
+            host = {dice.between(1, 8), dice.between(1, 8) * 4'000, dice.between(0, 2)};
+        std::vector<MixClass> mix;
+        for (int i = 0; i < 5; ++i) {
+            const Task task = dice.task();
+            mix.push_back({task.cpu_milli, task.milli, task.count, kAnyModel, 0.2});
+        }
+        Twins twins(hosts, row, {.mix = mix});
+        for (int step = 0; step < 40; ++step) {
+            if (dice.between(0, 3) == 0) {
+                twins.end(static_cast<std::size_t>(dice.between(0, 1'000)));
+            } else {
+                twins.place(dice.task());
+            }
+        }
+    }
+}
+
+// Goal: a pod for which the engine has no terms, or that fits in bytes and not in thousandths, is
+// placed all the same, by best fit.
+TEST(Ratings, HasNoSayWhereItHasNoTerms) {
+    const Ratings ratings((*find_policy_option("spread"))->make({}));
+    ClusterState state;
+    state.set_node(build::node("n0", 1, gibibytes(16)));
+    PodFacts pod = build::pod("p", build::native(gibibytes(4)));
+    pod.containers.insert(
+        pod.containers.begin(),
+        build::container("prepare", {{"tessera.dev/gpu", "1"}, {"tessera.dev/gpu-memory", "4Gi"}},
+                         ContainerKind::init));
+    const auto view = state.view();
+    const std::uint32_t position = view->position("n0");
+    EXPECT_EQ(ratings.rate(*view, {&position, 1}, build::ask(pod))[0], NodeRater::kLast);
+    EXPECT_TRUE(state.reserve(build::ask(pod), NodeName("n0"), &ratings));
+
+    // A card of 3 MiB, of which pods take one each: a third of it is 334 thousandths.
+    state.set_node(build::node("n1", 1, mebibytes(3)));
+    for (const auto* name : {"a", "b", "c"}) {
+        const PodFacts tiny = build::pod(name, build::native(mebibytes(1)));
+        EXPECT_TRUE(state.reserve(build::ask(tiny), NodeName("n1"), &ratings)) << name;
+    }
+    const PodFacts more = build::pod("d", build::native(mebibytes(1)));
+    EXPECT_FALSE(state.reserve(build::ask(more), NodeName("n1"), &ratings));
+}
+
+// Goal: random gives every pod a place of its own, and the same pod the same one in every replica.
+TEST(Ratings, RandomIsThePodsOwn) {
+    const Ratings ratings((*find_policy_option("random"))->make({}));
+    const Ratings replica((*find_policy_option("random"))->make({}));
+    ClusterState state;
+    std::vector<std::uint32_t> positions;
+    for (int i = 0; i < 8; ++i)
+        state.set_node(build::node(fmt::format("n{}", i), 1, gibibytes(16)));
+    const auto view = state.view();
+    for (int i = 0; i < 8; ++i)
+        positions.push_back(view->position(fmt::format("n{}", i)));
+    std::map<std::ptrdiff_t, int> chosen;
+    for (int i = 0; i < 100; ++i) {
+        const PodAsk pod = build::ask(build::pod(fmt::format("p{}", i), build::whole()));
+        const auto rated = ratings.rate(*view, positions, pod);
+        EXPECT_EQ(rated, replica.rate(*view, positions, pod));
+        ++chosen[std::ranges::max_element(rated) - rated.begin()];
+    }
+    EXPECT_EQ(chosen.size(), 8U);
+}
+
+}  // namespace
+}  // namespace tessera

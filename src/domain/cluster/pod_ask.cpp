@@ -1,0 +1,23 @@
+#include "domain/cluster/pod_ask.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "domain/placement/fleet/policy.hpp"
+
+namespace tessera {
+
+Result<PodAsk> ask_of(const PodFacts& pod) {
+    TRY(PodRequest request, parse_pod_request(pod.containers));
+    if (!request.empty() && !pod.policy.empty()) {
+        const auto policy = find_policy_option(pod.policy);
+        if (!policy) {
+            return fail(Code::invalid_argument,
+                        fmt::format("annotation {}: {}", kPlacementPolicy, policy.error().text));
+        }
+    }
+    return PodAsk{pod.uid, pod.name, std::move(request), pod.priority, pod.host, pod.policy};
+}
+
+}  // namespace tessera
