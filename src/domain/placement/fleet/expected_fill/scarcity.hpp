@@ -17,9 +17,9 @@
 //               after 1 / (b - 1) more (exponential times: Renyi, On the theory of order
 //               statistics, Acta Math. Acad. Sci. Hung. 4, 1953):
 //                   1 / b + 1 / (b - 1) + ... + 1 / (a + 1)    with a cards in use at the end
-//               So a task on one more card costs a room 1 / (b + 1) of its worth: all of it on an
-//               empty node, least on the fullest. It is this that empties nodes: without it all
-//               nodes with a task are alike, and none is ever left to run dry.
+//               So a task on one more card costs a room 1 / (b + 1) of its worth: least on the
+//               fullest node, all on an empty one, beside the room that was there. It is this
+//               that empties nodes: to copies() all nodes with a task are alike.
 // The price of a model, per thousandth of a card that is taken of it:
 //     price(model) = min(2, sum over classes m that may use it, but not all models, of
 //                           D(m) milli(m) count(m) / what is idle of the models that m may use)
