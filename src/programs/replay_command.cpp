@@ -55,6 +55,12 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
         ->add_option("--sampling-seed", sweep.sampling_seed,
                      "for policies that sample what is to come")
         ->capture_default_str();
+    command
+        ->add_option("--without", options.without,
+                     "what if: do without these nodes, separated by commas: \"20 T4\" is any 20 "
+                     "with that model, drawn by --seed; else the name of one. Percent are of the "
+                     "cards that are left")
+        ->delimiter(',');
     add_jobs(*command, sweep.threads, "replays");
     add_output(*command, options.output);
     command->add_option("--plot", options.plot,
@@ -72,7 +78,13 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
 }
 
 Result<std::string> run_replay(const ReplayCommand& command, const Progress& progress) {
-    TRY(const auto runs, sweep(command.sweep, read_text_file, progress));
+    SweepOptions options = command.sweep;
+    for (const std::string& text : command.without) {
+        auto fewer = read_fewer_nodes(text);
+        if (!fewer) return fail(fewer.error().in("--without"));
+        options.without.push_back(*std::move(fewer));
+    }
+    TRY(const auto runs, sweep(options, read_text_file, progress));
     if (!command.plot.empty()) TRY_VOID(draw(command, runs));
     if (command.output == "json") return run_json(runs);
     if (command.output == "csv") return run_csv(runs);

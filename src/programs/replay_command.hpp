@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "app/sim/plot.hpp"
 
@@ -10,6 +11,7 @@ namespace tessera {
 
 struct ReplayCommand {
     SweepOptions sweep;
+    std::vector<std::string> without;  // as read_fewer_nodes() takes them
     std::string output = "table";
     std::string plot;  // a file; empty: none
     std::string figure{kPlotFigures[0].name};

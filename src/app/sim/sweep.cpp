@@ -39,6 +39,7 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
         for (const int seed : options.seeds) {
             const TraceName name{trace, seed};
             TRY(Workload workload, load_workload(read, options.folder, name));
+            TRY_VOID(take_out(workload, options.without, static_cast<std::uint64_t>(seed)));
             workloads.push_back(std::move(workload));
             for (const FleetPolicyRow* policy : policies) {
                 jobs.push_back({&workloads.back(),

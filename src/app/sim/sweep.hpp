@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sim/fewer_nodes.hpp"
 #include "app/sim/in_parallel.hpp"
 #include "app/sim/replay.hpp"
 #include "app/sim/workload.hpp"
@@ -18,6 +19,7 @@ struct SweepOptions {
     std::vector<int> seeds;
     std::vector<std::string> policies;
     std::vector<const FleetPolicyRow*> others;  // that are in no table; after those by name
+    std::vector<FewerNodes> without;            // by the seed of the order of arrival
     std::uint64_t sampling_seed = 0;            // of policies that sample the mix
     int threads = 1;
 };
@@ -37,7 +39,8 @@ struct SimRun {
 };
 
 // Each trace under each seed and policy, in the order of the options, whatever the threads.
-// Nothing runs unless all can: errors of reading the files, not_found for a policy.
+// Nothing runs unless all can: errors of reading the files and of take_out(), not_found for a
+// policy.
 Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& read,
                                   const Progress& progress);
 

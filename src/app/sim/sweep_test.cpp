@@ -68,6 +68,21 @@ TEST(Sweep, RefusesWhatIsNotThere) {
     EXPECT_EQ(sweep(missing, read_file, never).error().code, Code::not_found);
 }
 
+// Goal: with fewer nodes the same tasks arrive, and what is held is in percent of what is left.
+TEST(Sweep, DoesWithoutNodes) {
+    SweepOptions fewer = options(1);
+    fewer.without = {{1, "T4"}};
+    const auto runs = sweep(fewer, read_file, [](std::size_t, std::size_t) {});
+    ASSERT_TRUE(runs) << runs.error().text;
+    EXPECT_EQ(runs->at(0).nodes, 1U);
+    EXPECT_EQ(runs->at(0).dropped, 0U);
+    EXPECT_EQ(runs->at(0).curve[100].allocation, 100);
+    EXPECT_EQ(runs->at(2).arrivals, 4U);
+    EXPECT_EQ(runs->at(2).dropped, 3U);
+    fewer.without = {{0, "o"}};
+    EXPECT_EQ(sweep(fewer, read_file, {}).error().code, Code::not_found);
+}
+
 // Goal: the three forms of a report say the same.
 TEST(Report, SaysTheSameInEachForm) {
     auto runs = sweep(options(1), read_file, [](std::size_t, std::size_t) {});

@@ -23,6 +23,8 @@ class ModelNames {
         return static_cast<int>(names_.size()) - 1;
     }
 
+    [[nodiscard]] const std::vector<std::string>& all() const { return names_; }
+
     // "A|B" as a set; a model that no node has is in none.
     [[nodiscard]] ModelSet set(std::string_view spec) const {
         if (spec.empty()) return kAnyModel;
@@ -98,8 +100,11 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
     for (std::size_t row = 0; row < pods.size(); ++row)
         workload.pods.push_back({samples[row].task, pods[row].lasts_s});
     workload.mix = target_mix(samples, kMixPercent);
-    for (const std::uint32_t row : arrivals.nodes)
+    workload.model_names = models.all();
+    for (const std::uint32_t row : arrivals.nodes) {
         workload.nodes.push_back((*shapes)[row]);
+        workload.node_names.push_back(nodes[row].name);
+    }
     for (const std::uint32_t row : arrivals.pods)
         workload.arrivals.push_back(samples[row].task);
     workload.node_rows = std::move(arrivals.nodes);
@@ -112,6 +117,7 @@ Workload repeated(const Workload& one, int times) {
     for (int i = 1; i < times; ++i) {
         all.nodes.insert(all.nodes.end(), one.nodes.begin(), one.nodes.end());
         all.node_rows.insert(all.node_rows.end(), one.node_rows.begin(), one.node_rows.end());
+        all.node_names.insert(all.node_names.end(), one.node_names.begin(), one.node_names.end());
         all.arrivals.insert(all.arrivals.end(), one.arrivals.begin(), one.arrivals.end());
         all.pod_rows.insert(all.pod_rows.end(), one.pod_rows.begin(), one.pod_rows.end());
     }

@@ -21,6 +21,8 @@ struct TimedTask {
 struct Workload {
     std::vector<NodeShape> nodes;          // in tie order
     std::vector<std::uint32_t> node_rows;  // parallel: its row in the node list
+    std::vector<std::string> node_names;   // parallel
+    std::vector<std::string> model_names;  // of cards, by the number of the model
     std::vector<Task> arrivals;            // in order
     std::vector<std::uint32_t> pod_rows;   // parallel: its row in the pod list
     std::vector<TimedTask> pods;           // of the whole pod list, each row once

@@ -55,6 +55,27 @@ TEST(ExpectedFill, LearnsWhatIsScarce) {
     EXPECT_EQ(index.choose(typed, 0)->node, 0U);
 }
 
+// Goal: it finds out by itself that tasks leave: from then on the emptiest node runs dry for the
+// tasks that want all of one, where before the first node in order took the task.
+TEST(ExpectedFill, LeavesTheEmptiestNodeAloneWhereTasksLeave) {
+    const std::vector<MixClass> mix = {{0, 1000, 1, kAnyModel, 0.9}, {0, 1000, 8, kAnyModel, 0.1}};
+    Fleet fleet(std::vector<NodeShape>(2, {64'000, 0, 8, 0}));
+    fleet.place(0, task(0, 1000), 0b1);
+    for (CardSet card = 1; card <= 0b100000; card = static_cast<CardSet>(2 * card))
+        fleet.place(1, task(0, 1000), card);
+    const auto policy = expected_fill_policy({.mix = mix}, {}, false);
+    FleetIndex index(fleet, *policy);
+    const Task one = task(0, 1000);
+    index.arrived(one);
+    EXPECT_EQ(index.choose(one, 0)->node, 0U);
+    for (int i = 0; i < 1'000; ++i) {
+        fleet.place(1, one, 0b10000000);
+        fleet.release(1, one, 0b10000000);
+        index.arrived(one);
+    }
+    EXPECT_EQ(index.choose(one, 0)->node, 1U);
+}
+
 // Goal: a policy that is fed the tasks that run, after a restart, scores as the one that saw them
 // come to the same cluster.
 TEST(ExpectedFill, IsRebuiltFromTheRunningTasks) {

@@ -15,6 +15,14 @@ std::int32_t whole_cards(const NodeLoad& load) {
     return whole;
 }
 
+// 1 + 1/2 + ... + 1/n, by n.
+constexpr auto kHarmonic = [] {
+    std::array<double, kMaxCards + 1> sums{};
+    for (std::size_t n = 1; n < sums.size(); ++n)
+        sums[n] = sums[n - 1] + 1.0 / static_cast<double>(n);
+    return sums;
+}();
+
 }  // namespace
 
 std::int32_t Scarcity::copies(const Room& room, const NodeLoad& load, std::int32_t whole) {
@@ -23,14 +31,23 @@ std::int32_t Scarcity::copies(const Room& room, const NodeLoad& load, std::int32
     return room.cpu_milli > 0 ? std::min(by_cards, load.cpu_milli / room.cpu_milli) : by_cards;
 }
 
-double Scarcity::renewal(const Fleet& fleet) {
+double Scarcity::drain(const Room& room, const NodeLoad& load, std::int32_t whole) const {
+    if (leaving_ <= 0 || (room.models & model_bit(load.model)) == 0) return 0;
+    double wait = 0;
+    for (int wanted = (whole / room.count + 1) * room.count; wanted <= load.cards;
+         wanted += room.count) {
+        wait += kHarmonic.at(static_cast<std::size_t>(load.cards - whole)) -
+                kHarmonic.at(static_cast<std::size_t>(load.cards - wanted));
+    }
+    return leaving_ * wait;
+}
+
+void Scarcity::note_departures(const Fleet& fleet) {
     taken_ = taken_ / 2 + static_cast<double>(fleet.placed_milli() - placed_milli_);
     given_back_ = given_back_ / 2 + static_cast<double>(fleet.released_milli() - released_milli_);
     placed_milli_ = fleet.placed_milli();
     released_milli_ = fleet.released_milli();
-    if (taken_ <= 0) return 1;
-    const double kept = 1 - given_back_ / taken_;
-    return 1 / std::clamp(kept, 1 / kMostRenewal, 1.0);
+    leaving_ = taken_ > 0 ? std::clamp(given_back_ / taken_, 0.0, 1.0) : 0;
 }
 
 void Scarcity::update(std::span<const MixClass> mix, const Fleet& fleet) {
@@ -45,7 +62,8 @@ void Scarcity::update(std::span<const MixClass> mix, const Fleet& fleet) {
     double asked = 0;  // thousandths of a card per task
     for (const MixClass& m : mix)
         asked += m.share * m.milli * m.count;
-    const double renewed = renewal(fleet);
+    note_departures(fleet);
+    const double renewed = 1 / std::max(1 - leaving_, 1 / kMostRenewal);
     rooms_.clear();
     prices_.fill(0);
     if (asked <= 0) return;
@@ -79,10 +97,10 @@ void Scarcity::update(std::span<const MixClass> mix, const Fleet& fleet) {
 double Scarcity::reserve(const NodeLoad& load) const {
     if (rooms_.empty()) return 0;
     const std::int32_t whole = whole_cards(load);
-    if (whole < 2) return 0;
+    if (whole < 2 && leaving_ <= 0) return 0;
     double sum = 0;
     for (const Room& room : rooms_)
-        sum += room.worth * copies(room, load, whole);
+        sum += room.worth * (copies(room, load, whole) - drain(room, load, whole));
     return sum;
 }
 

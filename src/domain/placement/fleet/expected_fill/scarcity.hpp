@@ -4,12 +4,22 @@
 // the tasks of class m to expect before what is idle now is used up, if nobody leaves.
 //
 // R(n), the reserve for classes of several whole cards, in thousandths of a card:
-//     R(n) = sum over m of 1000 count(m) min(2, renewal D(m) / C(m)) copies(m, n)
+//     R(n) = sum over m of 1000 count(m) min(2, renewal D(m) / C(m)) (copies(m, n) - drain(m, n))
 //     copies(m, n) = min(free whole cards / count(m), free CPU / cpu(m)), rounded down
 //     C(m) = sum of copies(m, n) over the cluster
-//     renewal = taken / (taken - given back), of late: where tasks leave as fast as they come the
-//               idle cards last for ever, and so do tasks ask for rooms. What is given back is
-//               mostly parts of nodes, so it renews cards, and rooms not.
+//     leaving = given back / taken, of late: 0 where nobody leaves, 1 in a steady state
+//     renewal = 1 / (1 - leaving): where tasks leave as fast as they come the idle cards last for
+//               ever, and so do tasks ask for rooms. What is given back is mostly parts of nodes,
+//               so it renews cards, and rooms not.
+//     drain(m, n) = leaving times the sum over n's rooms for m that are not there, of the time
+//               until enough of its cards are free, were no task added; in mean times that a card
+//               in use stays so. The first of b such cards is free after 1 / b of that, the next
+//               after 1 / (b - 1) more (exponential times: Renyi, On the theory of order
+//               statistics, Acta Math. Acad. Sci. Hung. 4, 1953):
+//                   1 / b + 1 / (b - 1) + ... + 1 / (a + 1)    with a cards in use at the end
+//               So a task on one more card costs a room 1 / (b + 1) of its worth: least on the
+//               fullest node, all on an empty one, beside the room that was there. It is this
+//               that empties nodes: to copies() all nodes with a task are alike.
 // The price of a model, per thousandth of a card that is taken of it:
 //     price(model) = min(2, sum over classes m that may use it, but not all models, of
 //                           D(m) milli(m) count(m) / what is idle of the models that m may use)
@@ -43,8 +53,9 @@ class Scarcity {
         ModelSet models = kAnyModel;
         double worth = 0;  // of one copy
     };
-    double renewal(const Fleet& fleet);
+    void note_departures(const Fleet& fleet);
     static std::int32_t copies(const Room& room, const NodeLoad& load, std::int32_t whole);
+    [[nodiscard]] double drain(const Room& room, const NodeLoad& load, std::int32_t whole) const;
 
     std::vector<Room> rooms_;
     // As of the last look; and, with a half-life of a look, since the looks before.
@@ -52,6 +63,7 @@ class Scarcity {
     std::int64_t released_milli_ = 0;
     double taken_ = 0;
     double given_back_ = 0;
+    double leaving_ = 0;
     std::array<double, kMaxModels> prices_{};
 };
 

@@ -50,6 +50,57 @@ TEST(Scarcity, KnowsThatCardsComeBack) {
     EXPECT_NEAR(scarcity.reserve(fleet.load(9)), before * 2, 1e-9);
 }
 
+// Goal: where all that is taken is given back, the first task on a node for four cards costs the
+// whole room, the second half of it, then a third and a fourth; a card that is in use costs nothing
+// more.
+TEST(Scarcity, LetsNodesDrainWhereTasksLeave) {
+    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.9},
+                                       {16'000, 1000, 4, model_bit(0), 0.1}};
+    const std::vector<NodeShape> shapes = {{64'000, 1'000, 4, 0}, {64'000, 1'000, 4, 1}};
+    Fleet fleet(shapes);
+    Scarcity scarcity;
+    scarcity.update(mix, fleet);
+    NodeLoad load = fleet.load(0);
+    load.milli = {1000, 1000, 1000, 400};
+    EXPECT_EQ(scarcity.reserve(load), 0);
+    fleet.place(1, {.milli = 1'000, .count = 4}, 0b1111);
+    fleet.release(1, {.milli = 1'000, .count = 4}, 0b1111);
+    scarcity.update(mix, fleet);
+    const double room = scarcity.reserve(fleet.load(0));
+    EXPECT_GT(room, 0);
+    EXPECT_NEAR(scarcity.reserve(load), -room, 1e-9);
+    load.milli = {1000, 1000, 400, 400};
+    EXPECT_NEAR(scarcity.reserve(load), -room * (1 + 1.0 / 2), 1e-9);
+    load.milli = {1000, 400, 400, 400};
+    EXPECT_NEAR(scarcity.reserve(load), -room * (1 + 1.0 / 2 + 1.0 / 3), 1e-9);
+    load.milli = {1000, 0, 0, 0};
+    EXPECT_NEAR(scarcity.reserve(load), -room * (1 + 1.0 / 2 + 1.0 / 3), 1e-9);
+    // Nobody waits for a room of the other model.
+    load.model = 1;
+    EXPECT_EQ(scarcity.reserve(load), 0);
+}
+
+// Goal: of a node that has one room of two, what is waited for is the other alone.
+TEST(Scarcity, WaitsForTheRoomsThatAreNotThere) {
+    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.9},
+                                       {0, 1000, 2, kAnyModel, 0.1}};
+    const std::vector<NodeShape> shapes = {{64'000, 1'000, 4, 0}};
+    Fleet fleet(shapes);
+    Scarcity scarcity;
+    fleet.place(0, {.milli = 1'000, .count = 4}, 0b1111);
+    fleet.release(0, {.milli = 1'000, .count = 4}, 0b1111);
+    scarcity.update(mix, fleet);
+    const double room = scarcity.reserve(fleet.load(0)) / 2;
+    NodeLoad load = fleet.load(0);
+    load.milli = {1000, 1000, 1000, 0};
+    EXPECT_NEAR(scarcity.reserve(load), room * (1 - 1), 1e-9);
+    load.milli = {1000, 1000, 0, 0};
+    EXPECT_NEAR(scarcity.reserve(load), room * (1 - (1 + 1.0 / 2)), 1e-9);
+    // From three in use to two, and from three to none.
+    load.milli = {1000, 0, 0, 0};
+    EXPECT_NEAR(scarcity.reserve(load), -room * (1.0 / 3 + (1 + 1.0 / 2 + 1.0 / 3)), 1e-9);
+}
+
 // Goal: a tenth of what is asked for insists on model 1, of which a fifth of the cards are: half of
 // them are spoken for.
 TEST(Scarcity, PricesModelsThatSomeInsistOn) {

@@ -1,0 +1,74 @@
+#include "app/sim/fewer_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tessera {
+namespace {
+
+// "n0", "n1", ... in the order of their rows 10, 11, ...: the even ones with T4.
+Workload cluster(int nodes) {
+    Workload workload;
+    workload.model_names = {"T4", "G2"};
+    for (int node = 0; node < nodes; ++node) {
+        workload.nodes.push_back({.cpu_milli = node, .cards = 2, .model = node % 2});
+        workload.node_rows.push_back(10 + static_cast<std::uint32_t>(node));
+        workload.node_names.push_back("n" + std::to_string(node));
+    }
+    return workload;
+}
+
+std::set<std::string> left_of(const std::vector<FewerNodes>& fewer, std::uint64_t seed) {
+    Workload workload = cluster(20);
+    const auto done = take_out(workload, fewer, seed);
+    EXPECT_TRUE(done) << done.error().text;
+    return {workload.node_names.begin(), workload.node_names.end()};
+}
+
+TEST(FewerNodes, AreReadAsCountAndModelOrAsName) {
+    EXPECT_EQ(read_fewer_nodes("20 T4"), (FewerNodes{20, "T4"}));
+    EXPECT_EQ(read_fewer_nodes("openb-node-0007"), (FewerNodes{0, "openb-node-0007"}));
+    for (const char* text : {"", "T4 20", "0 T4", "-3 T4", "20 ", " T4", "2x T4"}) {
+        const auto refused = read_fewer_nodes(text);
+        ASSERT_FALSE(refused) << text;
+        EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    }
+}
+
+// Goal: what is told of a node goes with it, and the others keep their order.
+TEST(FewerNodes, GoByName) {
+    Workload workload = cluster(4);
+    ASSERT_TRUE(take_out(workload, std::vector<FewerNodes>{{0, "n1"}, {0, "n2"}}, 1));
+    EXPECT_EQ(workload.node_names, (std::vector<std::string>{"n0", "n3"}));
+    EXPECT_EQ(workload.node_rows, (std::vector<std::uint32_t>{10, 13}));
+    ASSERT_EQ(workload.nodes.size(), 2U);
+    EXPECT_EQ(workload.nodes[1].cpu_milli, 3);
+}
+
+// Goal: that many of the model and no others; by the seed; and more of them take the same and more,
+// so that a row of what-if runs differs in nothing else.
+TEST(FewerNodes, GoByModelAndSeed) {
+    const auto three = left_of({{3, "T4"}}, 1);
+    EXPECT_EQ(three.size(), 17U);
+    for (int odd = 1; odd < 20; odd += 2)
+        EXPECT_TRUE(three.contains("n" + std::to_string(odd)));
+    EXPECT_EQ(three, left_of({{3, "T4"}}, 1));
+    EXPECT_NE(three, left_of({{3, "T4"}}, 3));
+    for (const std::string& name : left_of({{5, "T4"}}, 1))
+        EXPECT_TRUE(three.contains(name));
+    EXPECT_EQ(left_of({{10, "T4"}, {10, "G2"}}, 1).size(), 0U);
+}
+
+TEST(FewerNodes, MustBeThere) {
+    Workload workload = cluster(4);
+    EXPECT_EQ(take_out(workload, std::vector<FewerNodes>{{0, "n7"}}, 1).error(),
+              (Error{Code::not_found, "no node \"n7\" in the cluster"}));
+    EXPECT_EQ(take_out(workload, std::vector<FewerNodes>{{1, "H100"}}, 1).error(),
+              (Error{Code::not_found, "no node with \"H100\" in the cluster; there is T4, G2"}));
+    EXPECT_EQ(take_out(workload, std::vector<FewerNodes>{{3, "G2"}}, 1).error(),
+              (Error{Code::invalid_argument, "3 nodes with G2 are to go, of 2"}));
+}
+
+}  // namespace
+}  // namespace tessera
