@@ -107,7 +107,8 @@ Contexts& contexts();
 std::uint64_t limit_bytes(int card);
 std::uint64_t held_bytes(int card);
 std::uint64_t held_now(int card);  // with whoever died and was not seen to have
-// What a context is expected to take: what the first of the container took, or what the agent says.
-std::uint64_t context_bytes(int card);
+// What a context is expected to take: what the container's first of its kind took, or the largest
+// of another kind, or what the agent says.
+std::uint64_t context_bytes(int card, int kind);
 
 }  // namespace tessera::guard
