@@ -88,7 +88,7 @@ class GuardWorkKinds : public testing::Test {
             {monotonic_ns(), kWhole, {{1'000'000'000'000, kWhole}, {1'000'000'000'000, kWhole}}});
     }
     [[nodiscard]] std::int64_t total(WorkKind kind) const {
-        const CardTime& time = container_.region().accounts().times[0][0];
+        const ProcessTime& time = container_.region().accounts().times[0][0];
         return time.in_flight[static_cast<int>(kind)].total_ns.load();
     }
     void expect_each(const Worker& worker, const std::vector<Case>& cases) const {

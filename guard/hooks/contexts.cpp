@@ -2,6 +2,7 @@
 // One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/context_cost.hpp"
 #include "guard/process/context_limits.hpp"
 #include "guard/process/first_cost.hpp"

@@ -1,4 +1,6 @@
 // What this process is charged for in the container's accounts, and what it has noted of it.
+#include "guard/process/charges.hpp"
+
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>

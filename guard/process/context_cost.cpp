@@ -2,6 +2,7 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/nvml.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/measured.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/uuid.hpp"

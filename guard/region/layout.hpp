@@ -103,7 +103,7 @@ struct InFlight {
 };
 
 // A process's time on a card. Written by the process alone, read by the arbiter.
-struct CardTime {
+struct ProcessTime {
     InFlight in_flight[kWorkKinds];
     std::atomic<std::int64_t> waited_ns;  // of its threads together, for their turn
     std::atomic<std::uint32_t> waiting;   // threads that do now
@@ -144,7 +144,7 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<std::uint32_t> slots_end;  // no slot from here on was ever taken
     Account cards[kMaxCards];
     Slot slots[kMaxProcesses];
-    CardTime times[kMaxProcesses][kMaxCards];
+    ProcessTime times[kMaxProcesses][kMaxCards];
     FlightLog logs[kMaxProcesses];
     std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
     SharedMemory shared_memory[kMaxSharedMemory];
