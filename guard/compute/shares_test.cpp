@@ -75,11 +75,14 @@ void expect_shares(const std::vector<SharingTenant>& tenants, const Measuring& m
 
 // The judge itself: a guard that gives a container half of its share, or twice, never passes.
 TEST(GuardShares, HalfAShareIsSeen) {
-    EXPECT_NE(judge_shares({{{10, 10}, free_running(kMillisecond), 20},
-                            {{80, 80}, free_running(kMillisecond), 80}}),
+    const auto verdict_on = [](const std::vector<SharingTenant>& tenants) {
+        return judge(tenants, measure_shares(tenants, {}));
+    };
+    EXPECT_NE(verdict_on({{{10, 10}, free_running(kMillisecond), 20},
+                          {{80, 80}, free_running(kMillisecond), 80}}),
               Verdict::as_given);
-    EXPECT_NE(judge_shares({{{5, 5}, launch_and_wait(kMillisecond), 10}}), Verdict::as_given);
-    EXPECT_NE(judge_shares({{{40, 40}, free_running(kMillisecond), 20}}), Verdict::as_given);
+    EXPECT_NE(verdict_on({{{5, 5}, launch_and_wait(kMillisecond), 10}}), Verdict::as_given);
+    EXPECT_NE(verdict_on({{{40, 40}, free_running(kMillisecond), 20}}), Verdict::as_given);
 }
 
 TEST(GuardShares, FreeRunning) {
