@@ -89,7 +89,7 @@ class Times {
 
   private:
     struct Portion {
-        CardTime times[kSlotsAtOnce][kMaxCards];
+        ProcessTime times[kSlotsAtOnce][kMaxCards];
         FlightLog logs[kSlotsAtOnce];
     };
 
@@ -150,7 +150,7 @@ class Times {
         return process.is_known ? &process : nullptr;
     }
 
-    void add(int slot, const CardTime& time) {
+    void add(int slot, const ProcessTime& time) {
         const KnownTimes::Process* before = known(slot);
         const bool is_waiting = time.waiting.load() != 0;
         const bool is_open = is_waiting || time_of(time.in_flight[0].since_ns) != 0 ||

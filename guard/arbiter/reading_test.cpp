@@ -36,7 +36,7 @@ class ReadingTest : public testing::Test {
         seats_.push_back(seat);
         return seat.slot;
     }
-    CardTime& time(int slot) const { return region_.accounts().times[slot][1]; }
+    ProcessTime& time(int slot) const { return region_.accounts().times[slot][1]; }
     void add_piece(int slot, const Piece& piece) const {
         FlightLog& log = region_.accounts().logs[slot];
         FlightLog::Entry& entry = log.entries[log.total % kLogEntries];

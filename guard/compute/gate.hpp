@@ -23,7 +23,7 @@ class Waiting {
     Waiting& operator=(const Waiting&) = delete;
 
   private:
-    CardTime& time_;
+    ProcessTime& time_;
     std::int64_t since_;
 };
 

@@ -3,8 +3,8 @@
 //
 // A program may give a stream far more work than the card does before the container's turn is over.
 // So it is never more than some marks ahead: events that are recorded between its launches, each
-// after as much work as the card does in kMarkNs, by what it did between the last two. Between
-// marks a launch costs a look at a counter.
+// after as much work as the card does in kMarkNs, by what it did between the last two (marks.hpp).
+// Between marks, of at most kMaxBatch launches, a launch costs a look at a counter.
 //
 // Work is in flight from the launch on until a wait for it comes back, or the watch finds it done
 // (watch.cpp). Streams that are being captured do no work, and are left alone.
@@ -16,8 +16,6 @@
 #include "guard/process/process.hpp"
 
 namespace tessera::guard {
-
-inline constexpr std::int64_t kMarkNs = 2'000'000;
 
 // The stream that a thread last used, so that most launches need not look for it.
 struct LastUsed {

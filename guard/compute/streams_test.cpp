@@ -5,10 +5,13 @@
 #include "guard/compute/streams.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
+#include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/worker.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
@@ -34,7 +37,7 @@ class GuardStreams : public testing::Test {
     void SetUp() override { grant(kWhole); }
 
     [[nodiscard]] CardLimit& limit() const { return container_.limits().cards[0]; }
-    [[nodiscard]] const CardTime& time() const {
+    [[nodiscard]] const ProcessTime& time() const {
         return container_.region().accounts().times[0][0];
     }
     [[nodiscard]] bool is_in_flight(WorkKind kind = WorkKind::kernels) const {
@@ -95,6 +98,36 @@ TEST_F(GuardStreams, WhatNobodyWaitsForIsFoundToHaveEnded) {
         EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
         EXPECT_TRUE(soon([this] { return !is_in_flight(); }));
     });
+}
+
+// Goal: who had tiny kernels cannot give the card any number of long ones on the credit of these.
+TEST_F(GuardStreams, NoMoreThanABatchIsGivenOnCredit) {
+    void* page = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    auto& launched = *static_cast<std::atomic<int>*>(page);
+    gpusim::Peer peer([&](gpusim::Wire& wire) {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        for (int i = 0; i < 20'000; i++)
+            worker.launch(kMicrosecond, stream);
+        CALL(worker.cuda, cuStreamSynchronize)(stream);
+        wire.send();
+        wire.receive();
+        for (;;) {
+            worker.launch(50 * kMillisecond, stream);
+            launched++;
+        }
+    });
+    EXPECT_EQ(peer.wire().receive(), 1U);
+    grant(0, 1);  // one turn
+    peer.wire().send();
+    EXPECT_TRUE(soon([&] { return launched > 0; }));
+    for (int before = -1; before != launched; std::this_thread::sleep_for(300ms))
+        before = launched;
+    EXPECT_LE(launched, 256) << "as docs/guard.md says";
+    peer.kill_hard();
+    munmap(page, sizeof(std::atomic<int>));
 }
 
 TEST_F(GuardStreams, CopiesAreOfAnotherKind) {

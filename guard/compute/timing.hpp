@@ -61,7 +61,7 @@ struct Timing {
 
 // Of this process; begin() has succeeded.
 Timing& timing();
-CardTime& card_time(int card);
+ProcessTime& card_time(int card);
 FlightLog& flight_log();
 const CardLimit& card_limit(int card);
 

@@ -88,16 +88,23 @@ class GuardWorkKinds : public testing::Test {
             {monotonic_ns(), kWhole, {{1'000'000'000'000, kWhole}, {1'000'000'000'000, kWhole}}});
     }
     [[nodiscard]] std::int64_t total(WorkKind kind) const {
-        const CardTime& time = container_.region().accounts().times[0][0];
+        const ProcessTime& time = container_.region().accounts().times[0][0];
         return time.in_flight[static_cast<int>(kind)].total_ns.load();
     }
+    static constexpr int kTries = 200;
     void expect_each(const Worker& worker, const std::vector<Case>& cases) const {
         for (const Case& each : cases) {
             EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
             const std::int64_t kernels = total(WorkKind::kernels);
             const std::int64_t copies = total(WorkKind::copies);
-            EXPECT_EQ(each.call(), CUDA_SUCCESS) << each.name;
-            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            const auto is_counted = [&] {
+                return total(WorkKind::kernels) > kernels || total(WorkKind::copies) > copies;
+            };
+            // A piece that was shorter than what waits cost of late counts for nothing.
+            for (int tried = 0; tried < kTries && !is_counted(); tried++) {
+                EXPECT_EQ(each.call(), CUDA_SUCCESS) << each.name;
+                EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            }
             const bool is_kernel = each.kind == WorkKind::kernels;
             EXPECT_EQ(total(WorkKind::kernels) > kernels, is_kernel) << each.name;
             EXPECT_EQ(total(WorkKind::copies) > copies, !is_kernel) << each.name;

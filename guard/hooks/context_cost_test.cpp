@@ -1,6 +1,8 @@
 // Goal: a context counts for what the driver took for it, though nobody has said what that is.
 // Method: cards whose contexts cost something that the limits do not know, with NVML in the
 // process, and the driver's own count.
+#include <fstream>
+
 #include "api/nvidia/nvml.h"
 #include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/tenant.hpp"
@@ -38,8 +40,18 @@ class GuardContextCost : public testing::Test {
         EXPECT_EQ(held_bytes(), bytes);
         EXPECT_EQ(node_.used(0), bytes) << "as the driver says";
     }
-    static CUresult create(const Library& cuda, CUcontext& context) {
-        return CALL(cuda, cuCtxCreate_v2)(&context, 0, 0);
+    static CUresult create(const Library& cuda, CUcontext& context, unsigned flags = 0) {
+        return CALL(cuda, cuCtxCreate_v2)(&context, flags, 0);
+    }
+    // What contexts that are made from now on take. The node's own view of the file is read-only.
+    void set_cost(std::uint64_t bytes) const {
+        const gpusim::CardsFile* file = node_.state().file;
+        const auto offset = reinterpret_cast<const char*>(&file->cards[0].context_overhead_bytes) -
+                            reinterpret_cast<const char*>(file);
+        std::fstream out(node_.state_directory() / "cards",
+                         std::ios::in | std::ios::out | std::ios::binary);
+        out.seekp(offset).write(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+        EXPECT_TRUE(out.flush());
     }
 };
 
@@ -81,7 +93,7 @@ TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
     });
-    EXPECT_EQ(container_.region().accounts().context_costs[0].load(), granules_of(kCost));
+    EXPECT_EQ(container_.region().accounts().context_costs[0][0].load(), granules_of(kCost));
     container_.region().reap();
     in_child([this] {
         const gpusim::Tenant without_nvml(container_.facade());
@@ -102,9 +114,30 @@ TEST_F(GuardContextCost, OfANeighbourIsNotCounted) {
     with_cuda([this](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
-        container_.region().accounts().context_costs[0].store(granules_of(kCost) / 3);
+        container_.region().accounts().context_costs[0][0].store(granules_of(kCost) / 3);
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kCost + 46 * kMiB) << "by far less than it seems";
+    });
+}
+
+// One of other flags may take hundreds of MiB more: it is measured as its kind's first, and neither
+// kind counts for the other.
+TEST_F(GuardContextCost, OfOtherFlagsIsMeasuredByItself) {
+    container_.limits().cards[0].memory = granules_of(2 * gpusim::kGiB);
+    with_cuda([this](const Library& cuda) {
+        CUcontext context = nullptr;
+        EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
+        set_cost(3 * kCost);
+        EXPECT_EQ(create(cuda, context, CU_CTX_MAP_HOST), CUDA_SUCCESS);
+        expect_held(4 * kCost);
+        EXPECT_EQ(create(cuda, context, CU_CTX_MAP_HOST | CU_CTX_SCHED_YIELD), CUDA_SUCCESS);
+        expect_held(7 * kCost);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxSetFlags_v2)(0, CU_CTX_MAP_HOST), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&context, 0), CUDA_SUCCESS);
+        expect_held(10 * kCost);
+        set_cost(kCost);
+        EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
+        expect_held(11 * kCost);
     });
 }
 

@@ -2,6 +2,7 @@
 // One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/context_cost.hpp"
 #include "guard/process/context_limits.hpp"
 #include "guard/process/first_cost.hpp"
@@ -16,14 +17,15 @@ std::uint64_t address_of(CUcontext context) {
 }
 
 // `make` has the driver make a context, which takes memory of the card; `undo` ends it again. What
-// the container's first took is set aside before, and corrected to what this one does.
+// the container's first of its kind took is set aside before, and corrected to what this one does.
 template <typename Make, typename Undo>
-CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& undo) {
-    const FirstCost first(card);
-    std::uint64_t bytes = context_bytes(card);
+CUresult make_on(ContextOf of, CUcontext* context, const Make& make, const Undo& undo) {
+    const FirstCost first(of);
+    const int card = of.card;
+    std::uint64_t bytes = context_bytes(card, of.kind);
     if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
     std::uint64_t taken = bytes;
-    CUresult result = make_measured(card, make, undo, taken);
+    CUresult result = make_measured(of, make, undo, taken);
     if (result == CUDA_SUCCESS) {
         result = correct(card, bytes, taken);
         if (result == CUDA_SUCCESS) {
@@ -38,11 +40,11 @@ CUresult make_on(int card, CUcontext* context, const Make& make, const Undo& und
 }
 
 template <typename Make>
-CUresult create_on(CUdevice device, CUcontext* context, const Make& make) {
+CUresult create_on(CUdevice device, CUcontext* context, int kind, const Make& make) {
     const Locked lock(contexts().mutex);
     const int card = card_of(device);
     const auto undo = [context] { driver()->cuCtxDestroy_v2(*context); };
-    if (context != nullptr && card >= 0) return make_on(card, context, make, undo);
+    if (context != nullptr && card >= 0) return make_on({card, kind}, context, make, undo);
     // The driver says what is wrong. If nothing is, it is a card of others.
     const CUresult result = make();
     if (result != CUDA_SUCCESS || context == nullptr) return result;
@@ -50,11 +52,15 @@ CUresult create_on(CUdevice device, CUcontext* context, const Make& make) {
     return kNotGuarded;
 }
 
-bool is_primary_active(CUdevice device) {
+struct PrimaryState {
     unsigned flags = 0;
     int active = 0;
+};
+PrimaryState state_of_primary(CUdevice device) {
+    PrimaryState state;
     const auto& ask = driver()->cuDevicePrimaryCtxGetState;
-    return ask && ask(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+    if (!ask || ask(device, &state.flags, &state.active) != CUDA_SUCCESS) return {};
+    return state;
 }
 
 // `end` ends the device's primary context, or one use of it.
@@ -64,7 +70,7 @@ CUresult end_primary(CUdevice device, const End& end) {
     const CUresult result = end();
     if (device < 0 || device >= kMaxDevices) return result;
     CUcontext& primary = contexts().primary[device];
-    if (primary != nullptr && !is_primary_active(device)) {
+    if (primary != nullptr && state_of_primary(device).active == 0) {
         forget_streams_of(primary);
         put_back_all_of(primary);
         primary = nullptr;
@@ -77,14 +83,15 @@ CUresult end_primary(CUdevice device, const End& end) {
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
     const Entered real(&Driver::cuCtxCreate_v2);
     if (!real.is_held()) return real(context, flags, device);
-    return create_on(device, context, [&] { return real(context, flags, device); });
+    return create_on(device, context, context_kind_of(flags, false),
+                     [&] { return real(context, flags, device); });
 }
 
 CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int affinity_count,
                         unsigned int flags, CUdevice device) {
     const Entered real(&Driver::cuCtxCreate_v3);
     if (!real.is_held()) return real(context, affinity, affinity_count, flags, device);
-    return create_on(device, context,
+    return create_on(device, context, context_kind_of(flags, affinity_count != 0),
                      [&] { return real(context, affinity, affinity_count, flags, device); });
 }
 
@@ -92,7 +99,8 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned 
                         CUdevice device) {
     const Entered real(&Driver::cuCtxCreate_v4);
     if (!real.is_held()) return real(context, params, flags, device);
-    return create_on(device, context, [&] { return real(context, params, flags, device); });
+    return create_on(device, context, context_kind_of(flags, params != nullptr),
+                     [&] { return real(context, params, flags, device); });
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
@@ -126,8 +134,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
         release();
         return kNotGuarded;
     }
-    if (is_primary_active(device)) return retain();
-    const CUresult result = make_on(card, context, retain, release);
+    const PrimaryState state = state_of_primary(device);
+    if (state.active != 0) return retain();
+    const int kind = context_kind_of(state.flags, false);
+    const CUresult result = make_on({card, kind}, context, retain, release);
     if (result == CUDA_SUCCESS) contexts().primary[device] = *context;
     return result;
 }

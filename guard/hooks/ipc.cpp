@@ -1,6 +1,7 @@
 // IPC handles: memory that several processes have counts once, until the last of them lets go
 // (process/shared_memory.hpp).
 #include "guard/hooks/enter.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/shared_memory.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -50,9 +51,9 @@ CUresult adopt_opened(CUdeviceptr pointer, std::uint64_t key, int& index) {
 template <typename Open>
 CUresult open_handle(CUdeviceptr* pointer, const CUipcMemHandle& handle, const Open& open) {
     const std::uint64_t key = key_of(handle);
-    int index = join_shared(key);
+    int index = begin_import(key);
     CUresult result = open();
-    if (index < 0 && result == CUDA_SUCCESS && was_shared(key))
+    if (index < 0 && result == CUDA_SUCCESS && was_exported(key))
         result = adopt_opened(*pointer, key, index);
     if (index < 0) return result;
     CUcontext context = nullptr;
@@ -60,7 +61,7 @@ CUresult open_handle(CUdeviceptr* pointer, const CUipcMemHandle& handle, const O
     if (result == CUDA_SUCCESS) {
         note_opened(*pointer, context, index);
     } else {
-        leave_shared(index);
+        end_import(index);
     }
     return result;
 }
@@ -93,7 +94,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr pointer) {
     const CUresult result = real(pointer);
     if (closing.address == 0) return result;
     if (result == CUDA_SUCCESS) {
-        leave_shared(closing.index);
+        end_import(closing.index);
     } else {
         put_opened_back(closing);
     }

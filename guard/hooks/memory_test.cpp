@@ -193,6 +193,20 @@ TEST_F(GuardMemory, WithoutLimitsNothingRuns) {
     });
 }
 
+TEST_F(GuardMemory, WithoutAccountsNothingRuns) {
+    std::filesystem::resize_file(container_.region().path(kAccountsName), 1000);
+    in_child([&] {
+        testing::internal::CaptureStderr();
+        const Library cuda(container_.facade());
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(
+            testing::internal::GetCapturedStderr(),
+            "tessera-guard: no GPU for this process: " + container_.region().path(kAccountsName) +
+                " was cut off or written over. Restart the pod; if that does not help, see "
+                "the agent's log on this node.\n");
+    });
+}
+
 // As with the driver itself, a child has no CUDA; its parent's holdings are not its own.
 TEST_F(GuardMemory, AForkedChildHoldsNothing) {
     in_tenant([&](Tenant& tenant) {

@@ -7,6 +7,7 @@
 // until the module is unloaded; never less than was declared.
 #include "guard/hooks/module_size.hpp"
 #include "guard/hooks/take.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/measured.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside

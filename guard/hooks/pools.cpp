@@ -5,6 +5,7 @@
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/stream_of.hpp"
 #include "guard/process/capture.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/leavers.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside

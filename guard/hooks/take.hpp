@@ -2,6 +2,7 @@
 #pragma once
 
 #include "guard/hooks/enter.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/pools.hpp"
 
 namespace tessera::guard {

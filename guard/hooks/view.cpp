@@ -1,5 +1,6 @@
 // What a program is told of its card: its share, as if that were the card.
 #include "guard/hooks/enter.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/pools.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside

@@ -2,6 +2,7 @@
 // Reserved addresses take nothing, nor does the host's memory; what is exported and imported counts
 // once among those of the container who have it.
 #include "guard/hooks/enter.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/physical.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside

@@ -1,7 +1,11 @@
 // What this process is charged for in the container's accounts, and what it has noted of it.
+#include "guard/process/charges.hpp"
+
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "guard/process/locked.hpp"
 #include "guard/process/state.hpp"
@@ -207,9 +211,12 @@ std::uint64_t held_now(int card) {
     return held(*process()->seat.accounts, card) * kGranuleBytes;
 }
 
-std::uint64_t context_bytes(int card) {
+std::uint64_t context_bytes(int card, int kind) {
     const Process& here = *process();
-    const Granules measured = here.seat.accounts->context_costs[card].load();
+    const auto& costs = here.seat.accounts->context_costs[card];
+    Granules measured = costs[kind].load();
+    for (int other = 0; costs[kind].load() == 0 && other < kContextKinds; other++)
+        measured = std::max(measured, costs[other].load());
     const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
     return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
 }

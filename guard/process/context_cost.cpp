@@ -2,6 +2,7 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/inject/nvml.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/measured.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/uuid.hpp"
@@ -9,11 +10,19 @@
 namespace tessera::guard {
 namespace {
 
-std::atomic<Granules>& first_cost(int card) {
-    return seat().accounts->context_costs[card];
+std::atomic<Granules>& first_cost(ContextOf of) {
+    return seat().accounts->context_costs[of.card][of.kind];
 }
 
 }  // namespace
+
+// How its threads wait is nothing that the card has to remember.
+int context_kind_of(unsigned flags, bool has_more) {
+    constexpr unsigned kOthers = CU_CTX_FLAGS_MASK & ~CU_CTX_SCHED_MASK;
+    constexpr unsigned kLowest = CU_CTX_SCHED_MASK + 1;
+    static_assert(2 * (kOthers / kLowest + 1) == kContextKinds);
+    return static_cast<int>((flags & kOthers) / kLowest + (has_more ? kContextKinds / 2 : 0));
+}
 
 // Begun and ended each time: NVML is the program's, and counts who has begun it.
 ContextCost::ContextCost(int card) : card_(card) {
@@ -54,10 +63,8 @@ ContextCost::Taken ContextCost::taken() const {
     return {true, stood_still, static_cast<std::uint64_t>(bytes)};
 }
 
-ContextCosts::ContextCosts(int card, std::uint64_t expected)
-    : card_(card),
-      expected_(expected),
-      known_(std::uint64_t{first_cost(card).load()} * kGranuleBytes) {}
+ContextCosts::ContextCosts(ContextOf of, std::uint64_t expected)
+    : of_(of), expected_(expected), known_(std::uint64_t{first_cost(of).load()} * kGranuleBytes) {}
 
 bool ContextCosts::add(const ContextCost::Taken& taken) {
     if (!taken.is_measured) return true;
@@ -78,7 +85,7 @@ std::uint64_t ContextCosts::counted() const {
     if (known_ != 0 && (certain_ == 0 || bytes > expected_ + kLargeDifference)) bytes = expected_;
     if (bytes < expected_) bytes = expected_;
     Granules none = 0;
-    if (certain_ > 0) first_cost(card_).compare_exchange_strong(none, granules_of(bytes));
+    if (certain_ > 0) first_cost(of_).compare_exchange_strong(none, granules_of(bytes));
     return bytes;
 }
 

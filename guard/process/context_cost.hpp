@@ -6,8 +6,9 @@
 // account says is ahead of the card, or behind it, while another of the container takes or gives
 // some. So a reading during which the account moved says nothing. The first of a container is
 // measured alone (first_cost.hpp), and again where it takes 32 MiB more than expected: the smaller
-// counts, and is what each later one is expected to take. A later one counts for that at least, and
-// for more where it differs by no more than 32 MiB.
+// counts, and is what each later one of its kind is expected to take. A later one counts for that
+// at least, and for more where it differs by no more than 32 MiB. The first of each kind is
+// expected to take what those of other kinds did.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,14 @@
 #include "guard/process/process.hpp"
 
 namespace tessera::guard {
+
+// On a card; `kind` is less than kContextKinds.
+struct ContextOf {
+    int card;
+    int kind;
+};
+// `has_more`: it is made with more than flags.
+int context_kind_of(unsigned flags, bool has_more);
 
 class ContextCost {
   public:
@@ -50,7 +59,7 @@ class ContextCost {
 // What one context counts for, from one reading, or from some where it is the first.
 class ContextCosts {
   public:
-    ContextCosts(int card, std::uint64_t expected);
+    ContextCosts(ContextOf of, std::uint64_t expected);
     // Whether that is enough. If not: make it once more.
     bool add(const ContextCost::Taken& taken);
     // Noted for those to come where it is the first.
@@ -59,9 +68,9 @@ class ContextCosts {
   private:
     static constexpr int kMostReadings = 6;
 
-    int card_;
+    ContextOf of_;
     std::uint64_t expected_;
-    std::uint64_t known_;  // that the first of the container took; 0: this is the first
+    std::uint64_t known_;  // that the container's first of its kind took; 0: this is that
     int readings_ = 0;
     int certain_ = 0;
     std::uint64_t least_certain_ = 0;
@@ -71,10 +80,10 @@ class ContextCosts {
 // Has the driver make a context by `make`, or say why not; `undo` ends it again. `bytes` is what it
 // is expected to take, and then what it counts for.
 template <typename Make, typename Undo>
-CUresult make_measured(int card, const Make& make, const Undo& undo, std::uint64_t& bytes) {
-    ContextCosts costs(card, bytes);
+CUresult make_measured(ContextOf of, const Make& make, const Undo& undo, std::uint64_t& bytes) {
+    ContextCosts costs(of, bytes);
     for (;;) {
-        const ContextCost cost(card);
+        const ContextCost cost(of.card);
         const CUresult result = make();
         if (result != CUDA_SUCCESS) return result;
         if (costs.add(cost.taken())) break;

@@ -1,6 +1,7 @@
 #include "guard/process/context_limits.hpp"
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/process.hpp"
 #include "guard/process/threads_at_once.hpp"
 

@@ -1,4 +1,5 @@
-// Which card of the container a device is.
+#include "guard/process/devices.hpp"
+
 #include <cstring>
 
 #include "guard/inject/driver.hpp"

@@ -14,6 +14,7 @@
 
 #include <atomic>
 
+#include "guard/process/charges.hpp"
 #include "guard/process/graph_needs.hpp"
 #include "guard/process/pools.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "guard/process/charges.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/shared_memory.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 void let_go(const Physical& gone) {
     if (!gone.is_shared) return put_back(gone.card, gone.bytes);
-    if (gone.is_imported) return leave_shared(gone.index);
+    if (gone.is_imported) return end_import(gone.index);
     end_shared(*seat().accounts, gone.index);
 }
 
@@ -58,7 +59,7 @@ CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorNa
     Physical* known = all_.find(handle);
     if (known != nullptr) {
         known->handles++;
-        if (index >= 0) leave_shared(index);
+        if (index >= 0) end_import(index);
         return CUDA_SUCCESS;
     }
     if (!is_ours(name)) return CUDA_SUCCESS;
@@ -76,7 +77,7 @@ CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorNa
     const std::uint64_t bytes = name.granules * kGranuleBytes;
     if (all_.add({handle, ++last_serial_, bytes, card, 1, 0, true, true, index}))
         return CUDA_SUCCESS;
-    leave_shared(index);
+    end_import(index);
     driver()->cuMemRelease(handle);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/shared_memory.hpp"
 #include "guard/process/table.hpp"
@@ -85,10 +86,10 @@ class PhysicalMemory {
     CUresult import(const PhysicalHandle* handle, int fd, const Call& call) {
         const Locked lock(mutex_);
         const DescriptorName name = name_of(fd);
-        const int index = name.key != 0 ? join_shared(name.key) : -1;
+        const int index = name.key != 0 ? begin_import(name.key) : -1;
         const CUresult result = call();
         if (result != CUDA_SUCCESS) {
-            if (index >= 0) leave_shared(index);
+            if (index >= 0) end_import(index);
             return result;
         }
         return note_imported(*handle, name, index);

@@ -1,6 +1,7 @@
 #include "guard/process/pools.hpp"
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
 

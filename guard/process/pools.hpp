@@ -21,6 +21,7 @@
 
 #include <atomic>
 
+#include "guard/process/holdings.hpp"
 #include "guard/process/process.hpp"
 #include "guard/process/table.hpp"
 

@@ -37,8 +37,9 @@ const char* text_of(SeatError error) {
             return "";
         case SeatError::no_file:
             return "cannot be opened";
+        // The limits beside it are of this version: it was, too, when it was made.
         case SeatError::foreign_file:
-            return "is of another version of the guard";
+            return "was cut off or written over";
         case SeatError::full:
             return "has no room for another process: the container runs 1024 that use a GPU";
         case SeatError::not_kept:
@@ -130,7 +131,7 @@ Timing& timing() {
     return process()->timing;
 }
 
-CardTime& card_time(int card) {
+ProcessTime& card_time(int card) {
     const Seat& seat = process()->seat;
     return seat.accounts->times[seat.slot][card];
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/shared_memory.hpp"
@@ -107,19 +108,19 @@ bool note_exported(CUdeviceptr pointer, std::uint64_t key) {
     return share_noted(base, key);
 }
 
-int join_shared(std::uint64_t key) {
+int begin_import(std::uint64_t key) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     return join_locked(here, key);
 }
 
-void leave_shared(int index) {
+void end_import(int index) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     leave_locked(here, index);
 }
 
-bool was_shared(std::uint64_t key) {
+bool was_exported(std::uint64_t key) {
     return was_shared(*seat().accounts, key);
 }
 

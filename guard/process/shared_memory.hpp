@@ -49,15 +49,15 @@ bool note_exported(CUdeviceptr pointer, std::uint64_t key);
 
 // One more use of the memory of that name, before the driver is asked for it; -1: none of the
 // container.
-int join_shared(std::uint64_t key);
-void leave_shared(int index);
+int begin_import(std::uint64_t key);
+void end_import(int index);
 // Whether somebody of the container has given it, who may have died since.
-bool was_shared(std::uint64_t key);
+bool was_exported(std::uint64_t key);
 
 // The use is at this address.
 void note_opened(CUdeviceptr pointer, CUcontext context, int index);
 // Takes a note of one use out, before the driver closes it: the address may be another's at once.
-// The use counts still, until leave_shared(). Address 0 where nothing was noted.
+// The use counts still, until end_import(). Address 0 where nothing was noted.
 OpenedAddress take_opened(CUdeviceptr pointer);
 // It was not closed after all.
 void put_opened_back(const OpenedAddress& taken);

@@ -50,7 +50,7 @@ TEST(Region, AccountsThatAreThereStay) {
 
 TEST(Region, WhatIsBrokenIsMadeAnew) {
     const TestRegion region({kFirst});
-    for (const char* text : {"", "TSA2 of another size"}) {
+    for (const char* text : {"", "TSA3 of another size"}) {
         std::filesystem::remove(region.path(kAccountsName));
         std::ofstream(region.path(kAccountsName)) << text;
         EXPECT_EQ(create_region(region.directory().c_str(), &kFirst, 1), 0);
@@ -73,7 +73,7 @@ TEST(Region, WhatIsNoRegion) {
     EXPECT_EQ(open_limits(region.path(kAccountsName).c_str()), nullptr);
     change_limits(region.path(kLimitsName).c_str())->card_count = kMaxCards + 1;
     EXPECT_EQ(open_limits(region.path(kLimitsName).c_str()), nullptr);
-    std::ofstream(region.path("short")) << "TSL2";
+    std::ofstream(region.path("short")) << "TSL3";
     EXPECT_EQ(open_limits(region.path("short").c_str()), nullptr);
     EXPECT_EQ(create_region("/nonexistent", &kFirst, 1), ENOENT);
     EXPECT_EQ(create_region(region.directory().c_str(), &kFirst, kMaxCards + 1), EINVAL);

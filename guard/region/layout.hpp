@@ -23,8 +23,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raised together, with every change of what either file means: the agent tells by the limits,
 // which it wrote itself, whether it can read the accounts beside them.
-inline constexpr std::uint32_t kLimitsMagic = 0x324c5354;    // "TSL2"
-inline constexpr std::uint32_t kAccountsMagic = 0x32415354;  // "TSA2"
+inline constexpr std::uint32_t kLimitsMagic = 0x334c5354;    // "TSL3"
+inline constexpr std::uint32_t kAccountsMagic = 0x33415354;  // "TSA3"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;
@@ -103,7 +103,7 @@ struct InFlight {
 };
 
 // A process's time on a card. Written by the process alone, read by the arbiter.
-struct CardTime {
+struct ProcessTime {
     InFlight in_flight[kWorkKinds];
     std::atomic<std::int64_t> waited_ns;  // of its threads together, for their turn
     std::atomic<std::uint32_t> waiting;   // threads that do now
@@ -131,6 +131,11 @@ struct alignas(64) SharedMemory {
     std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
 };
 
+// Contexts that may differ in what they take of a card: by the flags that they are made with, but
+// for those of scheduling, and by whether there is more to say of them (its part of the card's
+// multiprocessors, say). See context_kind_of() of process/context_cost.hpp.
+inline constexpr int kContextKinds = 64;
+
 // In this order, for its offsets are what the agent reads: padding costs nothing here.
 struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t magic;
@@ -139,12 +144,13 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<std::uint32_t> slots_end;  // no slot from here on was ever taken
     Account cards[kMaxCards];
     Slot slots[kMaxProcesses];
-    CardTime times[kMaxProcesses][kMaxCards];
+    ProcessTime times[kMaxProcesses][kMaxCards];
     FlightLog logs[kMaxProcesses];
     std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
     SharedMemory shared_memory[kMaxSharedMemory];
     std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
-    std::atomic<Granules> context_costs[kMaxCards];  // of the first that was measured; 0: none
+    // Of the first of each kind that was measured; 0: none.
+    std::atomic<Granules> context_costs[kMaxCards][kContextKinds];
 };
 
 // How a file of accounts begins.

@@ -47,7 +47,7 @@ bool is_empty(const Accounts& accounts, int slot) {
 }
 
 // The last owner's work ended with it. What it had in all stays: the arbiter counts from there.
-void end_time(CardTime& time) {
+void end_time(ProcessTime& time) {
     for (InFlight& kind : time.in_flight)
         kind.since_ns.store(0);
     time.waiting.store(0);
@@ -61,7 +61,7 @@ int take_slot(Accounts& accounts, int fd) {
         if (!set_lock(fd, slot, F_WRLCK)) continue;
         clear_slot(accounts, slot);
         accounts.slots[slot].pid.store(getpid());
-        for (CardTime& time : accounts.times[slot])
+        for (ProcessTime& time : accounts.times[slot])
             end_time(time);
         std::uint32_t end = accounts.slots_end.load();
         const auto at_least = static_cast<std::uint32_t>(slot) + 1;

@@ -79,10 +79,10 @@ int first_importer(const SharedMemory& entry) {
 // and takes the closing back; so either sees the other.
 //
 // Who is killed while it is going leaves the payer charged until that ends; forget() then frees it.
-void settle(Accounts& accounts, SharedMemory& entry) {
+void end_if_unused(Accounts& accounts, SharedMemory& entry) {
     for (;;) {
         std::uint64_t seen = entry.state.load();
-        // Who passes it on settles it afterwards.
+        // Who passes it on does this afterwards.
         if (!has(seen, kThere) || !has(seen, kEnded) || has(seen, kPassing)) return;
         if (first_importer(entry) >= 0) return;
         std::uint64_t closing = seen | kClosing;
@@ -113,7 +113,7 @@ void pass_on(Accounts& accounts, SharedMemory& entry, int from) {
         const std::uint64_t ended = (seen | kEnded) & ~(kClosing | kPassing);
         const int heir = first_importer(entry);
         if (heir < 0) {
-            if (entry.state.compare_exchange_strong(seen, ended)) settle(accounts, entry);
+            if (entry.state.compare_exchange_strong(seen, ended)) end_if_unused(accounts, entry);
             continue;
         }
         std::uint64_t named = with_heir(ended, heir) | kPassing;
@@ -121,7 +121,7 @@ void pass_on(Accounts& accounts, SharedMemory& entry, int from) {
         if (!is_importer(entry, heir)) continue;
         reserve_while(accounts, card_of(named), heir, granules_in(named), {entry.state, named});
         if (!entry.state.compare_exchange_strong(named, with_payer(ended, heir))) continue;
-        return settle(accounts, entry);
+        return end_if_unused(accounts, entry);
     }
 }
 
@@ -135,7 +135,7 @@ void forget(Accounts& accounts, SharedMemory& entry, int slot) {
         } else if (has(seen, kPassing) && !is_payer && heir_of(seen) == slot) {
             entry.state.compare_exchange_strong(seen, seen & ~kPassing);
         } else {
-            return is_payer ? pass_on(accounts, entry, slot) : settle(accounts, entry);
+            return is_payer ? pass_on(accounts, entry, slot) : end_if_unused(accounts, entry);
         }
     }
 }
@@ -207,7 +207,7 @@ bool join_shared(Accounts& accounts, int index, std::uint64_t key, int slot) {
 void leave_shared(Accounts& accounts, int index, int slot) {
     SharedMemory& entry = accounts.shared_memory[index];
     word_of(entry, slot).fetch_and(~bit_of(slot));
-    settle(accounts, entry);
+    end_if_unused(accounts, entry);
 }
 
 void end_shared(Accounts& accounts, int index) {
@@ -215,7 +215,7 @@ void end_shared(Accounts& accounts, int index) {
     std::uint64_t seen = entry.state.load();
     while (has(seen, kThere) && !entry.state.compare_exchange_strong(seen, seen | kEnded)) {
     }
-    settle(accounts, entry);
+    end_if_unused(accounts, entry);
 }
 
 // The bit first: who names an heir after that does not name this one, and whom it named before,

@@ -97,7 +97,7 @@ class SharedMemorySteps : public testing::Test {
 
   private:
     static constexpr int kQuiet = 10'000;  // instructions without a change: nothing is to come
-#ifdef __SANITIZE_THREAD__
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
     static constexpr int kPoints = 10;  // each fork is slow, and an access is many instructions
 #else
     static constexpr int kPoints = 250;

@@ -29,6 +29,7 @@ class SharedCard {
             made->limits().cards[0].is_timed.store(1);
         }
         std::vector<Sharer> sharers;
+        sharers.reserve(containers_.size());
         for (const auto& container : containers_)
             sharers.push_back({sharers.size(), &container->limits(), container->region().fd(), 0});
         arbiter_ = std::make_unique<ArbiterThread>(sharers);

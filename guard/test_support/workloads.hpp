@@ -2,6 +2,13 @@
 // for tests and benchmarks.
 #pragma once
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
 #include "guard/test_support/shared_card.hpp"
 
 namespace tessera::guard {
@@ -82,31 +89,37 @@ struct Measuring {
     gpusim::Engine engine = gpusim::Engine::compute;
 };
 
-// Sees how late a thread wakes up: where cores are short, programs cannot use what they are given.
-class Witness {
-  public:
-    Witness() : thread_([this](const std::stop_token& stop) { watch(stop); }) {}
-
-    [[nodiscard]] bool is_machine_busy() const { return late_ns_ > 250'000 * looks_; }
-
-  private:
-    void watch(const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            const std::int64_t before = monotonic_ns();
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-            late_ns_ += monotonic_ns() - before - 2'000'000;
-            looks_++;
-        }
+// How long the threads of a process have been ready to run, and had no core: only so much of the
+// card's time can they lose for the machine's sake. Source: /proc/PID/task/TID/schedstat.
+inline std::int64_t starved_ns(pid_t pid) {
+    std::int64_t sum = 0;
+    std::error_code gone;
+    const auto tasks = "/proc/" + std::to_string(pid) + "/task";
+    for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
+        std::ifstream file(task.path() / "schedstat");
+        std::int64_t ran = 0;
+        std::int64_t waited = 0;
+        if (file >> ran >> waited) sum += waited;
     }
+    return sum;
+}
 
-    std::atomic<std::int64_t> late_ns_ = 0;
-    std::atomic<std::int64_t> looks_ = 0;
-    std::jthread thread_;
-};
+// Of the machine's cores together, that another machine had: in nobody's schedstat.
+inline std::int64_t stolen_ns() {
+    std::ifstream file("/proc/stat");
+    std::string name;
+    std::int64_t of[8] = {};
+    file >> name;
+    for (std::int64_t& each : of)
+        file >> each;
+    return of[7] * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+}
 
 struct Measured {
     std::vector<std::vector<double>> percents;  // of the card: [window][tenant]
-    double arbiter_percent = 0;                 // of a core
+    // Of all windows together, that each tenant and the arbiter were kept from running.
+    std::vector<double> starved_percents;
+    double arbiter_percent = 0;  // of a core
 };
 
 // What each tenant got of the card in each window.
@@ -130,6 +143,15 @@ inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
             of.push_back(card.used_ns(peer->pid(), measuring.engine, now));
         return of;
     };
+    const auto starved = [&] {
+        const std::int64_t for_all = starved_ns(getpid()) + stolen_ns();
+        std::vector<std::int64_t> of;
+        of.reserve(peers.size());
+        for (const auto& peer : peers)
+            of.push_back(for_all + starved_ns(peer->pid()));
+        return of;
+    };
+    const std::vector<std::int64_t> starved_before = starved();
     const std::int64_t began = monotonic_ns();
     const std::int64_t cpu_before = card.arbiter_cpu_ns();
     std::int64_t start = began;
@@ -145,6 +167,12 @@ inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
         }
         start = end;
         before = after;
+    }
+    const std::vector<std::int64_t> starved_after = starved();
+    for (std::size_t i = 0; i < tenants.size(); i++) {
+        measured.starved_percents.push_back(
+            100.0 * static_cast<double>(starved_after[i] - starved_before[i]) /
+            static_cast<double>(monotonic_ns() - began));
     }
     measured.arbiter_percent = 100.0 * static_cast<double>(card.arbiter_cpu_ns() - cpu_before) /
                                static_cast<double>(monotonic_ns() - began);

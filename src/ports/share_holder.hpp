@@ -64,6 +64,9 @@ class ShareHolder {
     // Kept with what holds the container, for as long. Nothing where nothing was noted.
     [[nodiscard]] virtual std::optional<ToldLimit> told(const ShareUse& use) const = 0;
     virtual void note_told(const ShareUse& use, const ToldLimit& told) = 0;
+    // The same of damaged accounts, by container.
+    [[nodiscard]] virtual bool is_damage_told(const ShareUse& use) const = 0;
+    virtual void note_damage_told(const ShareUse& use, bool is_told) = 0;
 };
 
 }  // namespace tessera

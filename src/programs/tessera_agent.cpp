@@ -90,15 +90,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
     const bool is_guarded = !config.guard_library.empty();
-    Cards cards(*driver, kube, *plugins,
-                {.node = node,
-                 .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
-                 .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
-                 .publishing = {.identity = config.identity,
-                                .shares = is_guarded ? Holding::guard : Holding::none}});
-    TRY_VOID(cards.load());
     const auto holders = make_device_checkpoint(config.plugin_folder);
-    CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
     SystemClock clock;
     std::optional<ShareKeeping> held;
     if (is_guarded) {
@@ -107,8 +99,17 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
             EvaderOptions{.allowance = mebibytes(config.context_mib),
                           .ends_them = config.evaders == "end"},
             connection.endpoint, ShareKeepingPorts{*driver, *holders, clock, kube, node});
-        TRY_VOID(held->install());
     }
+    Cards cards(*driver, kube, *plugins,
+                {.node = node,
+                 .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
+                 .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
+                 .publishing = {.identity = config.identity,
+                                .shares = is_guarded ? Holding::guard : Holding::none}},
+                held ? &held->holder() : nullptr);
+    TRY_VOID(cards.load());
+    if (held) TRY_VOID(held->install());
+    CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
                held ? &held->limits() : nullptr},
               node, identity);

@@ -130,6 +130,13 @@ class FakeShareHolder final : public ShareHolder {
     void note_told(const ShareUse& use, const ToldLimit& told) override {
         noted[key_of(use)] = told;
     }
+    [[nodiscard]] bool is_damage_told(const ShareUse& use) const override {
+        return damage_told.contains(use.pod.str() + "/" + use.container);
+    }
+    void note_damage_told(const ShareUse& use, bool is_told) override {
+        const std::string key = use.pod.str() + "/" + use.container;
+        is_told ? void(damage_told.insert(key)) : void(damage_told.erase(key));
+    }
     static std::string key_of(const ShareUse& use) {
         return use.pod.str() + "/" + use.container + "/" + use.card.str();
     }
@@ -138,6 +145,7 @@ class FakeShareHolder final : public ShareHolder {
     std::vector<PodName> names;                          // of those that were held, in order
     std::vector<ShareUse> used;                          // what uses() says
     std::map<std::string, ToldLimit> noted;              // by UID/CONTAINER/CARD
+    std::set<std::string> damage_told;                   // by UID/CONTAINER
     std::set<PodUid> strange;                            // what unreadable() says
     std::set<PodUid> kept;
     std::vector<PodUid> forgotten;

@@ -71,7 +71,7 @@ TEST_F(CudaDriver, UuidIsTheCardsInBytes) {
     });
 }
 
-TEST_F(CudaDriver, NoVisibleCardIsNoDevice) {
+TEST_F(CudaDriver, AHiddenCardIsNoDevice) {
     const auto init_with = [&](const char* variable, const char* value) {
         CUresult result = CUDA_ERROR_UNKNOWN;
         Peer peer([&](Wire& wire) {
@@ -83,7 +83,6 @@ TEST_F(CudaDriver, NoVisibleCardIsNoDevice) {
         EXPECT_EQ(peer.join(), 0);
         return result;
     };
-    EXPECT_EQ(init_with("CUDA_VISIBLE_DEVICES", ""), CUDA_ERROR_NO_DEVICE);
     EXPECT_EQ(init_with("NVIDIA_VISIBLE_DEVICES", "none"), CUDA_ERROR_NO_DEVICE);
     EXPECT_EQ(init_with("GPUSIM_DIR", "/nowhere"), CUDA_ERROR_NO_DEVICE);
     EXPECT_EQ(init_with("CUDA_VISIBLE_DEVICES", "1"), CUDA_SUCCESS);
@@ -139,28 +138,18 @@ TEST_F(CudaDriver, ReadOnlyStateIsAnOperatingSystemError) {
     });
 }
 
-TEST_F(CudaDriver, ProcAddressGivesTheVersionAskedFor) {
+// What the conformance suite cannot say of any driver: what this one has not, or has beyond it.
+TEST_F(CudaDriver, ProcAddressKnowsWhatIsModelled) {
     const struct {
         const char* name;
         const char* symbol;  // null: none
         int version;
         CUdriverProcAddressQueryResult status;
     } rows[] = {
-        {"cuInit", "cuInit", 2000, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuMemAlloc", "cuMemAlloc_v2", 3020, CU_GET_PROC_ADDRESS_SUCCESS},
         {"cuMemAlloc", "cuMemAlloc_v2", 12080, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuMemAlloc", "cuMemAlloc", 2000, CU_GET_PROC_ADDRESS_SUCCESS},
         {"cuMemcpyHtoD", nullptr, 2000, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
-        {"cuDeviceGetUuid", nullptr, 9010, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
-        {"cuDeviceGetUuid", "cuDeviceGetUuid", 11030, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuDeviceGetUuid", "cuDeviceGetUuid_v2", 11040, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuCtxCreate", "cuCtxCreate_v2", 11030, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuCtxCreate", "cuCtxCreate_v3", 11040, CU_GET_PROC_ADDRESS_SUCCESS},
         {"cuCtxCreate", "cuCtxCreate_v4", 13000, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuGetProcAddress", "cuGetProcAddress", 11030, CU_GET_PROC_ADDRESS_SUCCESS},
-        {"cuGetProcAddress", "cuGetProcAddress_v2", 12000, CU_GET_PROC_ADDRESS_SUCCESS},
         {"cuOfTomorrow", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
-        {"CUInit", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
         {"", nullptr, 12080, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
     };
     in_child([&] {
@@ -178,19 +167,8 @@ TEST_F(CudaDriver, ProcAddressGivesTheVersionAskedFor) {
             EXPECT_EQ(found, wanted) << row.name << " " << row.version;
         }
         void* found = nullptr;
-        EXPECT_EQ(
-            CALL(cuda, cuGetProcAddress_v2)("cuLaunchKernel", &found, 12080,
-                                            CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, nullptr),
-            CUDA_SUCCESS);
-        EXPECT_EQ(found, cuda.find("cuLaunchKernel_ptsz"));
         EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", &found, 12080, 0, nullptr),
                   CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", &found, 12080, 64, nullptr),
-                  CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)(nullptr, &found, 12080, 0, nullptr),
-                  CUDA_ERROR_INVALID_VALUE);
-        EXPECT_EQ(CALL(cuda, cuGetProcAddress_v2)("cuInit", nullptr, 12080, 0, nullptr),
-                  CUDA_ERROR_INVALID_VALUE);
     });
 }
 

@@ -42,7 +42,7 @@ TEST_F(CudaHostMemory, IsAddressedByTheDevice) {
     });
 }
 
-TEST_F(CudaHostMemory, IsRegisteredOnce) {
+TEST_F(CudaHostMemory, IsRegisteredWhole) {
     with_context([this](const Library& cuda) {
         std::vector<char> mine(10000);
         CUdeviceptr device = 0;
@@ -50,17 +50,13 @@ TEST_F(CudaHostMemory, IsRegisteredOnce) {
         const auto enter = CALL(cuda, cuMemHostRegister_v2);
         const auto leave = CALL(cuda, cuMemHostUnregister);
         ASSERT_EQ(enter(mine.data(), mine.size(), CU_MEMHOSTREGISTER_DEVICEMAP), CUDA_SUCCESS);
-        EXPECT_EQ(enter(mine.data(), 10, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         EXPECT_EQ(enter(mine.data() + 9999, 1, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         EXPECT_EQ(CALL(cuda, cuMemHostGetDevicePointer_v2)(&device, mine.data(), 0), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(device, 'y', 10000), CUDA_SUCCESS);
-        EXPECT_EQ(mine[9999], 'y');
         EXPECT_EQ(node_.used(0), 0U);
         EXPECT_EQ(CALL(cuda, cuMemHostGetFlags)(&flags, mine.data()), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(CALL(cuda, cuMemFreeHost)(mine.data()), CUDA_ERROR_INVALID_VALUE);
         EXPECT_EQ(leave(mine.data() + 1), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
         EXPECT_EQ(leave(mine.data()), CUDA_SUCCESS);
-        EXPECT_EQ(leave(mine.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 
         ASSERT_EQ(enter(mine.data(), mine.size(), CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemsetD8_v2)(device, 'z', 1), CUDA_ERROR_INVALID_VALUE);

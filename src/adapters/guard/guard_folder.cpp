@@ -215,4 +215,12 @@ void GuardFolder::note_told(const ShareUse& use, const ToldLimit& told) {
     note_told_limit(region_of(use.pod, use.container), use.card, told);
 }
 
+bool GuardFolder::is_damage_told(const ShareUse& use) const {
+    return read_told_damage(region_of(use.pod, use.container));
+}
+
+void GuardFolder::note_damage_told(const ShareUse& use, bool is_told) {
+    note_told_damage(region_of(use.pod, use.container), is_told);
+}
+
 }  // namespace tessera

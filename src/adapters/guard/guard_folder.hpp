@@ -10,6 +10,7 @@
 //                              /accounts   written by them
 //                              /pod        NAMESPACE/NAME, for people
 //                              /told       what its user knows of its limit (told_limits.hpp)
+//                              /told-damage   he knows that its accounts are damaged
 #pragma once
 
 #include <filesystem>
@@ -41,6 +42,8 @@ class GuardFolder final : public ShareHolder {
     [[nodiscard]] std::set<PodUid> unreadable() const override;
     [[nodiscard]] std::optional<ToldLimit> told(const ShareUse& use) const override;
     void note_told(const ShareUse& use, const ToldLimit& told) override;
+    [[nodiscard]] bool is_damage_told(const ShareUse& use) const override;
+    void note_damage_told(const ShareUse& use, bool is_told) override;
 
     // Shares out the cards' time among the containers (time_sharer.hpp) until `stop`. One thread.
     void share_out_time(const std::stop_token& stop) { sharer_.run(stop); }

@@ -162,6 +162,17 @@ TEST_F(GuardFolderTest, KnowsWhatWasToldAsLongAsThePodIsKept) {
     EXPECT_EQ(guard_.told(use), std::nullopt);
 }
 
+TEST_F(GuardFolderTest, RemembersThatDamageWasTold) {
+    ASSERT_TRUE(hold(3));
+    const ShareUse use{.pod = PodUid("uid-p"), .container = "main"};
+    EXPECT_FALSE(guard_.is_damage_told(use));
+    guard_.note_damage_told(use, true);
+    const GuardFolder after_a_restart({.folder = folder_, .library = {}}, clock_);
+    EXPECT_TRUE(after_a_restart.is_damage_told(use));
+    guard_.note_damage_told(use, false);
+    EXPECT_FALSE(guard_.is_damage_told(use));
+}
+
 // Goal: what an agent of another release made is told from what is being made.
 TEST_F(GuardFolderTest, RegionsOfAnotherRelease) {
     ASSERT_TRUE(hold(3));

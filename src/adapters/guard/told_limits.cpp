@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
@@ -13,6 +14,12 @@ namespace fs = std::filesystem;
 
 namespace tessera {
 namespace {
+
+constexpr const char* kDamage = "told-damage";
+
+void report(const Error& error) {
+    log_event(Event::share_trouble, {{"reason", error.text}});
+}
 
 // A line per card: its UUID, the limit in bytes, and how many refusals there had been.
 using ByCard = std::map<std::string, ToldLimit>;
@@ -44,7 +51,23 @@ void note_told_limit(const fs::path& region, const GpuUuid& card, const ToldLimi
     for (const auto& [uuid, of] : all)
         text += fmt::format("{} {} {}\n", uuid, of.limit.count, of.refusals);
     const auto noted = write_text_file(region / "told", text);
-    if (!noted) log_event(Event::share_trouble, {{"reason", noted.error().text}});
+    if (!noted) report(noted.error());
+}
+
+bool read_told_damage(const fs::path& region) {
+    std::error_code none;
+    return fs::exists(region / kDamage, none);
+}
+
+void note_told_damage(const fs::path& region, bool is_told) {
+    if (is_told) {
+        const auto noted = write_text_file(region / kDamage, "");
+        if (!noted) report(noted.error());
+        return;
+    }
+    std::error_code error;
+    fs::remove(region / kDamage, error);
+    if (error) report({Code::unavailable, (region / kDamage).string() + ": " + error.message()});
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "app/agent/excess.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -28,10 +29,12 @@ void log_changes(const NodeInventory& before, const NodeInventory& now) {
 
 }  // namespace
 
-Cards::Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options)
+Cards::Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options,
+             const ShareHolder* shares)
     : driver_(driver),
       plugins_(plugins),
       options_(std::move(options)),
+      shares_(shares),
       publisher_(kube, options_.publishing),
       inventory_(std::make_shared<const NodeInventory>()) {}
 
@@ -89,11 +92,17 @@ void Cards::take_faults(const GpuFault& fault) {
 }
 
 // One state change sends one list per resource and one patch, whatever the number of devices.
-// Kubelet first: it is here, and the API server may be out of reach.
+// Kubelet first: it is here, and the API server may be out of reach. Kubelet counts what pods asked
+// for when they came, so the excess is for who places them alone.
 void Cards::publish() {
     const auto now = inventory();
     plugins_.set_lists(device_lists(*now, options_.lists));
-    publisher_.show(now);
+    excess_ = read_excess();
+    publisher_.show(std::make_shared<const NodeInventory>(with_excess(*now, excess_)));
+}
+
+std::map<GpuUuid, Bytes> Cards::read_excess() const {
+    return shares_ == nullptr ? std::map<GpuUuid, Bytes>{} : excess_by_card(shares_->uses());
 }
 
 // What a driver that stays silent leaves us: the cards as they were, and none of them to be used. A
@@ -119,7 +128,10 @@ void Cards::update() {
         failed_reads_ = 0;
     }
     const auto before = inventory();
-    if (*before == *now) return;
+    if (*before == *now) {
+        if (read_excess() != excess_) publish();
+        return;
+    }
     log_changes(*before, *now);
     {
         const std::scoped_lock lock(mutex_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -15,6 +16,7 @@
 #include "ports/gpu_inventory.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/share_holder.hpp"
 
 namespace tessera {
 
@@ -34,7 +36,9 @@ struct CardReadings {
 
 class Cards {
   public:
-    Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options);
+    // `shares`: who holds containers to theirs, if anybody does; outlives it.
+    Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options,
+          const ShareHolder* shares = nullptr);
 
     // The first reading: fails when the driver does not answer, a UUID stands twice, or a device
     // list would not fit. Nothing is published yet.
@@ -59,14 +63,17 @@ class Cards {
   private:
     Result<NodeInventory> read();
     NodeInventory without_driver(const Error& error);
+    [[nodiscard]] std::map<GpuUuid, Bytes> read_excess() const;
     void wait_for_fault(const std::stop_token& stop);
 
     GpuInventory& driver_;
     DevicePluginHost& plugins_;
     const CardsOptions options_;
+    const ShareHolder* shares_;
     NodePublisher publisher_;
-    GpuHealth health_;      // of run's thread
-    int failed_reads_ = 0;  // of run's thread: in a row
+    std::map<GpuUuid, Bytes> excess_;  // of run's thread: as published
+    GpuHealth health_;                 // of run's thread
+    int failed_reads_ = 0;             // of run's thread: in a row
 
     mutable std::mutex mutex_;
     std::shared_ptr<const NodeInventory> inventory_;  // guarded by mutex_, like the rest

@@ -77,7 +77,7 @@ class CardsTest : public ::testing::Test {
     }
     // Loads and runs; returns once the first state is published.
     void launch() {
-        cards_ = std::make_unique<Cards>(driver_, *api_, plugins_, options_);
+        cards_ = std::make_unique<Cards>(driver_, *api_, plugins_, options_, &shares_);
         const auto loaded = cards_->load();
         ASSERT_TRUE(loaded) << loaded.error().text;
         thread_ = std::jthread([this](const std::stop_token& stop) { cards_->run(stop); });
@@ -111,6 +111,7 @@ class CardsTest : public ::testing::Test {
     FakeKubeApi kube_;
     KubeApi* api_ = &kube_;
     FakeDevicePluginHost plugins_;
+    FakeShareHolder shares_;
     CardsOptions options_;
     std::unique_ptr<Cards> cards_;
     std::jthread thread_;
@@ -165,6 +166,26 @@ TEST_F(CardsTest, NoChangeSendsNothing) {
     ASSERT_TRUE(until([&] { return kube_.node_patches() >= 2; }));
     EXPECT_EQ(kube_.node_patches(), 2);
     EXPECT_EQ(plugins_.sent(kSlots), 2);
+}
+
+// Goal: what a container holds above a limit that was lowered is promised to nobody, until it lets
+// go of it; kubelet, and containers that start, are told nothing of that.
+TEST_F(CardsTest, WhatIsHeldAboveALimitIsNotOffered) {
+    Cards cards(driver_, kube_, plugins_, options_, &shares_);
+    ASSERT_TRUE(cards.load());
+    const auto capacity = [&] {
+        cards.update();
+        cards.publish_now();
+        return published().gpus[1].capacity();
+    };
+    cards.publish();
+    EXPECT_EQ(capacity(), gibibytes(16));
+    shares_.used.push_back({.card = GpuUuid("GPU-1"), .held = gibibytes(6), .limit = gibibytes(4)});
+    EXPECT_EQ(capacity(), gibibytes(14));
+    EXPECT_EQ(cards.inventory()->gpus[1].capacity(), gibibytes(16));
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    shares_.used[0].held = gibibytes(4);
+    EXPECT_EQ(capacity(), gibibytes(16));
 }
 
 // Goal: a lost card is out and back; a card that is new or gone changes the lists.

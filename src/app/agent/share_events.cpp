@@ -44,13 +44,22 @@ void ShareEvents::look() {
     for (const ShareUse& use : shares_.uses()) {
         if (use.name.name.empty()) continue;
         if (use.is_damaged) {
-            tell_once({use.pod, use.container, {}}, damage_event(use));
-        } else if (is_news(use)) {
+            tell_damage(use);
+            continue;
+        }
+        if (shares_.is_damage_told(use)) shares_.note_damage_told(use, false);
+        if (is_news(use)) {
             const Telling telling = tell_once({use.pod, use.container, use.card}, limit_event(use));
             if (telling == Telling::told) shares_.note_told(use, {use.limit, ToldLimit::kAll});
         }
     }
     done_ = std::move(still_);
+}
+
+void ShareEvents::tell_damage(const ShareUse& use) {
+    if (shares_.is_damage_told(use)) return;
+    const Telling telling = tell_once({use.pod, use.container, {}}, damage_event(use));
+    if (telling == Telling::told) shares_.note_damage_told(use, true);
 }
 
 // Also notes it where the limit has changed, or its refusals are counted anew: what came before is

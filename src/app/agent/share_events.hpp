@@ -18,8 +18,8 @@ namespace tessera {
 inline constexpr std::chrono::seconds kShareLook{2};
 
 // An event for each share of a card of which its container was refused memory: the first time, and
-// the first time after its limit changed, unless the agent is killed between telling and noting
-// it. One for damaged accounts per container and agent. Of one thread.
+// the first time after its limit changed; one for damaged accounts, until a start of the container
+// brings whole ones. Again where the agent is killed between telling and noting it. Of one thread.
 class ShareEvents {
   public:
     // Both outlive it.
@@ -38,6 +38,7 @@ class ShareEvents {
     enum class Telling { told, done_before, refused, away };
 
     bool is_news(const ShareUse& use);
+    void tell_damage(const ShareUse& use);
     Telling tell_once(const Key& key, const PodEvent& event);
 
     ShareHolder& shares_;

@@ -120,6 +120,15 @@ TEST_F(ShareEventsTest, TellsOnceOfDamagedAccounts) {
     EXPECT_EQ(events_.told.size(), 2U) << "it had started again";
 }
 
+// Goal: an agent that starts anew says nothing again.
+TEST_F(ShareEventsTest, DamageIsRememberedByTheNextAgent) {
+    use("a", 0);
+    shares_.used[0].is_damaged = true;
+    events_of_shares_.look();
+    ShareEvents(shares_, events_).look();
+    EXPECT_EQ(events_.told.size(), 1U);
+}
+
 TEST_F(ShareEventsTest, WhoHasNoNameIsNotTold) {
     use("a", 1, "");
     events_of_shares_.look();

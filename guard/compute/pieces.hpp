@@ -1,0 +1,20 @@
+// A stream's piece of work: from the launch that found it idle until its work is known to have
+// ended, by the clock and, of some, by events. All functions want the mutex of timing().
+#pragma once
+
+#include "guard/compute/timing.hpp"
+
+namespace tessera::guard {
+
+void begin_piece(StreamTiming& of, WorkKind kind);
+// The end of what is to be measured.
+void record_end(StreamTiming& of);
+// Nobody waited for it.
+void end_piece(StreamTiming& of);
+// It was waited for, by a wait that began after record_end().
+void end_waited_for(StreamTiming& of);
+
+// Whether the stream has nothing to do, and nobody is about to give it any.
+bool is_done(const StreamTiming& of);
+
+}  // namespace tessera::guard

@@ -1,0 +1,26 @@
+// Which card of the limits a device of this process is. Any thread. All want begin() to have
+// succeeded (process.hpp).
+#pragma once
+
+#include "api/nvidia/cuda.h"
+
+namespace tessera::guard {
+
+inline constexpr int kMaxDevices = 64;
+
+// Index into the limits of the card of a device; -1 where the container has no share of it.
+int card_of(CUdevice device);
+// Of the context that is current on this thread.
+struct Current {
+    CUcontext context = nullptr;
+    int card = -1;
+};
+// The driver's error where there is none; kNotGuarded where it is of a card without a share.
+CUresult find_current(Current& current);
+
+// Whether the device exists and is of a card that the container has no share of.
+bool is_of_others(CUdevice device);
+// The device of a card; -1 where none was asked for.
+CUdevice device_of(int card);
+
+}  // namespace tessera::guard
