@@ -16,6 +16,14 @@ inline constexpr std::string_view kGuard = "guard";  // a value of that
 inline constexpr std::string_view kResize = "tessera.dev/resize";
 inline constexpr std::string_view kResizeRefused = "tessera.dev/resize-refused";
 
+// Pod: of which gang it is, and how many pods of it are placed together.
+inline constexpr std::string_view kGang = "tessera.dev/gang";
+inline constexpr std::string_view kGangSize = "tessera.dev/gang-size";
+// The same as labels of the lightweight coscheduling plug-in, which Arena writes
+// (docs/research/arena.md, Gang).
+inline constexpr std::string_view kPodGroup = "pod-group.scheduling.sigs.k8s.io/name";
+inline constexpr std::string_view kPodGroupSize = "pod-group.scheduling.sigs.k8s.io/min-available";
+
 inline constexpr std::string_view kUrl = "tessera.dev/url";  // Lease: where its holder answers
 
 // gpushare's, docs/research/gpushare.md §1.3.

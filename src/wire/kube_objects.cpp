@@ -67,6 +67,22 @@ constexpr std::int64_t kMaxLegacyUnits = std::int64_t{1} << 20;
 
 constexpr std::int64_t kMaxLegacyIndex = 1024;
 
+// The annotations before the labels.
+std::optional<Result<GangMembership>> read_gang(JsonValue metadata) {
+    struct Spelling {
+        JsonValue texts;
+        std::string_view gang;
+        std::string_view size;
+    };
+    for (const Spelling& by : {Spelling{metadata["annotations"], key::kGang, key::kGangSize},
+                               Spelling{metadata["labels"], key::kPodGroup, key::kPodGroupSize}}) {
+        const auto gang = by.texts[by.gang].text();
+        if (gang && !gang->empty())
+            return parse_gang(*gang, by.texts[by.size].text_or(""), by.size);
+    }
+    return std::nullopt;
+}
+
 // One share per card, of what all containers were given there.
 void add_share(LegacyAllocation& legacy, std::optional<std::int64_t> index,
                std::optional<std::int64_t> units) {
@@ -176,6 +192,7 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
             read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
     }
     if (facts.containers.empty()) return facts;
+    facts.gang = read_gang(metadata);
     facts.policy = annotations[kPlacementPolicy].text_or("");
     facts.legacy = read_legacy(annotations);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;

@@ -54,6 +54,34 @@ TEST(ReadPod, Parts) {
               (ContainerSpec{"main", ContainerKind::app, {{"aliyun.com/gpu-mem", "4"}}}));
 }
 
+// Goal: a gang by our annotations or by the labels of the coscheduling plug-in; a size that is none
+// says what to write.
+TEST(ReadPod, Gang) {
+    const auto gang = [](const std::string& metadata) {
+        return pod_of(R"({"metadata":{)" + metadata + R"(},"spec":{"containers":[
+            {"name":"main","resources":{"limits":{"tessera.dev/gpu":"1"}}}]}})")
+            .gang;
+    };
+    const std::string ours =
+        R"("annotations":{"tessera.dev/gang":"a","tessera.dev/gang-size":"8"})";
+    const std::string labels =
+        R"("labels":{"pod-group.scheduling.sigs.k8s.io/name":"b",
+                     "pod-group.scheduling.sigs.k8s.io/min-available":"3"})";
+    EXPECT_EQ(**gang(ours), (GangMembership{"a", 8}));
+    EXPECT_EQ(**gang(labels), (GangMembership{"b", 3}));
+    EXPECT_EQ(**gang(ours + "," + labels), (GangMembership{"a", 8}));
+    EXPECT_FALSE(gang(""));
+    for (const char* size : {"0", "-1", "many", "", "1001", "1.5"}) {
+        const auto wrong = gang(fmt::format(
+            R"("annotations":{{"tessera.dev/gang":"a","tessera.dev/gang-size":"{}"}})", size));
+        ASSERT_TRUE(wrong && !*wrong) << size;
+        EXPECT_EQ(wrong->error().text,
+                  fmt::format("tessera.dev/gang-size is \"{}\"; write the number of pods of gang a "
+                              "that are to be placed together, 1 to 1000",
+                              size));
+    }
+}
+
 // Goal: what concerns a resize is read of pods that ask for GPUs: an open wish, right or wrong, and
 // none that was refused; and the ceiling, as the text of each container.
 TEST(ReadPod, ResizeAndCeiling) {

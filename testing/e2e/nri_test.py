@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from e2e import front, gate, health, lifecycle, nri, preemption, sharing
+from e2e import front, gangs, gate, health, lifecycle, nri, preemption, sharing
 
 
 class NriTest(sharing.Sharing, gate.Gate, lifecycle.Lifecycle, health.Health, front.Front,
-              nri.OnlyNri, preemption.Preemption):
+              nri.OnlyNri, preemption.Preemption, gangs.Gangs):
     """All that holds for both ways to recognise a container, and what only NRI can do."""
 
     identity = "nri"

@@ -147,6 +147,16 @@ FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, con
     return answer;
 }
 
+std::optional<std::uint32_t> best_node(const ClusterView& view,
+                                       std::span<const std::uint32_t> positions, const PodAsk& pod,
+                                       const NodeRater* rater) {
+    Placer placer(pod.request);
+    const auto prices = prices_of(placer, view, positions, pod, rater);
+    const auto best = cheapest(prices, 1);
+    if (best.empty()) return std::nullopt;
+    return positions[best.front()];
+}
+
 std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
                              const NodeRater* rater) {
     std::vector<int> scores(args.names.size(), 0);

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "domain/cluster/view.hpp"
@@ -18,6 +21,11 @@ namespace tessera {
 // settled fits on its own node alone.
 FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
                           const NodeRater* rater, std::size_t best);
+
+// The best of these positions by the rater; nothing where the pod fits on none of them.
+std::optional<std::uint32_t> best_node(const ClusterView& view,
+                                       std::span<const std::uint32_t> positions, const PodAsk& pod,
+                                       const NodeRater* rater);
 
 // Parallel to args.names: 10 for the best of these nodes, 7 down to 0 for the others by price,
 // 0 for one that does not fit.

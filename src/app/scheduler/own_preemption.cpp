@@ -20,7 +20,7 @@ OwnPreemption::OwnPreemption(RoomTools tools)
     : tools_(std::move(tools)), rooms_(tools_, refused_) {}
 
 bool OwnPreemption::may_help(const ExtenderArgs& args, const FilterAnswer& refused) const {
-    return args.pod.preempts && refused.fitting.empty() && !refused.failed.empty() &&
+    return args.pod.preempts && !args.pod.gang && refused.fitting.empty() && !refused.failed.empty() &&
            tools_.keeper.view()->anyone_below(args.pod.priority);
 }
 

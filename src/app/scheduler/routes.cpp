@@ -123,6 +123,10 @@ RouteAnswer SchedulerRoutes::filter(std::string& body) {
         log_event(Event::request_refused, {{"verb", "filter"}, {"reason", args.error().text}});
         return refusal(write_filter_error(args.error().text));
     }
+    // What is kept for a gang is kept where it is bound.
+    if (args->pod.gang) {
+        if (auto sent_on = at_leader(Route::filter)) return *std::move(sent_on);
+    }
     if (preemption_ == nullptr) return json(write_filter_result(*args, scheduler_.filter(*args)));
     std::optional<RouteAnswer> sent_on;
     const auto answer = preemption_->filter(scheduler_, *args, [&] {

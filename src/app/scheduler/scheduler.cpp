@@ -31,7 +31,12 @@ std::string cards_of(const Allocation& allocation) {
 }  // namespace
 
 Scheduler::Scheduler(KubeApi& kube, Keeper& keeper, Clock& clock, const SchedulerOptions& options)
-    : kube_(kube), keeper_(keeper), clock_(clock), options_(options), second_look_(clock) {}
+    : kube_(kube),
+      keeper_(keeper),
+      clock_(clock),
+      options_(options),
+      second_look_(clock),
+      gangs_(keeper, options.placements, clock) {}
 
 FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
     return settle_filter(args, first_look(args));
@@ -48,7 +53,7 @@ FilterAnswer Scheduler::settle_filter(const ExtenderArgs& args, FilterAnswer fir
     return answer;
 }
 
-FilterAnswer Scheduler::first_look(const ExtenderArgs& args) const {
+FilterAnswer Scheduler::first_look(const ExtenderArgs& args) {
     FilterAnswer answer;
     const auto pod = ask_of(args.pod);
     if (!pod) {
@@ -62,6 +67,7 @@ FilterAnswer Scheduler::first_look(const ExtenderArgs& args) const {
         std::iota(answer.fitting.begin(), answer.fitting.end(), 0);
         return answer;
     }
+    if (pod->gang) return gangs_.filter(args, *pod);
     return choose_nodes(*keeper_.view(), args, *pod, rater_of(*pod).get(), options_.best_nodes);
 }
 
@@ -74,7 +80,8 @@ std::vector<int> Scheduler::prioritize(const ExtenderArgs& args) const {
 std::vector<NodeVictims> Scheduler::preempt(const PreemptionArgs& args) const {
     const auto pod = ask_of(args.pod);
     // Whoever asks for no GPU is not ours to judge; what makes no sense fits nowhere.
-    if (!pod) return {};
+    // Nobody ends for one pod of a gang: it would still wait for the others.
+    if (!pod || pod->gang) return {};
     if (pod->request.empty()) return args.nodes;
     return choose_victims(*keeper_.view(), args, *pod);
 }
@@ -188,6 +195,7 @@ Result<> Scheduler::settle(const BindArgs& args, const Reservation& reservation,
 }
 
 void Scheduler::settle_unconfirmed() {
+    gangs_.settle();
     const auto tenants = keeper_.ask([](ClusterState& state) { return state.unconfirmed(); });
     const std::chrono::nanoseconds now = clock_.steady();
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> since;

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "app/scheduler/gangs.hpp"
 #include "app/scheduler/keeper.hpp"
 #include "app/scheduler/placements.hpp"
 #include "app/scheduler/second_look.hpp"
@@ -36,7 +37,8 @@ class Scheduler {
     [[nodiscard]] FilterAnswer filter(const ExtenderArgs& args);
     // The same in two steps, for a replica that may send the question on instead: what the view
     // says now, and the answer that it comes to, which is counted (waiting()).
-    [[nodiscard]] FilterAnswer first_look(const ExtenderArgs& args) const;
+    // Keeps rooms for gangs.
+    [[nodiscard]] FilterAnswer first_look(const ExtenderArgs& args);
     [[nodiscard]] FilterAnswer settle_filter(const ExtenderArgs& args, FilterAnswer first);
     // What these pods, the pending ones, wait for; others are forgotten.
     [[nodiscard]] WaitingCounts waiting(const std::vector<PodUid>& pending) {
@@ -50,7 +52,7 @@ class Scheduler {
     // this controller may not write now.
     Result<> bind(const BindArgs& args);
     // Reads the pods whose Binding no watch event has shown for a while; frees what was never
-    // bound. Called every few seconds by one thread.
+    // bound, and what was kept for gangs in vain. Called every few seconds by one thread.
     void settle_unconfirmed();
 
   private:
@@ -68,6 +70,7 @@ class Scheduler {
     const SchedulerOptions options_;
     SecondLook second_look_;
     WaitingPods waiting_;
+    Gangs gangs_;
     // Of settle_unconfirmed's thread.
     std::map<std::pair<PodUid, int>, std::chrono::nanoseconds> unconfirmed_since_;  // by attempt
 };

@@ -17,7 +17,10 @@ Result<PodAsk> ask_of(const PodFacts& pod) {
                         fmt::format("annotation {}: {}", kPlacementPolicy, policy.error().text));
         }
     }
-    return PodAsk{pod.uid, pod.name, std::move(request), pod.priority, pod.host, pod.policy};
+    PodAsk ask{pod.uid, pod.name, std::move(request), pod.priority, pod.host, {}, pod.policy};
+    if (ask.request.empty() || !pod.gang) return ask;
+    TRY(ask.gang, *pod.gang);
+    return ask;
 }
 
 }  // namespace tessera

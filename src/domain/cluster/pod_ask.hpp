@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "domain/request/gang.hpp"
 #include "domain/request/gpu_request.hpp"
 #include "domain/request/host_ask.hpp"
 
@@ -18,6 +20,7 @@ struct PodAsk {
     PodRequest request;  // empty: the pod is none of our business
     int priority = 0;
     HostAsk host;
+    std::optional<GangMembership> gang;
     std::string policy;  // by which it wants to be placed (find_policy_option); empty: any
 
     friend bool operator==(const PodAsk&, const PodAsk&) = default;

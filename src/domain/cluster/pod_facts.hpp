@@ -10,6 +10,7 @@
 #include "domain/allocation/resize.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/request/dialect.hpp"
+#include "domain/request/gang.hpp"
 #include "domain/request/host_ask.hpp"
 
 namespace tessera {
@@ -46,6 +47,7 @@ struct PodFacts {
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
     HostAsk host;                           // of all its containers
     std::string policy;                     // the text of kPlacementPolicy; empty: none
+    std::optional<Result<GangMembership>> gang;    // where it says that it is of one
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;
     bool is_guarded = false;  // its shares are held by the guard

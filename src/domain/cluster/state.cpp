@@ -79,6 +79,7 @@ bool ClusterState::set_pod(const PodFacts& pod) {
         return true;
     }
     note_wish(pod);
+    if (pod.gang && *pod.gang) gangs_.add({pod.name.space, (*pod.gang)->gang}, pod.uid);
     if (!pod.node.empty()) note_host(pod.uid, pod.node, pod.host);
     const auto held = tenants_.find(pod.uid);
     if (held != tenants_.end() && held->second->stage == Stage::seen) {
@@ -236,6 +237,7 @@ void ClusterState::remove_pod(const PodUid& uid) {
     drop(uid);
     unblock(uid);
     forget_host(uid);
+    gangs_.remove(uid);
     wishes_.erase(uid);
 }
 
@@ -396,6 +398,17 @@ std::vector<TenantPtr> ClusterState::unconfirmed() const {
 const PendingPod* ClusterState::pending(const PodUid& uid) const {
     const auto at = pending_.find(uid);
     return at == pending_.end() ? nullptr : &at->second;
+}
+
+GangNow ClusterState::gang(const GangId& gang) const {
+    GangNow now;
+    for (const PodUid& uid : gangs_.pods(gang)) {
+        if (tenants_.contains(uid)) ++now.placed;
+        const PendingPod* waits = pending(uid);
+        if (waits != nullptr && waits->ask) now.waiting.push_back(*waits->ask);
+    }
+    std::ranges::sort(now.waiting, {}, [](const PodAskPtr& pod) { return pod->name; });
+    return now;
 }
 
 const PendingPod* ClusterState::set_aside(const PodUid& uid) const {

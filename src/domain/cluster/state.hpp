@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "domain/cluster/gang_index.hpp"
 #include "domain/cluster/host_loads.hpp"
 #include "domain/cluster/model_numbers.hpp"
 #include "domain/cluster/pod_facts.hpp"
@@ -57,6 +58,14 @@ struct Arrivals {
     // Thousandths of cards that pods were given, and gave back, in all.
     std::int64_t placed_milli = 0;
     std::int64_t released_milli = 0;
+};
+
+// The pods of a gang that are there now.
+struct GangNow {
+    std::size_t placed = 0;          // that hold their cards
+    std::vector<PodAskPtr> waiting;  // ascending by name
+
+    [[nodiscard]] std::size_t pods() const { return placed + waiting.size(); }
 };
 
 // What `begin_resize` decided.
@@ -145,6 +154,8 @@ class ClusterState {
     // The node on which room is promised to a pod that waits, its victims as the API server shows
     // them. Nothing where there is none, or the node is gone.
     [[nodiscard]] std::optional<NodeView> promised_node(const PodUid& uid) const;
+    // Only pods that ask for cards.
+    [[nodiscard]] GangNow gang(const GangId& gang) const;
     // In no order.
     [[nodiscard]] std::vector<PodUid> pending_pods() const {
         std::vector<PodUid> out;
@@ -224,6 +235,7 @@ class ClusterState {
     HostLoads host_;
     ModelNumbers models_;
     Arrivals arrivals_;
+    GangIndex gangs_;
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;

@@ -1,0 +1,171 @@
+#include "app/scheduler/gangs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/scheduler/node_choice.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+GangId id_of(const PodAsk& pod) {
+    return {pod.name.space, pod.gang->gang};
+}
+
+FilterAnswer refuse_all(const ExtenderArgs& args, const std::string& reason) {
+    FilterAnswer answer;
+    for (std::size_t i = 0; i < args.names.size(); ++i)
+        answer.failed.push_back({i, reason});
+    answer.obstacle = Obstacle::gang;
+    return answer;
+}
+
+FilterAnswer only(const ExtenderArgs& args, std::string_view node) {
+    FilterAnswer answer;
+    const auto at = std::ranges::find(args.names, node);
+    if (at != args.names.end())
+        answer.fitting.push_back(static_cast<std::size_t>(at - args.names.begin()));
+    return answer;
+}
+
+// Whether the node has the CPU and memory for one more of those that room is kept for:
+// kube-scheduler has looked at the pod that it asks for, and does not know of the others.
+bool has_host_room(const NodeView& node, const HostAsk& ask) {
+    if (node.inventory.host == HostAsk{}) return true;  // it has not said
+    std::int64_t cpu_milli = node.load.cpu_milli;
+    std::int64_t memory_mib = node.load.memory_mib;
+    for (const PodAskPtr& nominee : node.nominees) {
+        cpu_milli -= nominee->host.cpu_milli;
+        memory_mib -= nominee->host.memory.count / kMiB;
+    }
+    return ask.cpu_milli <= cpu_milli && ask.memory.count / kMiB <= memory_mib;
+}
+
+bool fits_on(ClusterState& state, const NodeName& node, const PodAsk& pod) {
+    const auto view = state.view();
+    const std::uint32_t position = view->position(node.str());
+    if (position == NameIndex::kNone) return false;
+    return best_node(*view, {&position, 1}, pod, nullptr).has_value();
+}
+
+bool is_kept(const ClusterState& state, const PodAskPtr& pod) {
+    const PendingPod* pending = state.pending(pod->uid);
+    return pending != nullptr && !pending->promised.empty();
+}
+
+// The pod itself, then others of its gang, as many as are needed.
+std::vector<PodAskPtr> those_to_place(const GangNow& now, const PodAsk& pod) {
+    std::vector<PodAskPtr> out = now.waiting;
+    std::stable_partition(out.begin(), out.end(),
+                          [&](const PodAskPtr& member) { return member->uid == pod.uid; });
+    const auto size = static_cast<std::size_t>(pod.gang->size);
+    out.resize(std::min(out.size(), size - std::min(size, now.placed)));
+    return out;
+}
+
+}  // namespace
+
+FilterAnswer Gangs::filter(const ExtenderArgs& args, const PodAsk& pod) {
+    return keeper_.ask([&](ClusterState& state) { return answer(state, args, pod); });
+}
+
+FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod) {
+    const auto rater = placements_ == nullptr ? nullptr : placements_->rater_of(pod);
+    const auto as_any_pod = [&] { return choose_nodes(*state.view(), args, pod, rater.get(), 1); };
+    if (state.view()->unseen(pod.uid) != nullptr) return as_any_pod();
+    const GangNow now = state.gang(id_of(pod));
+    const auto size = static_cast<std::size_t>(pod.gang->size);
+    if (now.pods() < size) {
+        return refuse_all(args, fmt::format("gang {} waits for its pods: {} of {} are there",
+                                            pod.gang->gang, now.pods(), size));
+    }
+    const PendingPod* pending = state.pending(pod.uid);
+    if (pending == nullptr) return refuse_all(args, "the pod is not known yet");
+    const NodeName kept_on = pending->promised;
+    if (!kept_on.empty() && fits_on(state, kept_on, pod)) {
+        if (auto own = only(args, kept_on.str()); !own.fitting.empty()) return own;
+    }
+    const auto kept = static_cast<std::size_t>(std::ranges::count_if(
+        now.waiting, [&](const PodAskPtr& member) { return is_kept(state, member); }));
+    if (kept_on.empty() && now.placed + kept >= size) return as_any_pod();
+    return place(state, args, pod, now);
+}
+
+// Each is decided on as any pod is, with what was promised to those before it counted as taken.
+FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
+                          const GangNow& now) {
+    const GangId id = id_of(pod);
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto rests = rests_until_.find(id);
+        if (rests != rests_until_.end() && clock_.steady() < rests->second) {
+            return refuse_all(args, fmt::format("gang {} was not placed in time, and lets others "
+                                                "have their turn",
+                                                id.name));
+        }
+    }
+    for (const PodAskPtr& member : now.waiting) {
+        if (is_kept(state, member)) state.give_up(member->uid);
+    }
+    const auto members = those_to_place(now, pod);
+    NodeName own;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const PodAsk& member = *members[i];
+        const auto view = state.view();
+        auto positions = view->positions(args.names);
+        std::erase_if(positions, [&](std::uint32_t position) {
+            return position == NameIndex::kNone ||
+                   !has_host_room(*view->row(position).node, member.host);
+        });
+        const auto rater = placements_ == nullptr ? nullptr : placements_->rater_of(member);
+        const auto best = best_node(*view, positions, member, rater.get());
+        if (!best) {
+            for (std::size_t placed = 0; placed < i; ++placed)
+                state.give_up(members[placed]->uid);
+            return refuse_all(args, fmt::format("gang {} is placed as a whole: {} of its {} pods "
+                                                "find room now",
+                                                id.name, now.placed + i, pod.gang->size));
+        }
+        const NodeName node = view->row(*best).node->inventory.name;
+        if (i == 0) own = node;
+        state.promise(member.uid, node, {});
+    }
+    const std::scoped_lock lock(mutex_);
+    kept_since_[id] = clock_.steady();
+    return only(args, own.str());
+}
+
+void Gangs::settle() {
+    const Time now = clock_.steady();
+    std::vector<GangId> late;
+    {
+        const std::scoped_lock lock(mutex_);
+        std::erase_if(rests_until_, [&](const auto& of) { return of.second <= now; });
+        for (const auto& [id, since] : kept_since_) {
+            if (now - since >= kPatience) late.push_back(id);
+        }
+        for (const GangId& id : late)
+            kept_since_.erase(id);
+    }
+    for (const GangId& id : late) {
+        const std::size_t given_up = keeper_.ask([&](ClusterState& state) {
+            std::size_t count = 0;
+            for (const PodAskPtr& member : state.gang(id).waiting) {
+                if (!is_kept(state, member)) continue;
+                state.give_up(member->uid);
+                ++count;
+            }
+            return count;
+        });
+        if (given_up == 0) continue;
+        log_event(Event::gang_gave_up,
+                  {{"gang", id.space + "/" + id.name}, {"pods", std::to_string(given_up)}});
+        const std::scoped_lock lock(mutex_);
+        rests_until_[id] = now + kRest;
+    }
+}
+
+}  // namespace tessera

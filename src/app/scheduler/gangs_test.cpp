@@ -1,0 +1,236 @@
+#include "app/scheduler/gangs.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_clock.hpp"
+
+namespace tessera {
+namespace {
+
+// Nodes "n0", "n1" ... of two cards of 16 GiB, and gangs of pods that ask for 6 GiB each: four fit
+// on a node.
+class Cluster {
+  public:
+    explicit Cluster(int nodes) {
+        for (int i = 0; i < nodes; ++i) {
+            names_.push_back(fmt::format("n{}", i));
+            state([&](ClusterState& state) {
+                state.set_node(build::node(names_.back(), 2, gibibytes(16)));
+            });
+        }
+    }
+
+    void state(const std::function<void(ClusterState&)>& function) {
+        keeper_.ask([&](ClusterState& state) {
+            function(state);
+            return 0;
+        });
+    }
+
+    PodFacts add(const std::string& gang, int number, int size, int gib = 6) {
+        PodFacts pod =
+            build::pod(fmt::format("{}-{}", gang, number), build::native(gibibytes(gib)));
+        pod.gang = GangMembership{gang, size};
+        state([&](ClusterState& state) { state.set_pod(pod); });
+        return pod;
+    }
+    std::vector<PodFacts> add_gang(const std::string& gang, int size, int gib = 6) {
+        std::vector<PodFacts> pods;
+        for (int i = 0; i < size; ++i)
+            pods.push_back(add(gang, i, size, gib));
+        return pods;
+    }
+
+    FilterAnswer filter(const PodFacts& pod) {
+        ExtenderArgs args;
+        args.pod = pod;
+        args.names.assign(names_.begin(), names_.end());
+        return gangs_.filter(args, build::ask(pod));
+    }
+    // As kube-scheduler does: where the filter says, at once.
+    bool try_bind(const PodFacts& pod) {
+        const FilterAnswer answer = filter(pod);
+        if (answer.fitting.empty()) return false;
+        const NodeName node(names_.at(answer.fitting.front()));
+        bool is_bound = false;
+        state([&](ClusterState& state) {
+            const auto made = state.reserve(build::ask(pod), node);
+            is_bound = made.has_value();
+            if (made) state.set_pod(build::bound(pod, made->allocation));
+        });
+        if (is_bound) bound_.insert(pod.uid);
+        return is_bound;
+    }
+    void end(const PodFacts& pod) {
+        state([&](ClusterState& state) { state.remove_pod(pod.uid); });
+        bound_.erase(pod.uid);
+    }
+    std::size_t bound_of(const std::vector<PodFacts>& pods) {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            pods, [&](const PodFacts& pod) { return bound_.contains(pod.uid); }));
+    }
+    std::size_t kept() {
+        std::size_t count = 0;
+        state([&](ClusterState& state) {
+            for (const auto& node : state.view()->nodes())
+                count += node->nominees.size();
+        });
+        return count;
+    }
+    void pass(std::chrono::nanoseconds time) {
+        clock_.advance(time);
+        gangs_.settle();
+    }
+
+  private:
+    std::vector<std::string> names_;
+    Keeper keeper_{[] {}};
+    FakeClock clock_;
+    Gangs gangs_{keeper_, nullptr, clock_};
+    std::set<PodUid> bound_;
+};
+
+std::string reason(const FilterAnswer& answer) {
+    return answer.failed.empty() ? "" : answer.failed.front().reason;
+}
+
+// Goal: nobody passes before all are there and find room; then each passes to the room that is its
+// own, in any order.
+TEST(Gangs, AllOrNone) {
+    Cluster cluster(2);
+    auto pods = cluster.add_gang("a", 7);
+    pods.push_back(build::pod("a-7", build::native(gibibytes(6))));
+    pods[7].gang = GangMembership{"a", 8};
+    for (int i = 0; i < 7; ++i)
+        pods[static_cast<std::size_t>(i)] = cluster.add("a", i, 8);
+    EXPECT_FALSE(cluster.try_bind(pods[3]));
+    EXPECT_EQ(reason(cluster.filter(pods[3])), "gang a waits for its pods: 7 of 8 are there");
+    EXPECT_EQ(cluster.kept(), 0U);
+    pods[7] = cluster.add("a", 7, 8);
+    EXPECT_TRUE(cluster.try_bind(pods[7]));
+    EXPECT_EQ(cluster.kept(), 7U);
+    for (const std::size_t i : {3U, 0U, 6U, 1U, 2U, 5U, 4U})
+        EXPECT_TRUE(cluster.try_bind(pods[i])) << i;
+    EXPECT_EQ(cluster.kept(), 0U);
+}
+
+// Goal: a gang that does not fit is kept nothing, and says how much of it would.
+TEST(Gangs, NoneWhereNotAllFit) {
+    Cluster cluster(2);
+    const auto pods = cluster.add_gang("a", 9);
+    for (const PodFacts& pod : pods)
+        EXPECT_FALSE(cluster.try_bind(pod));
+    EXPECT_EQ(reason(cluster.filter(pods[0])),
+              "gang a is placed as a whole: 8 of its 9 pods find room now");
+    EXPECT_EQ(cluster.kept(), 0U);
+}
+
+// Goal: what is kept for a gang nobody else takes, and what a gang has no need of they do.
+TEST(Gangs, OthersKeepOut) {
+    Cluster cluster(2);
+    const auto pods = cluster.add_gang("a", 8);
+    EXPECT_TRUE(cluster.try_bind(pods[0]));
+    PodFacts other = build::pod("other", build::native(gibibytes(6)));
+    cluster.state([&](ClusterState& state) {
+        state.set_pod(other);
+        EXPECT_FALSE(state.reserve(build::ask(other), NodeName("n0")));
+        EXPECT_FALSE(state.reserve(build::ask(other), NodeName("n1")));
+    });
+    PodFacts small = build::pod("small", build::native(gibibytes(4)));
+    cluster.state([&](ClusterState& state) {
+        EXPECT_TRUE(state.reserve(build::ask(small), NodeName("n0")));
+    });
+    for (std::size_t i = 1; i < 8; ++i)
+        EXPECT_TRUE(cluster.try_bind(pods[i])) << i;
+}
+
+// Goal: two gangs that fit one at a time are placed one after the other, never half, in whatever
+// order their pods are asked for.
+RC_GTEST_PROP(Gangs, NeverHalf, ()) {
+    Cluster cluster(2);
+    const std::vector<std::vector<PodFacts>> gangs = {cluster.add_gang("a", 8),
+                                                      cluster.add_gang("b", 8)};
+    const auto order = *rc::gen::container<std::vector<int>>(64, rc::gen::inRange(0, 16));
+    for (const int which : order) {
+        const auto& gang = gangs.at(static_cast<std::size_t>(which / 8));
+        const PodFacts& pod = gang.at(static_cast<std::size_t>(which % 8));
+        cluster.try_bind(pod);
+        const std::size_t a = cluster.bound_of(gangs[0]);
+        const std::size_t b = cluster.bound_of(gangs[1]);
+        RC_ASSERT(a == 0 || b == 0);
+        // Who is begun with is kept the rest.
+        RC_ASSERT(a + b + cluster.kept() == 0 || a + b + cluster.kept() == 8);
+    }
+    for (const auto& gang : gangs) {
+        for (const PodFacts& pod : gang)
+            cluster.try_bind(pod);
+    }
+    const std::size_t first = cluster.bound_of(gangs[0]) == 8 ? 0 : 1;
+    RC_ASSERT(cluster.bound_of(gangs[first]) == 8);
+    for (const PodFacts& pod : gangs[first])
+        cluster.end(pod);
+    for (const PodFacts& pod : gangs[1 - first])
+        RC_ASSERT(cluster.try_bind(pod));
+}
+
+// Goal: what is kept in vain is free again, and the gang lets others have their turn before it is
+// tried again.
+TEST(Gangs, GivesUpInTime) {
+    Cluster cluster(2);
+    const auto first = cluster.add_gang("a", 8);
+    const auto second = cluster.add_gang("b", 8);
+    EXPECT_EQ(cluster.filter(first[0]).fitting.size(), 1U);
+    EXPECT_FALSE(cluster.try_bind(second[0]));
+    cluster.pass(Gangs::kPatience - std::chrono::seconds(1));
+    EXPECT_EQ(cluster.kept(), 8U);
+    cluster.pass(std::chrono::seconds(1));
+    EXPECT_EQ(cluster.kept(), 0U);
+    EXPECT_FALSE(cluster.try_bind(first[0]));
+    for (const PodFacts& pod : second)
+        EXPECT_TRUE(cluster.try_bind(pod));
+    for (const PodFacts& pod : second)
+        cluster.end(pod);
+    cluster.pass(Gangs::kRest);
+    for (const PodFacts& pod : first)
+        EXPECT_TRUE(cluster.try_bind(pod));
+}
+
+// Goal: a pod that comes anew in the place of one that ended finds its gang placed, and needs one
+// room; so does one beyond the gang's size.
+TEST(Gangs, OneMoreOfAGangThatRuns) {
+    Cluster cluster(2);
+    const auto pods = cluster.add_gang("a", 4);
+    for (const PodFacts& pod : pods)
+        EXPECT_TRUE(cluster.try_bind(pod));
+    cluster.end(pods[2]);
+    EXPECT_TRUE(cluster.try_bind(cluster.add("a", 4, 4)));
+    EXPECT_TRUE(cluster.try_bind(cluster.add("a", 5, 4)));
+    EXPECT_EQ(cluster.kept(), 0U);
+}
+
+// Goal: a node has CPU for so many of them, whatever its cards have.
+TEST(Gangs, CountTheHost) {
+    Cluster cluster(1);
+    cluster.state([](ClusterState& state) {
+        NodeInventory node = build::node("n0", 2, gibibytes(16));
+        node.host = {4'000, gibibytes(64)};
+        state.set_node(node);
+    });
+    std::vector<PodFacts> pods = cluster.add_gang("a", 4);
+    for (PodFacts& pod : pods) {
+        pod.host = {1'500, gibibytes(1)};
+        cluster.state([&](ClusterState& state) { state.set_pod(pod); });
+    }
+    EXPECT_FALSE(cluster.try_bind(pods[0]));
+    EXPECT_EQ(reason(cluster.filter(pods[0])),
+              "gang a is placed as a whole: 2 of its 4 pods find room now");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,21 @@
+#include "domain/request/gang.hpp"
+
+#include <fmt/format.h>
+
+#include "base/quantity.hpp"
+
+namespace tessera {
+
+Result<GangMembership> parse_gang(std::string_view gang, std::string_view size,
+                                  std::string_view source) {
+    const auto number = parse_whole_quantity(size);
+    if (!number || *number < 1 || *number > kMostGangPods) {
+        return fail(Code::invalid_argument,
+                    fmt::format("{} is \"{}\"; write the number of pods of gang {} that are to be "
+                                "placed together, 1 to {}",
+                                source, size.substr(0, 64), gang.substr(0, 64), kMostGangPods));
+    }
+    return GangMembership{std::string(gang), static_cast<int>(*number)};
+}
+
+}  // namespace tessera

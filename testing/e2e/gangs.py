@@ -1,0 +1,62 @@
+"""Gangs through the real scheduler: all of a gang's pods get their cards, or none does."""
+
+from __future__ import annotations
+
+import time
+
+from e2e import pods
+from e2e.case import SECONDS, StackCase
+
+SIZE = 8
+GIB_EACH = 6  # four fit on node-a, six on node-b
+
+
+def member(gang: str, number: int, size: int = SIZE) -> pods.Json:
+    pod = pods.simple(f"{gang}-{number}", pods.aliyun(GIB_EACH))
+    pod["metadata"]["annotations"] = {"tessera.dev/gang": gang, "tessera.dev/gang-size": str(size)}
+    return pod
+
+
+class Gangs(StackCase):
+    """Runs on case.two_nodes."""
+
+    def bound_of(self, gang: str) -> list[str]:
+        return [pod["metadata"]["name"] for pod in self.pods()
+                if pod["metadata"]["name"].startswith(f"{gang}-") and pod["spec"].get("nodeName")]
+
+    def test_two_gangs_that_fit_one_at_a_time(self) -> None:
+        """Their pods come in turns. One gang runs whole while the other has nothing, then the other
+        does."""
+        for number in range(SIZE):
+            for gang in ("blue", "red"):
+                self.create(member(gang, number))
+        first = self.wait_whole(("blue", "red"))
+        second, = {"blue", "red"} - {first}
+        self.wait_event(f"{second}-0", f"gang {second} is placed as a whole", "of its 8 pods")
+        self.assertEqual(self.bound_of(second), [])
+        for number in range(SIZE):
+            self.assert_shares(self.wait_running(f"{first}-{number}"))
+        for number in range(SIZE):
+            self.delete(f"{first}-{number}")
+        self.assertEqual(self.wait_whole((second,)), second)
+
+    def test_a_gang_waits_for_its_last_pod(self) -> None:
+        for number in range(2):
+            self.create(member("green", number, 3))
+        self.wait_event("green-0", "gang green waits for its pods: 2 of 3 are there")
+        self.assertEqual(self.bound_of("green"), [])
+        self.create(member("green", 2, 3))
+        for number in range(3):
+            self.assert_shares(self.wait_running(f"green-{number}"))
+
+    def wait_whole(self, gangs: tuple[str, ...]) -> str:
+        """Which of the gangs has all its pods on nodes. Never have two of them some."""
+        ends = time.monotonic() + 2 * SECONDS
+        while time.monotonic() < ends:
+            bound = {gang: len(self.bound_of(gang)) for gang in gangs}
+            self.assertLessEqual(sum(count > 0 for count in bound.values()), 1, bound)
+            for gang, count in bound.items():
+                if count == SIZE:
+                    return gang
+            time.sleep(0.1)
+        self.fail(f"no gang of {gangs} was placed whole: {bound}")
