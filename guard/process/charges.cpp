@@ -215,8 +215,10 @@ std::uint64_t context_bytes(int card, int kind) {
     const Process& here = *process();
     const auto& costs = here.seat.accounts->context_costs[card];
     Granules measured = costs[kind].load();
-    for (int other = 0; costs[kind].load() == 0 && other < kContextKinds; other++)
-        measured = std::max(measured, costs[other].load());
+    if (measured == 0) {
+        for (const auto& other : costs)
+            measured = std::max(measured, other.load());
+    }
     const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
     return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
 }

@@ -36,6 +36,8 @@ Result<Gpu> read_gpu(JsonValue json) {
     if (reserved < 0 || reserved >= *memory) return bad("reserved", "out of range");
     gpu.memory = {*memory};
     gpu.reserved = {reserved};
+    gpu.excess = {json["excess"].integer().value_or(0)};
+    if (gpu.excess < Bytes{} || gpu.excess > gpu.capacity()) return bad("excess", "out of range");
     gpu.healthy = json["health"].text_or("healthy") == "healthy";
     gpu.reason = json["reason"].text_or("");
     return gpu;
@@ -59,6 +61,7 @@ std::string write_node_gpus(const NodeGpus& gpus) {
                     w.member("model", gpu.model);
                     w.member("memory", gpu.memory.count);
                     w.member("reserved", gpu.reserved.count);
+                    if (gpu.excess != Bytes{}) w.member("excess", gpu.excess.count);
                     w.member("health", gpu.healthy ? "healthy" : "unhealthy");
                     if (!gpu.healthy) w.member("reason", gpu.reason);
                 });

@@ -35,6 +35,17 @@ TEST(NodeGpusJson, Text) {
     EXPECT_EQ(*read, example());
 }
 
+// Goal: what is held above lowered limits is there while there is some.
+TEST(NodeGpusJson, Excess) {
+    NodeGpus gpus = example();
+    gpus.gpus[0].excess = gibibytes(2);
+    const std::string text = write_node_gpus(gpus);
+    EXPECT_NE(text.find(R"("reserved":536870912,"excess":2147483648,)"), std::string::npos);
+    const auto read = read_node_gpus(text);
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(*read, gpus);
+}
+
 // Goal: a node without cards is no error, and cards come by index whatever their order.
 TEST(NodeGpusJson, EmptyAndSorted) {
     const auto empty = read_node_gpus(R"({"version":1,"unit":"MiB","gpus":[]})");
@@ -99,6 +110,8 @@ TEST(NodeGpusJson, RefusesWrongFields) {
         {with(R"("memory":17179869184)", R"("memory":1125899906842625)"), "memory"},
         {with(R"("reserved":536870912)", R"("reserved":-1)"), "reserved"},
         {with(R"("reserved":536870912)", R"("reserved":17179869184)"), "reserved"},
+        {with(R"("reserved":0)", R"("reserved":0,"excess":-1)"), "excess"},
+        {with(R"("reserved":536870912)", R"("reserved":536870912,"excess":17179869184)"), "excess"},
         {with(R"("gpus":[)", R"("gpus":[7,)"), "uuid"},
     };
     for (const Case& c : cases) {
@@ -130,6 +143,7 @@ RC_GTEST_PROP(NodeGpusJsonProperty, ComesBack, ()) {
         gpu.minor = static_cast<int>(draw(256));
         gpu.model = random_text();
         gpu.reserved = {draw(gpu.memory.count)};
+        gpu.excess = {draw(gpu.capacity().count + 1)};
         gpu.healthy = draw(2) == 0;
         gpu.reason = gpu.healthy ? "" : random_text();
         gpus.gpus.push_back(std::move(gpu));

@@ -61,9 +61,10 @@ void set_values(Operation& operation) {
                         operation.bytes);
             return;
         }
-        for (std::size_t i = 0; i < operation.bytes; i += operation.value_bytes)
+        for (std::size_t i = 0; i < operation.bytes; i += operation.value_bytes) {
             std::memcpy(gpusim::address(operation.to + to + i), &operation.value,
                         operation.value_bytes);
+        }
     });
 }
 

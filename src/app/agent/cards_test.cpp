@@ -173,19 +173,23 @@ TEST_F(CardsTest, NoChangeSendsNothing) {
 TEST_F(CardsTest, WhatIsHeldAboveALimitIsNotOffered) {
     Cards cards(driver_, kube_, plugins_, options_, &shares_);
     ASSERT_TRUE(cards.load());
-    const auto capacity = [&] {
+    const auto excess = [&] {
         cards.update();
         cards.publish_now();
-        return published().gpus[1].capacity();
+        EXPECT_EQ(published().gpus[1].capacity(), gibibytes(16));
+        return published().gpus[1].excess;
     };
     cards.publish();
-    EXPECT_EQ(capacity(), gibibytes(16));
+    EXPECT_EQ(excess(), Bytes{});
     shares_.used.push_back({.card = GpuUuid("GPU-1"), .held = gibibytes(6), .limit = gibibytes(4)});
-    EXPECT_EQ(capacity(), gibibytes(14));
-    EXPECT_EQ(cards.inventory()->gpus[1].capacity(), gibibytes(16));
+    EXPECT_EQ(excess(), gibibytes(2));
+    EXPECT_EQ(cards.inventory()->gpus[1].excess, Bytes{});
     EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    shares_.used.push_back({.card = GpuUuid("GPU-1"), .held = gibibytes(30)});
+    EXPECT_EQ(excess(), gibibytes(16)) << "tenants who lie do not take the node out";
+    shares_.used.pop_back();
     shares_.used[0].held = gibibytes(4);
-    EXPECT_EQ(capacity(), gibibytes(16));
+    EXPECT_EQ(excess(), Bytes{});
 }
 
 // Goal: a lost card is out and back; a card that is new or gone changes the lists.

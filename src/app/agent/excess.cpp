@@ -15,7 +15,7 @@ std::map<GpuUuid, Bytes> excess_by_card(const std::vector<ShareUse>& uses) {
 NodeInventory with_excess(NodeInventory node, const std::map<GpuUuid, Bytes>& excess) {
     for (Gpu& gpu : node.gpus) {
         const auto of = excess.find(gpu.uuid);
-        if (of != excess.end()) gpu.reserved = std::min(gpu.memory, gpu.reserved + of->second);
+        if (of != excess.end()) gpu.excess = std::min(gpu.capacity(), of->second);
     }
     return node;
 }

@@ -13,7 +13,8 @@ namespace tessera {
 // No entry where there is none. Damaged accounts say nothing.
 std::map<GpuUuid, Bytes> excess_by_card(const std::vector<ShareUse>& uses);
 
-// As the node is to be seen by who places pods: the excess is kept like the driver's own reserve.
+// As the node is to be seen by who places pods. Never more than a card has: tenants write the
+// accounts, and what some say together may be more.
 NodeInventory with_excess(NodeInventory node, const std::map<GpuUuid, Bytes>& excess);
 
 }  // namespace tessera

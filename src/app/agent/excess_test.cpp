@@ -25,8 +25,8 @@ TEST(Excess, IsNeverMoreThanTheCard) {
     NodeInventory node;
     node.gpus.push_back({.uuid = GpuUuid("a"), .memory = gibibytes(8), .reserved = gibibytes(1)});
     node.gpus.push_back({.uuid = GpuUuid("b"), .memory = gibibytes(8)});
-    EXPECT_EQ(with_excess(node, {{GpuUuid("a"), gibibytes(3)}}).gpus[0].capacity(), gibibytes(4));
-    EXPECT_EQ(with_excess(node, {{GpuUuid("a"), gibibytes(99)}}).gpus[0].capacity(), Bytes{});
+    EXPECT_EQ(with_excess(node, {{GpuUuid("a"), gibibytes(3)}}).gpus[0].excess, gibibytes(3));
+    EXPECT_EQ(with_excess(node, {{GpuUuid("a"), gibibytes(99)}}).gpus[0].excess, gibibytes(7));
     EXPECT_EQ(with_excess(node, {{GpuUuid("a"), gibibytes(3)}}).gpus[1], node.gpus[1]);
 }
 

@@ -23,6 +23,7 @@ struct Gpu {
     std::string model;
     Bytes memory;    // physical
     Bytes reserved;  // kept by the driver itself
+    Bytes excess;    // of the capacity: held by containers above limits that were lowered
     bool healthy = true;
     std::string reason;  // why not healthy
 
@@ -61,8 +62,9 @@ struct Card {
     Percent cores_held;
     int holders = 0;  // pods with a share here
     bool healthy = true;
+    Bytes excess;  // beside `held`: Gpu::excess
 
-    [[nodiscard]] Bytes free() const { return healthy ? capacity - held : Bytes{}; }
+    [[nodiscard]] Bytes free() const { return healthy ? capacity - held - excess : Bytes{}; }
 
     friend bool operator==(const Card&, const Card&) = default;
 };

@@ -530,7 +530,8 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
                  .load = {},
                  .blocked = {}};
     for (const Gpu& gpu : node.inventory.gpus) {
-        out.cards.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy});
+        out.cards.push_back(
+            {.capacity = gpu.capacity(), .healthy = gpu.healthy, .excess = gpu.excess});
     }
     for (const TenantPtr& tenant : node.tenants)
         count_holds(*tenant, node.inventory.gpus, out.cards, 1);
