@@ -63,18 +63,8 @@ ProcessFacts own_facts(const std::string& certificate_file) {
     return facts;
 }
 
-// The rows with the names of the policies in their help.
 auto rows_with_policies() {
-    static const std::string help = [] {
-        std::string out = "placement policy:";
-        std::string_view between = " ";
-        for (const FleetPolicyRow& policy : fleet_policies()) {
-            if (policy.option.empty()) continue;
-            out += fmt::format("{}{} ({})", std::exchange(between, ", "), policy.option,
-                               policy.summary);
-        }
-        return out;
-    }();
+    static const std::string help = policies_help();
     auto rows = kRows;
     std::ranges::find(rows, "policy", &ConfigRow::name)->help = help;
     return rows;

@@ -36,7 +36,8 @@ TEST(HostResources, OfAPod) {
                                     {"resources":{"requests":{"cpu":"4"}}}],
                   "containers":[{"resources":{"requests":{"cpu":"1"}}}]})",
              5'000, 0},
-            {R"({"initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}],
+            {R"({"initContainers":[
+                    {"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}],
                   "containers":[{"resources":{"requests":{"cpu":"1"}}}],"overhead":{"cpu":"100m"}})",
              2'100, 0},
             {R"({"resources":{"requests":{"cpu":"3"}},

@@ -295,6 +295,8 @@ bool run_policies(const std::string& program, const FakeApi& api, const ClusterT
         std::this_thread::sleep_for(std::chrono::seconds(3));
         std::vector<double> added;
         std::vector<double> usually;
+        added.reserve(kTurns);
+        usually.reserve(kTurns);
         for (int turn = 0; turn < kTurns; ++turn) {
             const Samples without = ask(plain.port(), api.port(), text, false, kRounds);
             const Samples with = ask(rated.port(), api.port(), text, false, kRounds);

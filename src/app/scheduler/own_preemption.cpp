@@ -20,8 +20,8 @@ OwnPreemption::OwnPreemption(RoomTools tools)
     : tools_(std::move(tools)), rooms_(tools_, refused_) {}
 
 bool OwnPreemption::may_help(const ExtenderArgs& args, const FilterAnswer& refused) const {
-    return args.pod.preempts && !args.pod.gang && refused.fitting.empty() && !refused.failed.empty() &&
-           tools_.keeper.view()->anyone_below(args.pod.priority);
+    return args.pod.preempts && !args.pod.gang && refused.fitting.empty() &&
+           !refused.failed.empty() && tools_.keeper.view()->anyone_below(args.pod.priority);
 }
 
 std::optional<FilterAnswer> OwnPreemption::filter(Scheduler& scheduler, const ExtenderArgs& args,

@@ -1,5 +1,7 @@
 #include "app/scheduler/placements.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -58,6 +60,17 @@ Fleet fleet_of(const ClusterView& view, const Arrivals& arrivals) {
 
 }  // namespace
 
+std::string policies_help() {
+    std::string out = "placement policy:";
+    std::string_view between = " ";
+    for (const FleetPolicyRow& policy : fleet_policies()) {
+        if (policy.option.empty()) continue;
+        out +=
+            fmt::format("{}{} ({})", std::exchange(between, ", "), policy.option, policy.summary);
+    }
+    return out;
+}
+
 Placements::Placements(std::string_view standard) : standard_(standard) {
     for (const FleetPolicyRow& row : fleet_policies()) {
         if (row.option.empty() || row.option == kBestFitInBytes) continue;
@@ -83,6 +96,7 @@ std::vector<Task> Placements::usual_kinds() const {
     std::ranges::sort(mix, std::ranges::greater(), &MixClass::share);
     mix.resize(std::min(mix.size(), kMost));
     std::vector<Task> out;
+    out.reserve(mix.size());
     for (const MixClass& of : mix) {
         out.push_back(
             {.cpu_milli = of.cpu_milli, .milli = of.milli, .count = of.count, .models = of.models});

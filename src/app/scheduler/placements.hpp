@@ -21,6 +21,9 @@
 
 namespace tessera {
 
+// The options for a policy, and what each does: for --help.
+std::string policies_help();
+
 class Placements {
   public:
     // `standard`: an option of find_policy_option, for pods that name no other.

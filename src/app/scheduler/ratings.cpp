@@ -150,6 +150,7 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
 std::vector<Task> Ratings::kinds() const {
     const std::scoped_lock lock(mutex_);
     std::vector<Task> out;
+    out.reserve(columns_.size());
     for (const auto& [task, column] : columns_)
         out.push_back(task);
     return out;

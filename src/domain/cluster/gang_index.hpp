@@ -32,9 +32,9 @@ class GangIndex {
     }
     // Ascending by uid.
     [[nodiscard]] const std::set<PodUid>& pods(const GangId& gang) const {
-        static const std::set<PodUid> kNone;
+        static const std::set<PodUid> none;
         const auto at = pods_.find(gang);
-        return at == pods_.end() ? kNone : at->second;
+        return at == pods_.end() ? none : at->second;
     }
 
   private:
