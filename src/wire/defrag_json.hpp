@@ -1,0 +1,26 @@
+// What `tessera defrag` reads of Kubernetes objects, beyond kube_objects.hpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "domain/defrag/movable.hpp"
+#include "wire/json.hpp"
+
+namespace tessera {
+
+// A v1.Pod.
+defrag::PodState read_pod_state(JsonValue pod);
+
+// A policy/v1 PodDisruptionBudget. Never fails: a selector that makes no sense is none, and a
+// status that is behind the spec allows nothing.
+defrag::Budget read_budget(JsonValue budget);
+
+// Whether a v1.Node takes no new pods.
+bool is_closed(JsonValue node);
+
+// In what words a Status, the answer to an Eviction, refuses it: the server's message, and of a
+// PodDisruptionBudget also which.
+std::string eviction_refusal(std::string_view body);
+
+}  // namespace tessera
