@@ -12,13 +12,13 @@ namespace {
 // The pod on its node, beside another node of the same cards; whatever the text says, who moves is
 // the pod itself, once.
 void plan_moves(const JsonDocument& document, const PodFacts& pod, const NodeInventory& node) {
-    defrag::Snapshot cluster{.nodes = {node, node},
-                             .closed = {},
-                             .pods = {pod},
-                             .states = {read_pod_state(document.root())},
-                             .budgets = {read_budget(document.root())}};
+    defrag::Snapshot cluster{
+        .nodes = {node, node},
+        .traits = {read_node_traits(document.root()), {.name = NodeName("another")}},
+        .pods = {pod},
+        .states = {read_pod_state(document.root())},
+        .budgets = {read_budget(document.root())}};
     cluster.nodes.back().name = NodeName("another");
-    (void)is_closed(document.root());
     (void)defrag::stays_of(cluster);
     (void)defrag::find_waiting(cluster, pod.name);
     cluster.budgets.clear();

@@ -47,7 +47,7 @@ Result<defrag::Snapshot> KubeDefrag::read() {
     defrag::Snapshot out;
     TRY_VOID(each("/api/v1/nodes", "list nodes", [&](JsonValue json) {
         out.nodes.push_back(read_node(json));
-        if (is_closed(json)) out.closed.insert(out.nodes.back().name);
+        out.traits.push_back(read_node_traits(json));
     }));
     // Before the pods: a budget that comes later is for the eviction to obey.
     TRY_VOID(each("/apis/policy/v1/poddisruptionbudgets", "list poddisruptionbudgets.policy",

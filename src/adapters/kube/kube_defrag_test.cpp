@@ -31,7 +31,8 @@ TEST(KubeDefrag, ReadsTheCluster) {
     const auto read = cluster.read();
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->nodes.size(), 1U);
-    EXPECT_TRUE(read->closed.contains(NodeName("n")));
+    ASSERT_EQ(read->traits.size(), 1U);
+    EXPECT_TRUE(read->traits.front().closed);
     EXPECT_EQ(read->budgets.size(), 1U);
     ASSERT_EQ(read->pods.size(), 1U);
     ASSERT_EQ(read->states.size(), 1U);

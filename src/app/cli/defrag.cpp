@@ -132,8 +132,8 @@ class Run {
 
     [[nodiscard]] Result<defrag::Goal> goal_of(const defrag::Snapshot& now) const {
         if (run_.ask.pod) {
-            TRY(PodAsk pod, defrag::find_waiting(now, *run_.ask.pod));
-            return defrag::Goal(defrag::RoomFor{std::move(pod)});
+            TRY(defrag::RoomFor room, defrag::find_waiting(now, *run_.ask.pod));
+            return defrag::Goal(std::move(room));
         }
         const int free = defrag::room_of(defrag::cluster_of(now)).free_cards;
         return defrag::Goal(defrag::FreeCards{std::max(run_.cards_wanted - free, 0)});
@@ -176,8 +176,8 @@ Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask) {
     const defrag::Cluster seen = defrag::cluster_of(now);
     DefragAnswer out{.found = {}, .stays = defrag::stays_of(now)};
     if (ask.pod) {
-        TRY(PodAsk pod, defrag::find_waiting(now, *ask.pod));
-        out.found = defrag::make_plan(seen, defrag::RoomFor{std::move(pod)});
+        TRY(const defrag::RoomFor room, defrag::find_waiting(now, *ask.pod));
+        out.found = defrag::make_plan(seen, room);
     } else {
         out.cards_wanted = defrag::room_of(seen).free_cards + ask.cards;
         out.found = defrag::make_plan(seen, defrag::FreeCards{ask.cards});

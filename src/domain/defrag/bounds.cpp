@@ -44,7 +44,9 @@ void Bounds::refresh(std::size_t node) {
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) const {
     const PodRequest& request = room.pod.request;
     const bool single = layout_.view(node).offer().single_share;
-    if (!layout_.is_open(node) || (single && !asks_one_share(request))) return kNever;
+    if (!layout_.is_open(node) || layout_.is_barred(room.barred, node) ||
+        (single && !asks_one_share(request)))
+        return kNever;
     // Each container alone needs so many; together they need no fewer.
     std::int64_t most = 0;
     for (const ContainerRequest& container : request) {

@@ -76,9 +76,9 @@ Layout::Layout(const Cluster& cluster, const Asker& asker) {
 }
 
 void Layout::add_lodgers(const Cluster& cluster) {
-    std::map<PodUid, const PodRequest*> movable;
+    std::map<PodUid, const MovablePod*> movable;
     for (const MovablePod& pod : cluster.movable) {
-        if (!pod.request.empty()) movable.emplace(pod.uid, &pod.request);
+        if (!pod.request.empty()) movable.emplace(pod.uid, &pod);
     }
     for (std::size_t node = 0; node < rooms_.size(); ++node) {
         const NodeView& view = *rooms_[node].view;
@@ -89,8 +89,8 @@ void Layout::add_lodgers(const Cluster& cluster) {
                           .node = node,
                           .cards = positions(*tenant, view.inventory.gpus),
                           .size = on_cards(*tenant, view.inventory.gpus),
-                          .request = of->second,
-                          .one_share = asks_one_share(*of->second)};
+                          .pod = of->second,
+                          .one_share = asks_one_share(of->second->request)};
             if (!lodger.cards.empty()) lodgers_.push_back(std::move(lodger));
         }
     }
@@ -127,10 +127,10 @@ std::optional<Fit> Layout::fit(Placer& placer, std::size_t node) const {
 }
 
 std::vector<Place> Layout::places(const Lodger& lodger) const {
-    Placer placer(*lodger.request);
+    Placer placer(lodger.pod->request);
     std::vector<Place> out;
     for (std::size_t node = 0; node < rooms_.size(); ++node) {
-        if (!rooms_[node].open) continue;
+        if (!rooms_[node].open || is_barred(lodger.pod->barred, node)) continue;
         if (lodger.one_share) {
             places_of_one_share(lodger, node, placer, out);
         } else {
@@ -198,7 +198,8 @@ void Layout::count(std::size_t lodger, const Place& place, int sign) {
     NodeRoom& room = rooms_[place.node];
     const NodeInventory& node = room.view->inventory;
     Tenant made;
-    made.holds = holds(containers_of(*lodgers_[lodger].request, place.fit, node.gpus, node.unit));
+    made.holds =
+        holds(containers_of(lodgers_[lodger].pod->request, place.fit, node.gpus, node.unit));
     count_holds(made, node.gpus, room.cards, sign);
 }
 

@@ -24,7 +24,7 @@ struct Lodger {
     std::size_t node = 0;
     std::vector<std::size_t> cards;  // positions on the node, ascending
     Bytes size;
-    const PodRequest* request = nullptr;
+    const MovablePod* pod = nullptr;
     bool one_share = false;
     bool moved = false;
 };
@@ -50,6 +50,9 @@ class Layout {
     [[nodiscard]] std::size_t cards(std::size_t node) const { return rooms_[node].cards.size(); }
     [[nodiscard]] Room room() const;
 
+    [[nodiscard]] bool is_barred(const Barred& barred, std::size_t node) const {
+        return barred && barred->contains(view(node).inventory.name);
+    }
     // Where the lodger's new pod fits beside all that is there, not on the cards that it has. By
     // what stays free there, then by node and card.
     [[nodiscard]] std::vector<Place> places(const Lodger& lodger) const;

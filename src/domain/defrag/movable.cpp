@@ -2,37 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace tessera::defrag {
-namespace {
-
-bool holds_for(const LabelTerm& term, const Labels& labels) {
-    const auto label = labels.find(term.key);
-    const bool is_there = label != labels.end();
-    const auto is_listed = [&] {
-        return std::ranges::find(term.values, label->second) != term.values.end();
-    };
-    switch (term.kind) {
-        case LabelTerm::Kind::in:
-            return is_there && is_listed();
-        case LabelTerm::Kind::not_in:
-            return !is_there || !is_listed();
-        case LabelTerm::Kind::exists:
-            return is_there;
-        case LabelTerm::Kind::absent:
-            return !is_there;
-    }
-    return true;
-}
-
-}  // namespace
 
 bool covers(const Budget& budget, const PodState& pod) {
     if (budget.name.space != pod.name.space) return false;
-    return !budget.selector || std::ranges::all_of(*budget.selector, [&](const LabelTerm& term) {
-        return holds_for(term, pod.labels);
-    });
+    return !budget.selector || match(*budget.selector, pod.labels);
 }
 
 std::optional<std::string> why_it_stays(const PodState& pod, std::span<const Budget> budgets) {

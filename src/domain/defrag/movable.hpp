@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,13 +10,12 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "domain/defrag/node_rules.hpp"
 
 namespace tessera::defrag {
 
 // The annotation of a pod, "true", by which its user lets it be moved.
 inline constexpr std::string_view kMovable = "tessera.dev/movable";
-
-using Labels = std::map<std::string, std::string, std::less<>>;
 
 // metadata.ownerReferences with controller: true.
 struct Owner {
@@ -35,18 +33,11 @@ struct PodState {
     NodeName node;  // empty until bound
     Labels labels;
     std::optional<Owner> owner;
+    NodeRules nodes;       // where it may run, and the pod that is made in its place
     bool allowed = false;  // kMovable
     bool mirror = false;   // kubelet runs it from a file
     bool terminating = false;
     bool finished = false;
-};
-
-// One term of a label selector.
-struct LabelTerm {
-    enum class Kind { in, not_in, exists, absent };
-    Kind kind = Kind::in;
-    std::string key;
-    std::vector<std::string> values;  // of in and not_in
 };
 
 // A PodDisruptionBudget.
@@ -54,7 +45,7 @@ struct Budget {
     PodName name;
     // Nothing: it cannot be read, so it may cover any pod of its namespace. No terms: it covers
     // them all.
-    std::optional<std::vector<LabelTerm>> selector;
+    std::optional<LabelTerms> selector;
     std::int64_t allowed = 0;  // disruptions, now; 0 where its status is behind its spec
 };
 

@@ -3,11 +3,12 @@
 //
 // A move ends a pod, and its controller makes another. Where that goes is the scheduler's to say:
 // the plan shows that a place exists, by the rules of placement (placement/place.hpp), while the
-// old pod still holds its cards and with the moves before it done. Only cards are looked at, not
-// what else a pod asks of its node. Each pod is moved once at most.
+// old pod still holds its cards and with the moves before it done. Of what else a pod asks of its
+// node only that is known which bars it (Barred). Each pod is moved once at most.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -19,9 +20,13 @@
 
 namespace tessera::defrag {
 
+// Nodes where a pod may not run; null: none of them.
+using Barred = std::shared_ptr<const std::set<NodeName>>;
+
 struct MovablePod {
     PodUid uid;
     PodRequest request;  // of the pod that its controller makes anew
+    Barred barred;
 };
 
 struct Cluster {
@@ -37,6 +42,7 @@ struct FreeCards {
 // The pod fits on a node.
 struct RoomFor {
     PodAsk pod;
+    Barred barred;
 };
 using Goal = std::variant<FreeCards, RoomFor>;
 

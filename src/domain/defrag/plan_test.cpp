@@ -171,6 +171,28 @@ TEST(DefragPlan, ClosedNodesTakeNobody) {
     EXPECT_FALSE(refused(scene, FreeCards{1}).empty());
 }
 
+// Goal: a pod goes nowhere where it may not run, and no room is made there for one that waits.
+TEST(DefragPlan, BarredNodes) {
+    Scene scene;
+    scene.node("a", 1).node("b", 1).node("c", 1);
+    scene.pod("x", "a", {0}, 4).pod("y", "b", {0}, 6, false).pod("z", "c", {0}, 9);
+    Cluster cluster = scene.cluster();
+    const auto bar = [](const char* node) {
+        return std::make_shared<const std::set<NodeName>>(std::set{NodeName(node)});
+    };
+    for (MovablePod& pod : cluster.movable)
+        pod.barred = bar("c");
+    const auto plan = make_plan(cluster, FreeCards{1});
+    ASSERT_TRUE(std::holds_alternative<Plan>(plan));
+    EXPECT_EQ(std::get<Plan>(plan).moves.front().to, NodeName("b"))
+        << "c has less room, and is barred";
+    RoomFor room = room_for(build::whole());
+    room.barred = bar("a");
+    const auto elsewhere = make_plan(cluster, room);
+    ASSERT_TRUE(std::holds_alternative<Plan>(elsewhere));
+    EXPECT_EQ(std::get<Plan>(elsewhere).fits_on, NodeName("c"));
+}
+
 // What is on each card, and the moves of it that are left: what a plan must agree with, written
 // down as simply as can be.
 struct Model {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
 
 #include "domain/cluster/state.hpp"
 
@@ -20,18 +23,44 @@ std::optional<std::string> why_it_stays(const Snapshot& snapshot, std::size_t i)
     return why;
 }
 
+// Most pods have the rules of many others: each is looked at once.
+class BarredNodes {
+  public:
+    explicit BarredNodes(const Snapshot& snapshot) : snapshot_(snapshot) {}
+
+    Barred of(const NodeRules& rules) {
+        const auto [at, is_new] = known_.try_emplace(rules);
+        if (!is_new) return at->second;
+        auto barred = std::make_shared<std::set<NodeName>>();
+        for (const NodeTraits& node : snapshot_.traits) {
+            if (!may_run(rules, node)) barred->insert(node.name);
+        }
+        if (!barred->empty()) at->second = std::move(barred);
+        return at->second;
+    }
+
+  private:
+    const Snapshot& snapshot_;
+    std::map<NodeRules, Barred> known_;
+};
+
 }  // namespace
 
 Cluster cluster_of(const Snapshot& snapshot) {
     ClusterState state;
     for (const NodeInventory& node : snapshot.nodes)
         state.set_node(node);
-    Cluster out{.nodes = {}, .closed = snapshot.closed, .movable = {}};
+    Cluster out;
+    for (const NodeTraits& node : snapshot.traits) {
+        if (node.closed) out.closed.insert(node.name);
+    }
+    BarredNodes barred(snapshot);
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
         const PodFacts& pod = snapshot.pods[i];
         state.set_pod(pod);
         if (holds_cards(pod) && !why_it_stays(snapshot, i))
-            out.movable.push_back({pod.uid, ask_of(pod)->request});
+            out.movable.push_back(
+                {pod.uid, ask_of(pod)->request, barred.of(snapshot.states[i].nodes)});
     }
     out.nodes = state.view()->nodes();
     return out;
@@ -46,7 +75,7 @@ std::map<std::string, int> stays_of(const Snapshot& snapshot) {
     return out;
 }
 
-Result<PodAsk> find_waiting(const Snapshot& snapshot, const PodName& name) {
+Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name) {
     const auto pod = std::ranges::find(snapshot.pods, name, &PodFacts::name);
     if (pod == snapshot.pods.end()) {
         return fail(Code::not_found, fmt::format("there is no pod {} in namespace {} that asks for "
@@ -63,7 +92,8 @@ Result<PodAsk> find_waiting(const Snapshot& snapshot, const PodName& name) {
     if (!ask) return fail(ask.error().in("pod " + name.str()));
     if (ask->request.empty())
         return fail(Code::conflict, fmt::format("pod {} asks for no GPU", name.str()));
-    return *std::move(ask);
+    const auto at = static_cast<std::size_t>(pod - snapshot.pods.begin());
+    return RoomFor{*std::move(ask), BarredNodes(snapshot).of(snapshot.states[at].nodes)};
 }
 
 }  // namespace tessera::defrag

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,9 @@ namespace tessera::defrag {
 
 struct Snapshot {
     std::vector<NodeInventory> nodes;
-    std::set<NodeName> closed;     // spec.unschedulable
-    std::vector<PodFacts> pods;    // of all namespaces; those that ask for GPUs
-    std::vector<PodState> states;  // of the same pods, in the same order
+    std::vector<NodeTraits> traits;  // of the same nodes, in the same order
+    std::vector<PodFacts> pods;      // of all namespaces; those that ask for GPUs
+    std::vector<PodState> states;    // of the same pods, in the same order
     std::vector<Budget> budgets;
 };
 
@@ -29,6 +28,6 @@ std::map<std::string, int> stays_of(const Snapshot& snapshot);
 
 // The pod that waits. not_found: there is none of that name with GPUs; conflict: it waits for no
 // card; invalid_argument: what it asks makes no sense.
-Result<PodAsk> find_waiting(const Snapshot& snapshot, const PodName& name);
+Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name);
 
 }  // namespace tessera::defrag
