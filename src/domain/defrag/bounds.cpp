@@ -9,10 +9,11 @@ namespace {
 // Of the `count` smallest.
 std::int64_t sum_of_smallest(std::vector<std::int64_t> costs, std::size_t count) {
     if (costs.size() < count) return kNever;
+    if (count == 0) return 0;
     const auto end = costs.begin() + static_cast<std::ptrdiff_t>(count);
-    std::ranges::partial_sort(costs, end);
-    const std::int64_t largest = count == 0 ? 0 : *std::prev(end);
-    return largest >= kNever ? kNever : std::accumulate(costs.begin(), end, std::int64_t{0});
+    const auto last = std::prev(end);
+    std::ranges::nth_element(costs, last);
+    return *last >= kNever ? kNever : std::accumulate(costs.begin(), end, std::int64_t{0});
 }
 
 const ContainerRequest& whole_card() {
@@ -73,6 +74,26 @@ std::int64_t Bounds::moves() const {
         parts = sum_of_smallest(std::move(all), static_cast<std::size_t>(free_wanted_));
     }
     return parts >= kNever ? kNever : (parts + kOneMove - 1) / kOneMove;
+}
+
+std::int64_t Bounds::edge() const {
+    std::vector<std::int64_t> all;
+    for (const auto& costs : costs_)
+        all.insert(all.end(), costs.begin(), costs.end());
+    const std::size_t counted =
+        std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
+    if (counted == 0 || all.size() < counted) return kNever;
+    const auto last = all.begin() + static_cast<std::ptrdiff_t>(counted - 1);
+    std::ranges::nth_element(all, last);
+    return *last;
+}
+
+bool Bounds::may_lower(const Lodger& lodger, std::int64_t edge) const {
+    const auto is_near = [&](std::int64_t cost) { return cost > 0 && cost < edge + kOneMove; };
+    const std::vector<std::int64_t>& costs = costs_[lodger.node];
+    if (std::holds_alternative<RoomFor>(goal_)) return is_near(costs.front());
+    return std::ranges::any_of(lodger.cards,
+                               [&](std::size_t card) { return is_near(costs[card]); });
 }
 
 NodeName Bounds::fits_on() const {

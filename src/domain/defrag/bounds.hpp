@@ -17,6 +17,12 @@ class Bounds {
     void refresh(std::size_t node);
     // 0: the goal is reached. kNever: no moves reach it.
     [[nodiscard]] std::int64_t moves() const;
+    // Whether moves() may be less once the lodger is gone. Cheap: of a large cluster it spares
+    // most.
+    [[nodiscard]] bool may_lower(const Lodger& lodger, std::int64_t edge) const;
+    // For may_lower(), as long as nothing changes: the cost of the dearest card, or of the node,
+    // that moves() counts.
+    [[nodiscard]] std::int64_t edge() const;
     // Of RoomFor, once it is reached.
     [[nodiscard]] NodeName fits_on() const;
 

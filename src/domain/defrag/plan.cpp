@@ -59,12 +59,15 @@ class Search {
         const std::int64_t needed = bounds_.moves();
         if (needed == 0) return true;
         if (needed > left) return false;
+        const std::int64_t edge = bounds_.edge();
         for (std::size_t i = 0; i < layout_.lodgers().size(); ++i) {
             if (layout_.lodgers()[i].moved) continue;
+            if (needed == left && !bounds_.may_lower(layout_.lodgers()[i], edge)) continue;
             if (steps_ >= steps_end_) return false;
             if (!helps(i, left)) continue;
             for (const Place& place : places(i)) {
                 if (!is_in_order(i, place)) continue;
+                if (steps_ >= steps_end_) return false;
                 make({i, place});
                 if (bounds_.moves() <= left - 1 && dive(left - 1)) return true;
                 take_back();
@@ -98,6 +101,7 @@ class Search {
     }
 
     void make(Step step) {
+        ++steps_;
         layout_.leave(step.lodger);
         layout_.enter(step.lodger, step.place);
         refresh(step);
@@ -127,6 +131,19 @@ class Search {
     bool exact_ = false;
     bool fewest_ = false;
 };
+
+// Where the whole is too much to search: one card after the other, each by its fewest moves. The
+// layout is as it is after them, whether enough were found or not.
+bool free_one_by_one(Layout& layout, int cards, const Effort& effort, std::vector<Step>& made) {
+    const Goal one = FreeCards{1};
+    for (int i = 0; i < cards; ++i) {
+        Bounds bounds(layout, one);
+        Search search(layout, bounds, effort);
+        if (bounds.moves() >= kNever || !search.run()) return false;
+        made.insert(made.end(), search.steps().begin(), search.steps().end());
+    }
+    return true;
+}
 
 Move move_of(const Layout& layout, const Step& step) {
     const Lodger& lodger = layout.lodgers()[step.lodger];
@@ -198,13 +215,17 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     if (least >= kNever) return NoPlan{out_of_reach(layout, goal)};
     Plan plan{.moves = {}, .before = layout.room(), .after = {}, .fits_on = {}};
     Search search(layout, bounds, effort);
-    if (!search.run()) {
+    const bool found = search.run();
+    std::vector<Step> steps = search.steps();
+    const auto* free = std::get_if<FreeCards>(&goal);
+    const bool is_split = !found && !search.is_sure() && free != nullptr && free->cards > 1;
+    if (!found && !(is_split && free_one_by_one(layout, free->cards, effort, steps))) {
         return NoPlan{fmt::format(
             "{} of {} would have to move, and {}", least == 1 ? "one" : fmt::format("{}", least),
             pods_that_move(layout.lodgers().size()),
             search.is_sure() ? "there is no other place for them" : "no place for them was found")};
     }
-    for (const Step& step : search.steps())
+    for (const Step& step : steps)
         plan.moves.push_back(move_of(layout, step));
     plan.after = layout.room();
     if (std::holds_alternative<RoomFor>(goal)) plan.fits_on = bounds.fits_on();
