@@ -17,8 +17,8 @@ std::int64_t sum_of_smallest(std::vector<std::int64_t> costs, std::size_t count)
 }
 
 const ContainerRequest& whole_card() {
-    static const ContainerRequest kWhole;
-    return kWhole;
+    static const ContainerRequest whole;
+    return whole;
 }
 
 }  // namespace
@@ -38,6 +38,7 @@ void Bounds::refresh(std::size_t node) {
         return;
     }
     costs.clear();
+    costs.reserve(layout_.cards(node));
     for (std::size_t card = 0; card < layout_.cards(node); ++card)
         costs.push_back(layout_.cost(whole_card(), node, card));
 }
@@ -52,6 +53,7 @@ std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) const {
     std::int64_t most = 0;
     for (const ContainerRequest& container : request) {
         std::vector<std::int64_t> cards;
+        cards.reserve(layout_.cards(node));
         for (std::size_t card = 0; card < layout_.cards(node); ++card)
             cards.push_back(layout_.cost(container, node, card));
         most = std::max(

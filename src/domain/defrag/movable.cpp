@@ -20,11 +20,13 @@ std::optional<std::string> why_it_stays(const PodState& pod, std::span<const Bud
         return fmt::format("of a {}, which makes none elsewhere", pod.owner->kind);
     for (const Budget& budget : budgets) {
         if (!covers(budget, pod)) continue;
-        if (!budget.selector)
+        if (!budget.selector) {
             return fmt::format("PodDisruptionBudget {} cannot be read", budget.name.str());
-        if (budget.allowed <= 0)
+        }
+        if (budget.allowed <= 0) {
             return fmt::format("PodDisruptionBudget {} allows no disruption now",
                                budget.name.str());
+        }
     }
     return std::nullopt;
 }

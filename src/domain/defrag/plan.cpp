@@ -196,9 +196,9 @@ std::string out_of_reach(Layout& layout, const Goal& goal) {
 }
 
 Asker asker_of(const Goal& goal) {
-    static const PodUid kNobody;
+    static const PodUid nobody;
     if (const auto* room = std::get_if<RoomFor>(&goal)) return {room->pod.uid, room->pod.priority};
-    return {kNobody, std::numeric_limits<int>::min()};
+    return {nobody, std::numeric_limits<int>::min()};
 }
 
 }  // namespace

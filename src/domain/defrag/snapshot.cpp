@@ -58,9 +58,10 @@ Cluster cluster_of(const Snapshot& snapshot) {
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
         const PodFacts& pod = snapshot.pods[i];
         state.set_pod(pod);
-        if (holds_cards(pod) && !why_it_stays(snapshot, i))
+        if (holds_cards(pod) && !why_it_stays(snapshot, i)) {
             out.movable.push_back(
                 {pod.uid, ask_of(pod)->request, barred.of(snapshot.states[i].nodes)});
+        }
     }
     out.nodes = state.view()->nodes();
     return out;
