@@ -10,6 +10,7 @@
 #include "programs/common/command_line.hpp"
 #include "programs/common/completion_words.hpp"
 #include "programs/common/yaml_text.hpp"
+#include "programs/defrag_command.hpp"
 #include "programs/doctor_command.hpp"
 #include "programs/resize_command.hpp"
 #include "programs/top_command.hpp"
@@ -94,6 +95,8 @@ int run(int argc, char** argv) {
     add_connection(*doctor, options);
     ResizeOptions resize;
     const CLI::App* resizing = add_resize(app, resize);
+    DefragOptions defrag;
+    const CLI::App* defragging = add_defrag(app, defrag);
     CLI::App* completion =
         app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
@@ -103,8 +106,8 @@ int run(int argc, char** argv) {
         if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
             return finish(
                 {Code::invalid_argument, "no command \"" + rest.front() +
-                                             "\"; there is inspect, top, doctor, resize and "
-                                             "completion"});
+                                             "\"; there is inspect, top, doctor, resize, defrag "
+                                             "and completion"});
         }
         return app.exit(error) == 0 ? 0 : 2;
     }
@@ -115,6 +118,7 @@ int run(int argc, char** argv) {
         return 0;
     }
     if (resizing->parsed()) return run_resize(resize);
+    if (defragging->parsed()) return run_defrag(defrag);
     if (doctor->parsed())
         return run_doctor(options.usage.kube, options.space, options.usage.output);
     if (top->parsed())

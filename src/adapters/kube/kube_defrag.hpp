@@ -1,0 +1,24 @@
+// The DefragCluster port over HTTP.
+#pragma once
+
+#include "adapters/http/http.hpp"
+#include "ports/defrag_cluster.hpp"
+
+namespace tessera {
+
+class KubeDefrag final : public DefragCluster {
+  public:
+    explicit KubeDefrag(HttpEndpoint endpoint);
+
+    Result<defrag::Snapshot> read() override;
+    Result<std::vector<defrag::PodState>> pods_of(const std::string& space) override;
+    Result<> evict(const PodUid& uid, const PodName& pod) override;
+
+  private:
+    template <class Read>
+    Result<> each(const std::string& path, const char* right, const Read& read);
+
+    HttpClient http_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,86 @@
+#include "adapters/kube/kube_defrag.hpp"
+
+#include <gtest/gtest.h>
+
+#include "adapters/kube/scripted_server_test.hpp"
+
+namespace tessera {
+namespace {
+
+const PodUid kUid("u");
+const PodName kPod{"s", "p"};
+constexpr const char* kEvict = "POST /api/v1/namespaces/s/pods/p/eviction";
+constexpr const char* kEmpty = R"({"metadata":{"resourceVersion":"1"},"items":[]})";
+
+std::string list_of(const std::string& item) {
+    return R"({"metadata":{"resourceVersion":"1"},"items":[)" + item + "]}";
+}
+
+TEST(KubeDefrag, ReadsTheCluster) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/nodes", 200,
+                  list_of(R"({"metadata":{"name":"n"},"spec":{"unschedulable":true}})"));
+    server.answer("GET /apis/policy/v1/poddisruptionbudgets", 200,
+                  list_of(R"({"metadata":{"name":"b","namespace":"s"}})"));
+    server.answer("GET /api/v1/pods", 200,
+                  list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s"},"spec":{)"
+                          R"("containers":[{"name":"m","resources":{"limits":)"
+                          R"({"tessera.dev/gpu":"1"}}}]}},)"
+                          R"({"metadata":{"uid":"v","name":"plain"},"spec":{}})"));
+    KubeDefrag cluster(server.endpoint());
+    const auto read = cluster.read();
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->nodes.size(), 1U);
+    ASSERT_EQ(read->traits.size(), 1U);
+    EXPECT_TRUE(read->traits.front().closed);
+    EXPECT_EQ(read->budgets.size(), 1U);
+    ASSERT_EQ(read->pods.size(), 1U);
+    ASSERT_EQ(read->states.size(), 1U);
+    EXPECT_EQ(read->states.front().uid, kUid);
+}
+
+// Goal: budgets that may not be read are never taken for none.
+TEST(KubeDefrag, NeedsTheBudgets) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/nodes", 200, kEmpty);
+    server.answer("GET /api/v1/pods", 200, kEmpty);
+    server.answer("GET /apis/policy/v1/poddisruptionbudgets", 403, R"({"message":"no"})");
+    const auto read = KubeDefrag(server.endpoint()).read();
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Code::permission_denied);
+    EXPECT_NE(read.error().text.find("list poddisruptionbudgets.policy"), std::string::npos);
+}
+
+// Goal: who forbids an eviction is named; a pod that is gone and a server in trouble are told from
+// that. Method: a table of answers.
+TEST(KubeDefrag, Evicts) {
+    struct Case {
+        int status;
+        const char* body;
+        Code code;
+    };
+    constexpr const char* kBudget =
+        R"({"message":"no","details":{"causes":[{"reason":"DisruptionBudget","message":"b"}]}})";
+    constexpr const char* kNoRight = R"({"message":"cannot create resource \"pods/eviction\""})";
+    constexpr const char* kNamesake = R"({"message":"Precondition failed: UID in precondition"})";
+    for (const Case& c : {Case{429, kBudget, Code::conflict}, Case{403, "{}", Code::conflict},
+                          Case{403, kNoRight, Code::permission_denied},
+                          Case{409, kNamesake, Code::not_found}, Case{404, "{}", Code::not_found},
+                          Case{429, "{}", Code::unavailable}, Case{500, "{}", Code::unavailable}}) {
+        ScriptedServer server;
+        server.answer(kEvict, c.status, c.body);
+        const auto evicted = KubeDefrag(server.endpoint()).evict(kUid, kPod);
+        ASSERT_FALSE(evicted);
+        EXPECT_EQ(evicted.error().code, c.code) << c.status << c.body;
+        if (c.body == kBudget) {
+            EXPECT_EQ(evicted.error().text, "no b");
+        }
+    }
+    ScriptedServer server;
+    server.answer(kEvict, 201, "{}");
+    EXPECT_TRUE(KubeDefrag(server.endpoint()).evict(kUid, kPod));
+    EXPECT_NE(server.requests().back().body.find(R"("uid":"u")"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

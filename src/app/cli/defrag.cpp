@@ -1,0 +1,192 @@
+#include "app/cli/defrag.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{1'000};
+
+using defrag::Move;
+using defrag::PodState;
+
+std::string moves_text(std::size_t count) {
+    return count == 1 ? "1 move" : fmt::format("{} moves", count);
+}
+
+std::string place_text(const NodeName& node, const std::vector<int>& cards) {
+    return fmt::format("node {}, card {}", node.str(), fmt::join(cards, ", "));
+}
+
+class Run {
+  public:
+    Run(DefragCluster& cluster, Clock& clock, const DefragRun& run)
+        : cluster_(cluster), clock_(clock), run_(run) {}
+
+    Result<> go() {
+        std::vector<Move> moves = run_.plan.moves;
+        while (!moves.empty()) {
+            TRY_VOID(carry_out(moves.front(), moves.size()));
+            TRY(std::vector<Move> next, plan_again());
+            if (next.size() >= moves.size()) {
+                return fail(Code::conflict,
+                            fmt::format("stopped: {} would be needed still, no fewer than before; "
+                                        "the scheduler took the room that was to be made, or the "
+                                        "cluster changed; {} so far",
+                                        moves_text(next.size()), evicted_text()));
+            }
+            moves = std::move(next);
+        }
+        return confirm();
+    }
+
+  private:
+    [[nodiscard]] std::string evicted_text() const {
+        return evicted_ == 1 ? "1 pod was evicted" : fmt::format("{} pods were evicted", evicted_);
+    }
+
+    // Calls `look` until it has a value or time is over. A server that is away for a moment is
+    // asked again.
+    template <class Look>
+    auto wait(const Look& look) -> decltype(look()) {
+        const auto until = clock_.steady() + run_.timeout;
+        while (true) {
+            auto seen = look();
+            const bool again = !seen && seen.error().code == Code::unavailable;
+            if (!again || clock_.steady() >= until) return seen;
+            clock_.sleep_for(kPoll);
+        }
+    }
+
+    Result<> carry_out(const Move& move, std::size_t left) {
+        TRY(const std::vector<PodState> pods, cluster_.pods_of(move.pod.space));
+        std::set<PodUid> before;
+        std::optional<defrag::Owner> owner;
+        for (const PodState& pod : pods) {
+            before.insert(pod.uid);
+            if (pod.uid == move.uid) owner = pod.owner;
+        }
+        run_.say(fmt::format("{} left: evicting pod {} ({}, {})", moves_text(left), move.pod.str(),
+                             place_text(move.node, move.cards), to_string(move.size)));
+        const auto evicted = cluster_.evict(move.uid, move.pod);
+        // Somebody else ended it: what the plan is worth now is seen next.
+        if (!evicted && evicted.error().code == Code::not_found) return {};
+        if (!evicted) {
+            return fail(Error(evicted.error())
+                            .in(fmt::format("stopped, {}: pod {} was not evicted", evicted_text(),
+                                            move.pod.str())));
+        }
+        ++evicted_;
+        if (!owner) return {};
+        TRY(const PodState made, wait([&] { return replacement(move, *owner, before); }));
+        run_.say(fmt::format("pod {} is gone; {} {} made pod {}, which is on node {}",
+                             move.pod.str(), owner->kind, owner->name, made.name.name,
+                             made.node.str()));
+        return {};
+    }
+
+    // unavailable: not yet.
+    Result<PodState> replacement(const Move& move, const defrag::Owner& owner,
+                                 const std::set<PodUid>& before) {
+        TRY(const std::vector<PodState> pods, cluster_.pods_of(move.pod.space));
+        if (std::ranges::find(pods, move.uid, &PodState::uid) != pods.end()) {
+            return fail(Code::unavailable,
+                        fmt::format("stopped, {}: pod {} has not ended within {} s", evicted_text(),
+                                    move.pod.str(), run_.timeout.count()));
+        }
+        const auto made = std::ranges::find_if(pods, [&](const PodState& pod) {
+            return pod.owner && pod.owner->uid == owner.uid && !before.contains(pod.uid) &&
+                   !pod.node.empty() && !pod.terminating;
+        });
+        if (made != pods.end()) return *made;
+        return fail(Code::unavailable,
+                    fmt::format("stopped, {}: pod {} is gone, and no new pod of {} {} is on a node "
+                                "within {} s (kubectl get pods -n {})",
+                                evicted_text(), move.pod.str(), owner.kind, owner.name,
+                                run_.timeout.count(), move.pod.space));
+    }
+
+    // Empty once the goal is reached. A budget that allows nothing just after an eviction allows it
+    // again when the new pod is ready: worth waiting for.
+    Result<std::vector<Move>> plan_again() {
+        return wait([&]() -> Result<std::vector<Move>> {
+            TRY(const defrag::Snapshot now, cluster_.read());
+            if (is_placed(now)) return std::vector<Move>();
+            TRY(const defrag::Goal goal, goal_of(now));
+            const auto found = defrag::make_plan(defrag::cluster_of(now), goal);
+            if (const auto* plan = std::get_if<defrag::Plan>(&found)) return plan->moves;
+            return fail(Code::unavailable, fmt::format("stopped, {}: {}", evicted_text(),
+                                                       std::get<defrag::NoPlan>(found).reason));
+        });
+    }
+
+    [[nodiscard]] bool is_placed(const defrag::Snapshot& now) const {
+        if (!run_.ask.pod) return false;
+        const auto pod = std::ranges::find(now.pods, *run_.ask.pod, &PodFacts::name);
+        return pod != now.pods.end() && !pod->node.empty();
+    }
+
+    [[nodiscard]] Result<defrag::Goal> goal_of(const defrag::Snapshot& now) const {
+        if (run_.ask.pod) {
+            TRY(defrag::RoomFor room, defrag::find_waiting(now, *run_.ask.pod));
+            return defrag::Goal(std::move(room));
+        }
+        const int free = defrag::room_of(defrag::cluster_of(now)).free_cards;
+        return defrag::Goal(defrag::FreeCards{std::max(run_.cards_wanted - free, 0)});
+    }
+
+    Result<> confirm() {
+        if (!run_.ask.pod) {
+            run_.say(fmt::format("done: {} whole cards are free, {}", run_.cards_wanted,
+                                 evicted_text()));
+            return {};
+        }
+        TRY(const NodeName node, wait([&]() -> Result<NodeName> {
+                TRY(const defrag::Snapshot now, cluster_.read());
+                const auto pod = std::ranges::find(now.pods, *run_.ask.pod, &PodFacts::name);
+                if (pod == now.pods.end()) {
+                    return fail(Code::not_found, fmt::format("{}, and pod {} is gone",
+                                                             evicted_text(), run_.ask.pod->str()));
+                }
+                if (!pod->node.empty()) return pod->node;
+                return fail(Code::unavailable,
+                            fmt::format("{}, there is room for pod {}, and the scheduler has not "
+                                        "placed it within {} s (kubectl describe pod says why)",
+                                        evicted_text(), run_.ask.pod->str(), run_.timeout.count()));
+            }));
+        run_.say(fmt::format("done: pod {} is on node {}, {}", run_.ask.pod->str(), node.str(),
+                             evicted_text()));
+        return {};
+    }
+
+    DefragCluster& cluster_;
+    Clock& clock_;
+    const DefragRun& run_;
+    int evicted_ = 0;
+};
+
+}  // namespace
+
+Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask) {
+    TRY(const defrag::Snapshot now, cluster.read());
+    const defrag::Cluster seen = defrag::cluster_of(now);
+    DefragAnswer out{.found = {}, .stays = defrag::stays_of(now)};
+    if (ask.pod) {
+        TRY(const defrag::RoomFor room, defrag::find_waiting(now, *ask.pod));
+        out.found = defrag::make_plan(seen, room);
+    } else {
+        out.cards_wanted = defrag::room_of(seen).free_cards + ask.cards;
+        out.found = defrag::make_plan(seen, defrag::FreeCards{ask.cards});
+    }
+    return out;
+}
+
+Result<> apply_defrag(DefragCluster& cluster, Clock& clock, const DefragRun& run) {
+    return Run(cluster, clock, run).go();
+}
+
+}  // namespace tessera

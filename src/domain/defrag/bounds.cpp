@@ -1,0 +1,109 @@
+#include "domain/defrag/bounds.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera::defrag {
+namespace {
+
+// Of the `count` smallest.
+std::int64_t sum_of_smallest(std::vector<std::int64_t> costs, std::size_t count) {
+    if (costs.size() < count) return kNever;
+    if (count == 0) return 0;
+    const auto end = costs.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto last = std::prev(end);
+    std::ranges::nth_element(costs, last);
+    return *last >= kNever ? kNever : std::accumulate(costs.begin(), end, std::int64_t{0});
+}
+
+const ContainerRequest& whole_card() {
+    static const ContainerRequest whole;
+    return whole;
+}
+
+}  // namespace
+
+Bounds::Bounds(const Layout& layout, const Goal& goal)
+    : layout_(layout), goal_(goal), costs_(layout.nodes()) {
+    if (const auto* free = std::get_if<FreeCards>(&goal))
+        free_wanted_ = layout.room().free_cards + free->cards;
+    for (std::size_t node = 0; node < layout.nodes(); ++node)
+        refresh(node);
+}
+
+void Bounds::refresh(std::size_t node) {
+    std::vector<std::int64_t>& costs = costs_[node];
+    if (const auto* room = std::get_if<RoomFor>(&goal_)) {
+        costs.assign(1, cost_of_room(*room, node));
+        return;
+    }
+    costs.clear();
+    costs.reserve(layout_.cards(node));
+    for (std::size_t card = 0; card < layout_.cards(node); ++card)
+        costs.push_back(layout_.cost(whole_card(), node, card));
+}
+
+std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) const {
+    const PodRequest& request = room.pod.request;
+    const bool single = layout_.view(node).offer().single_share;
+    if (!layout_.is_open(node) || layout_.is_barred(room.barred, node) ||
+        (single && !asks_one_share(request)))
+        return kNever;
+    // Each container alone needs so many; together they need no fewer.
+    std::int64_t most = 0;
+    for (const ContainerRequest& container : request) {
+        std::vector<std::int64_t> cards;
+        cards.reserve(layout_.cards(node));
+        for (std::size_t card = 0; card < layout_.cards(node); ++card)
+            cards.push_back(layout_.cost(container, node, card));
+        most = std::max(
+            most, sum_of_smallest(std::move(cards), static_cast<std::size_t>(container.gpu.gpus)));
+    }
+    if (most > 0) return most;
+    Placer placer(request);
+    return layout_.fit(placer, node) ? 0 : 1;
+}
+
+std::int64_t Bounds::moves() const {
+    std::int64_t parts = kNever;
+    if (std::holds_alternative<RoomFor>(goal_)) {
+        for (const auto& costs : costs_)
+            parts = std::min(parts, costs.front());
+    } else {
+        std::vector<std::int64_t> all;
+        for (const auto& costs : costs_)
+            all.insert(all.end(), costs.begin(), costs.end());
+        parts = sum_of_smallest(std::move(all), static_cast<std::size_t>(free_wanted_));
+    }
+    return parts >= kNever ? kNever : (parts + kOneMove - 1) / kOneMove;
+}
+
+std::int64_t Bounds::edge() const {
+    std::vector<std::int64_t> all;
+    for (const auto& costs : costs_)
+        all.insert(all.end(), costs.begin(), costs.end());
+    const std::size_t counted =
+        std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
+    if (counted == 0 || all.size() < counted) return kNever;
+    const auto last = all.begin() + static_cast<std::ptrdiff_t>(counted - 1);
+    std::ranges::nth_element(all, last);
+    return *last;
+}
+
+bool Bounds::may_lower(const Lodger& lodger, std::int64_t edge) const {
+    const auto is_near = [&](std::int64_t cost) { return cost > 0 && cost < edge + kOneMove; };
+    const std::vector<std::int64_t>& costs = costs_[lodger.node];
+    if (std::holds_alternative<RoomFor>(goal_)) return is_near(costs.front());
+    return std::ranges::any_of(lodger.cards,
+                               [&](std::size_t card) { return is_near(costs[card]); });
+}
+
+NodeName Bounds::fits_on() const {
+    for (std::size_t node = 0; node < costs_.size(); ++node) {
+        if (!costs_[node].empty() && costs_[node].front() == 0)
+            return layout_.view(node).inventory.name;
+    }
+    return {};
+}
+
+}  // namespace tessera::defrag

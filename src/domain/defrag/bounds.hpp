@@ -1,0 +1,38 @@
+// How many moves a goal still needs, at least: what tells the search where not to look.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "domain/defrag/layout.hpp"
+
+namespace tessera::defrag {
+
+// Kept node by node: after a change of a node say refresh().
+class Bounds {
+  public:
+    // Both outlive this.
+    Bounds(const Layout& layout, const Goal& goal);
+
+    void refresh(std::size_t node);
+    // 0: the goal is reached. kNever: no moves reach it.
+    [[nodiscard]] std::int64_t moves() const;
+    // Whether moves() may be less once the lodger is gone. Cheap: of a large cluster it spares
+    // most.
+    [[nodiscard]] bool may_lower(const Lodger& lodger, std::int64_t edge) const;
+    // For may_lower(), as long as nothing changes: the cost of the dearest card, or of the node,
+    // that moves() counts.
+    [[nodiscard]] std::int64_t edge() const;
+    // Of RoomFor, once it is reached.
+    [[nodiscard]] NodeName fits_on() const;
+
+  private:
+    std::int64_t cost_of_room(const RoomFor& room, std::size_t node) const;
+
+    const Layout& layout_;
+    const Goal& goal_;
+    int free_wanted_ = 0;                           // of FreeCards: in all
+    std::vector<std::vector<std::int64_t>> costs_;  // by node: of its cards, or one for the pod
+};
+
+}  // namespace tessera::defrag

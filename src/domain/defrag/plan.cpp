@@ -1,0 +1,236 @@
+#include "domain/defrag/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "domain/defrag/bounds.hpp"
+#include "domain/defrag/layout.hpp"
+
+namespace tessera::defrag {
+namespace {
+
+// Every place is tried in a cluster of so many cards; in a larger one the tightest few.
+constexpr std::size_t kFewCards = 64;
+constexpr std::size_t kMostPlaces = 24;
+
+struct Step {
+    std::size_t lodger;
+    Place place;
+};
+
+// Sequences of moves, the shortest first (iterative deepening): of each length those alone whose
+// bound says that the goal is within reach (IDA*; Korf 1985).
+class Search {
+  public:
+    Search(Layout& layout, Bounds& bounds, const Effort& effort)
+        : layout_(layout), bounds_(bounds), effort_(effort) {
+        std::size_t cards = 0;
+        for (std::size_t node = 0; node < layout.nodes(); ++node)
+            cards += layout.cards(node);
+        try_all_ = cards <= kFewCards;
+        exact_ = try_all_ && std::ranges::all_of(layout.lodgers(), &Lodger::one_share);
+    }
+
+    // Whether it found the moves; the layout is then as it is after them.
+    bool run() {
+        const std::int64_t least = bounds_.moves();
+        const auto most = static_cast<std::int64_t>(layout_.lodgers().size());
+        for (std::int64_t length = least; length <= most; ++length) {
+            if (steps_ >= effort_.steps) return false;
+            steps_end_ = std::min(effort_.steps, steps_ + effort_.steps_per_length);
+            if (dive(length)) {
+                fewest_ = length == least || exact_;
+                return true;
+            }
+            if (steps_ >= steps_end_) exact_ = false;
+        }
+        return false;
+    }
+
+    [[nodiscard]] const std::vector<Step>& steps() const { return made_; }
+    [[nodiscard]] bool is_fewest() const { return fewest_; }
+    // Whether there is no sequence at all, where none was found.
+    [[nodiscard]] bool is_sure() const { return exact_; }
+
+  private:
+    bool dive(std::int64_t left) {
+        const std::int64_t needed = bounds_.moves();
+        if (needed == 0) return true;
+        if (needed > left) return false;
+        const std::int64_t edge = bounds_.edge();
+        for (std::size_t i = 0; i < layout_.lodgers().size(); ++i) {
+            if (layout_.lodgers()[i].moved) continue;
+            if (needed == left && !bounds_.may_lower(layout_.lodgers()[i], edge)) continue;
+            if (steps_ >= steps_end_) return false;
+            if (!helps(i, left)) continue;
+            for (const Place& place : places(i)) {
+                if (!is_in_order(i, place)) continue;
+                if (steps_ >= steps_end_) return false;
+                make({i, place});
+                if (bounds_.moves() <= left - 1 && dive(left - 1)) return true;
+                take_back();
+            }
+        }
+        return false;
+    }
+
+    // Whether the rest is within reach were the pod simply gone.
+    bool helps(std::size_t lodger, std::int64_t left) {
+        ++steps_;
+        const std::size_t node = layout_.lodgers()[lodger].node;
+        layout_.leave(lodger);
+        bounds_.refresh(node);
+        const bool helps = bounds_.moves() <= left - 1;
+        layout_.undo_leave(lodger);
+        bounds_.refresh(node);
+        return helps;
+    }
+
+    std::vector<Place> places(std::size_t lodger) const {
+        std::vector<Place> out = layout_.places(layout_.lodgers()[lodger]);
+        if (!try_all_ && out.size() > kMostPlaces) out.resize(kMostPlaces);
+        return out;
+    }
+
+    // Two moves of which neither needs the other's are tried in one order only.
+    [[nodiscard]] bool is_in_order(std::size_t lodger, const Place& place) const {
+        return made_.empty() || lodger > made_.back().lodger ||
+               place.touches(layout_.lodgers()[made_.back().lodger]);
+    }
+
+    void make(Step step) {
+        ++steps_;
+        layout_.leave(step.lodger);
+        layout_.enter(step.lodger, step.place);
+        refresh(step);
+        made_.push_back(std::move(step));
+    }
+
+    void take_back() {
+        const Step step = std::move(made_.back());
+        made_.pop_back();
+        layout_.undo_enter(step.lodger, step.place);
+        layout_.undo_leave(step.lodger);
+        refresh(step);
+    }
+
+    void refresh(const Step& step) {
+        bounds_.refresh(layout_.lodgers()[step.lodger].node);
+        bounds_.refresh(step.place.node);
+    }
+
+    Layout& layout_;
+    Bounds& bounds_;
+    const Effort effort_;
+    std::vector<Step> made_;
+    std::size_t steps_ = 0;
+    std::size_t steps_end_ = 0;
+    bool try_all_ = false;
+    bool exact_ = false;
+    bool fewest_ = false;
+};
+
+// Where the whole is too much to search: one card after the other, each by its fewest moves. The
+// layout is as it is after them, whether enough were found or not.
+bool free_one_by_one(Layout& layout, int cards, const Effort& effort, std::vector<Step>& made) {
+    const Goal one = FreeCards{1};
+    for (int i = 0; i < cards; ++i) {
+        Bounds bounds(layout, one);
+        Search search(layout, bounds, effort);
+        if (bounds.moves() >= kNever || !search.run()) return false;
+        made.insert(made.end(), search.steps().begin(), search.steps().end());
+    }
+    return true;
+}
+
+Move move_of(const Layout& layout, const Step& step) {
+    const Lodger& lodger = layout.lodgers()[step.lodger];
+    const NodeInventory& from = layout.view(lodger.node).inventory;
+    const NodeInventory& to = layout.view(step.place.node).inventory;
+    Move move{.uid = lodger.tenant->uid,
+              .pod = lodger.tenant->name,
+              .node = from.name,
+              .cards = {},
+              .size = lodger.size,
+              .to = to.name,
+              .to_cards = {}};
+    for (const std::size_t card : lodger.cards)
+        move.cards.push_back(from.gpus[card].index);
+    for (const int card : step.place.fit.cards)
+        move.to_cards.push_back(to.gpus[static_cast<std::size_t>(card)].index);
+    std::ranges::sort(move.to_cards);
+    const auto same = std::ranges::unique(move.to_cards);
+    move.to_cards.erase(same.begin(), same.end());
+    return move;
+}
+
+std::string pods_that_move(std::size_t count) {
+    return count == 1 ? "the one pod that may be moved"
+                      : fmt::format("the {} pods that may be moved", count);
+}
+
+// Why no sequence of moves is of use, whatever room there were elsewhere.
+std::string out_of_reach(Layout& layout, const Goal& goal) {
+    const std::size_t movable = layout.lodgers().size();
+    const Room now = layout.room();
+    for (std::size_t i = 0; i < movable; ++i)
+        layout.leave(i);
+    const Room most = layout.room();
+    if (const auto* room = std::get_if<RoomFor>(&goal)) {
+        if (movable == 0) {
+            return fmt::format(
+                "pod {} fits nowhere, and no pod may be moved; the largest room on "
+                "a card is {}",
+                room->pod.name.str(), to_string(now.largest));
+        }
+        return fmt::format(
+            "pod {} would fit nowhere even without {}; the largest room on a card would be {}",
+            room->pod.name.str(), pods_that_move(movable), to_string(most.largest));
+    }
+    if (movable == 0) return "no pod may be moved";
+    return fmt::format("{} more whole cards are asked for, and without {} there were {}",
+                       std::get<FreeCards>(goal).cards, pods_that_move(movable),
+                       most.free_cards - now.free_cards);
+}
+
+Asker asker_of(const Goal& goal) {
+    static const PodUid nobody;
+    if (const auto* room = std::get_if<RoomFor>(&goal)) return {room->pod.uid, room->pod.priority};
+    return {nobody, std::numeric_limits<int>::min()};
+}
+
+}  // namespace
+
+Room room_of(const Cluster& cluster) {
+    return Layout(cluster, asker_of(FreeCards{})).room();
+}
+
+std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
+                                     const Effort& effort) {
+    Layout layout(cluster, asker_of(goal));
+    Bounds bounds(layout, goal);
+    const std::int64_t least = bounds.moves();
+    if (least >= kNever) return NoPlan{out_of_reach(layout, goal)};
+    Plan plan{.moves = {}, .before = layout.room(), .after = {}, .fits_on = {}};
+    Search search(layout, bounds, effort);
+    const bool found = search.run();
+    std::vector<Step> steps = search.steps();
+    const auto* free = std::get_if<FreeCards>(&goal);
+    const bool is_split = !found && !search.is_sure() && free != nullptr && free->cards > 1;
+    if (!found && !(is_split && free_one_by_one(layout, free->cards, effort, steps))) {
+        return NoPlan{fmt::format(
+            "{} of {} would have to move, and {}", least == 1 ? "one" : fmt::format("{}", least),
+            pods_that_move(layout.lodgers().size()),
+            search.is_sure() ? "there is no other place for them" : "no place for them was found")};
+    }
+    for (const Step& step : steps)
+        plan.moves.push_back(move_of(layout, step));
+    plan.after = layout.room();
+    if (std::holds_alternative<RoomFor>(goal)) plan.fits_on = bounds.fits_on();
+    plan.fewest = search.is_fewest();
+    return plan;
+}
+
+}  // namespace tessera::defrag

@@ -1,0 +1,96 @@
+// Defragmentation: the fewest moves of movable pods that make room for a pod which waits, or free
+// whole cards.
+//
+// A move ends a pod, and its controller makes another. Where that goes is the scheduler's to say:
+// the plan shows that a place exists, by the rules of placement (placement/place.hpp), while the
+// old pod still holds its cards and with the moves before it done. Of what else a pod asks of its
+// node only that is known which bars it (Barred). Each pod is moved once at most.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "domain/cluster/pod_ask.hpp"
+#include "domain/cluster/view.hpp"
+
+namespace tessera::defrag {
+
+// Nodes where a pod may not run; null: none of them.
+using Barred = std::shared_ptr<const std::set<NodeName>>;
+
+struct MovablePod {
+    PodUid uid;
+    PodRequest request;  // of the pod that its controller makes anew
+    Barred barred;
+};
+
+struct Cluster {
+    std::vector<ClusterView::NodePtr> nodes;
+    std::set<NodeName> closed;  // take no new pods (spec.unschedulable)
+    std::vector<MovablePod> movable;
+};
+
+// That many whole cards more than now are free.
+struct FreeCards {
+    int cards = 1;
+};
+// The pod fits on a node.
+struct RoomFor {
+    PodAsk pod;
+    Barred barred;
+};
+using Goal = std::variant<FreeCards, RoomFor>;
+
+struct Move {
+    PodUid uid;
+    PodName pod;
+    NodeName node;
+    std::vector<int> cards;  // by their index on the node, ascending
+    Bytes size;              // memory on all of them
+    NodeName to;             // where its new pod would fit
+    std::vector<int> to_cards;
+
+    friend bool operator==(const Move&, const Move&) = default;
+};
+
+// Of cards that new pods may take.
+struct Room {
+    int free_cards = 0;  // healthy, and nobody on them
+    Bytes largest;       // free on one card
+
+    friend bool operator==(const Room&, const Room&) = default;
+};
+
+Room room_of(const Cluster& cluster);
+
+struct Plan {
+    std::vector<Move> moves;  // in this order; empty: it is so already
+    Room before;
+    Room after;
+    NodeName fits_on;     // of RoomFor
+    bool fewest = false;  // proven; else a plan of fewer moves may exist
+};
+
+struct NoPlan {
+    std::string reason;
+};
+
+// What one call may try: so many pods taken from their cards on paper, and put on others, in all
+// and for one number of moves.
+struct Effort {
+    std::size_t steps = 60'000;
+    std::size_t steps_per_length = 20'000;
+};
+
+// The same answer for the same input. `fewest` is proven where the number of moves is what a lower
+// bound says, or where every shorter sequence was tried: not where effort ran out, in clusters of
+// more than 64 cards, or with pods of several cards, which are tried on one set of them per node.
+std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
+                                     const Effort& effort = {});
+
+}  // namespace tessera::defrag

@@ -1,0 +1,100 @@
+#include "domain/defrag/snapshot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "domain/cluster/state.hpp"
+
+namespace tessera::defrag {
+namespace {
+
+bool holds_cards(const PodFacts& pod) {
+    return asks_for_gpus(pod) && !pod.node.empty() && !pod.finished;
+}
+
+// Nothing where it may be moved.
+std::optional<std::string> why_it_stays(const Snapshot& snapshot, std::size_t i) {
+    auto why = why_it_stays(snapshot.states[i], snapshot.budgets);
+    if (!why && !ask_of(snapshot.pods[i])) return "a request that makes no sense";
+    return why;
+}
+
+// Most pods have the rules of many others: each is looked at once.
+class BarredNodes {
+  public:
+    explicit BarredNodes(const Snapshot& snapshot) : snapshot_(snapshot) {}
+
+    Barred of(const NodeRules& rules) {
+        const auto [at, is_new] = known_.try_emplace(rules);
+        if (!is_new) return at->second;
+        auto barred = std::make_shared<std::set<NodeName>>();
+        for (const NodeTraits& node : snapshot_.traits) {
+            if (!may_run(rules, node)) barred->insert(node.name);
+        }
+        if (!barred->empty()) at->second = std::move(barred);
+        return at->second;
+    }
+
+  private:
+    const Snapshot& snapshot_;
+    std::map<NodeRules, Barred> known_;
+};
+
+}  // namespace
+
+Cluster cluster_of(const Snapshot& snapshot) {
+    ClusterState state;
+    for (const NodeInventory& node : snapshot.nodes)
+        state.set_node(node);
+    Cluster out;
+    for (const NodeTraits& node : snapshot.traits) {
+        if (node.closed) out.closed.insert(node.name);
+    }
+    BarredNodes barred(snapshot);
+    for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
+        const PodFacts& pod = snapshot.pods[i];
+        state.set_pod(pod);
+        if (holds_cards(pod) && !why_it_stays(snapshot, i)) {
+            out.movable.push_back(
+                {pod.uid, ask_of(pod)->request, barred.of(snapshot.states[i].nodes)});
+        }
+    }
+    out.nodes = state.view()->nodes();
+    return out;
+}
+
+std::map<std::string, int> stays_of(const Snapshot& snapshot) {
+    std::map<std::string, int> out;
+    for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
+        if (!holds_cards(snapshot.pods[i])) continue;
+        if (const auto why = why_it_stays(snapshot, i)) ++out[*why];
+    }
+    return out;
+}
+
+Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name) {
+    const auto pod = std::ranges::find(snapshot.pods, name, &PodFacts::name);
+    if (pod == snapshot.pods.end()) {
+        return fail(Code::not_found, fmt::format("there is no pod {} in namespace {} that asks for "
+                                                 "GPUs",
+                                                 name.name, name.space));
+    }
+    const char* why = pod->finished        ? "has finished"
+                      : pod->terminating   ? "is ending"
+                      : !pod->node.empty() ? "is on a node already"
+                      : pod->gated         ? "has scheduling gates"
+                                           : nullptr;
+    if (why != nullptr) return fail(Code::conflict, fmt::format("pod {} {}", name.str(), why));
+    auto ask = ask_of(*pod);
+    if (!ask) return fail(ask.error().in("pod " + name.str()));
+    if (ask->request.empty())
+        return fail(Code::conflict, fmt::format("pod {} asks for no GPU", name.str()));
+    const auto at = static_cast<std::size_t>(pod - snapshot.pods.begin());
+    return RoomFor{*std::move(ask), BarredNodes(snapshot).of(snapshot.states[at].nodes)};
+}
+
+}  // namespace tessera::defrag

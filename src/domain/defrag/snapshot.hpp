@@ -1,0 +1,33 @@
+// A cluster as defragmentation reads it, and the problem that it poses.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/cluster/pod_facts.hpp"
+#include "domain/defrag/movable.hpp"
+#include "domain/defrag/plan.hpp"
+
+namespace tessera::defrag {
+
+struct Snapshot {
+    std::vector<NodeInventory> nodes;
+    std::vector<NodeTraits> traits;  // of the same nodes, in the same order
+    std::vector<PodFacts> pods;      // of all namespaces; those that ask for GPUs
+    std::vector<PodState> states;    // of the same pods, in the same order
+    std::vector<Budget> budgets;
+};
+
+// The cards, who holds them and who of them may be moved.
+Cluster cluster_of(const Snapshot& snapshot);
+
+// Why pods that hold cards stay: reason → how many. For who wonders that no plan is found.
+std::map<std::string, int> stays_of(const Snapshot& snapshot);
+
+// The pod that waits. not_found: there is none of that name with GPUs; conflict: it waits for no
+// card; invalid_argument: what it asks makes no sense.
+Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name);
+
+}  // namespace tessera::defrag

@@ -1,0 +1,112 @@
+#include "programs/defrag_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "adapters/kube/kube_defrag.hpp"
+#include "adapters/os/system_clock.hpp"
+#include "app/cli/defrag_text.hpp"
+#include "base/dns_name.hpp"
+
+namespace tessera {
+namespace {
+
+Result<DefragAsk> ask_of_options(const DefragOptions& options, const std::string& own_space) {
+    DefragAsk ask{.pod = std::nullopt, .cards = options.cards};
+    if (options.pod.empty()) return ask;
+    const std::string space = options.space.empty() ? own_space : options.space;
+    std::string pod = options.pod;
+    if (pod.starts_with("pod/")) pod.erase(0, 4);  // as kubectl names it
+    if (!is_dns_name(pod))
+        return fail(Code::invalid_argument, fmt::format("--for: \"{}\" is not a pod's name", pod));
+    if (!is_dns_name(space)) {
+        return fail(Code::invalid_argument,
+                    fmt::format("--namespace: \"{}\" is not a namespace's name", space));
+    }
+    ask.pod = PodName{space, pod};
+    return ask;
+}
+
+bool is_confirmed(std::size_t moves) {
+    std::cout << (moves == 1
+                      ? std::string("Evict this pod? [y/N] ")
+                      : fmt::format("Evict these {} pods, one after the other? [y/N] ", moves))
+              << std::flush;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+Result<int> defrag_with(const DefragOptions& options) {
+    if (options.apply && !options.yes && ::isatty(STDIN_FILENO) == 0) {
+        return fail(Code::invalid_argument,
+                    "--apply: nobody is there to be asked whether pods may be evicted; add --yes");
+    }
+    TRY(const KubeConnection connection, connect_info(options.kube));
+    TRY(const DefragAsk ask, ask_of_options(options, connection.space));
+    KubeDefrag cluster(connection.endpoint);
+    TRY(const DefragAnswer answer, plan_defrag(cluster, ask));
+    std::cout << (options.output == "json" ? defrag_json(ask, answer) + "\n"
+                                           : defrag_text(ask, answer))
+              << std::flush;
+    const auto* plan = std::get_if<defrag::Plan>(&answer.found);
+    if (plan == nullptr) return exit_status(Code::conflict);
+    if (!options.apply || plan->moves.empty()) return 0;
+    if (!options.yes && !is_confirmed(plan->moves.size())) {
+        std::cout << "Nothing was evicted.\n";
+        return 0;
+    }
+    SystemClock clock;
+    TRY_VOID(apply_defrag(
+        cluster, clock,
+        {.ask = ask,
+         .plan = *plan,
+         .cards_wanted = answer.cards_wanted,
+         .timeout = std::chrono::seconds(options.timeout_s),
+         .say = [](const std::string& line) { std::cout << line << "\n"
+                                                        << std::flush; }}));
+    return 0;
+}
+
+}  // namespace
+
+CLI::App* add_defrag(CLI::App& app, DefragOptions& options) {
+    CLI::App* command = app.add_subcommand(
+        "defrag", "Move pods that may be moved, as few as do, to free whole cards or make room");
+    CLI::Option* plan =
+        command->add_flag("--plan", options.plan, "only show the moves, which is the default");
+    CLI::Option* apply = command->add_flag("--apply", options.apply,
+                                           "evict these pods, one after the other, and look anew "
+                                           "after each");
+    apply->excludes(plan);
+    CLI::Option* pod =
+        command->add_option("--for", options.pod, "make room for this pod, which waits");
+    command->add_option("-n,--namespace", options.space, "its namespace")->needs(pod);
+    command->add_option("--cards", options.cards, "free so many whole cards more than are now")
+        ->check(CLI::Range(1, 1'000'000))
+        ->excludes(pod)
+        ->capture_default_str();
+    command->add_flag("-y,--yes", options.yes, "do not ask before pods are evicted")->needs(apply);
+    command
+        ->add_option("--timeout", options.timeout_s,
+                     "seconds for a pod to be gone and for its new pod to be on a node")
+        ->check(CLI::Range(1, 86'400))
+        ->capture_default_str();
+    command->add_option("-o,--output", options.output, "json")
+        ->check(CLI::IsMember({"json"}))
+        ->excludes(apply);
+    command->add_option("--context", options.kube.context, "context of the kubeconfig");
+    command->add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
+    return command;
+}
+
+int run_defrag(const DefragOptions& options) {
+    const auto status = defrag_with(options);
+    if (status) return *status;
+    std::cerr << "tessera: " << status.error().text << "\n";
+    return exit_status(status.error().code);
+}
+
+}  // namespace tessera
