@@ -38,7 +38,8 @@ TEST(HostResources, OfAPod) {
              5'000, 0},
             {R"({"initContainers":[
                     {"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}],
-                  "containers":[{"resources":{"requests":{"cpu":"1"}}}],"overhead":{"cpu":"100m"}})",
+                  "containers":[{"resources":{"requests":{"cpu":"1"}}}],
+                  "overhead":{"cpu":"100m"}})",
              2'100, 0},
             {R"({"resources":{"requests":{"cpu":"3"}},
                   "containers":[{"resources":{"requests":{"cpu":"1","memory":"2Mi"}}}]})",
