@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "app/scheduler/node_choice.hpp"
@@ -42,6 +43,14 @@ bool has_host_room(const NodeView& node, const HostAsk& ask) {
         memory_mib -= nominee->host.memory.count / kMiB;
     }
     return ask.cpu_milli <= cpu_milli && ask.memory.count / kMiB <= memory_mib;
+}
+
+// The same in whatever order kube-scheduler names them.
+std::size_t sum_of(const ExtenderArgs& args) {
+    std::size_t sum = 0;
+    for (const std::string_view name : args.names)
+        sum += std::hash<std::string_view>()(name);
+    return sum;
 }
 
 bool fits_on(ClusterState& state, const NodeName& node, const PodAsk& pod) {
@@ -94,24 +103,27 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
     return place(state, args, pod, now);
 }
 
-// Each is decided on as any pod is, with what was promised to those before it counted as taken.
-FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
-                          const GangNow& now) {
-    const GangId id = id_of(pod);
-    {
-        const std::scoped_lock lock(mutex_);
-        const auto rests = rests_until_.find(id);
-        if (rests != rests_until_.end() && clock_.steady() < rests->second) {
-            return refuse_all(args, fmt::format("gang {} was not placed in time, and lets others "
-                                                "have their turn",
-                                                id.name));
-        }
+// Empty where nothing is known against looking for rooms.
+std::string Gangs::known_reason(ClusterState& state, const ExtenderArgs& args, const GangId& id,
+                                const GangNow& now) {
+    const std::scoped_lock lock(mutex_);
+    const auto rests = rests_until_.find(id);
+    if (rests != rests_until_.end() && clock_.steady() < rests->second) {
+        return fmt::format("gang {} was not placed in time, and lets others have their turn",
+                           id.name);
     }
-    for (const PodAskPtr& member : now.waiting) {
-        if (is_kept(state, member)) state.give_up(member->uid);
-    }
-    const auto members = those_to_place(now, pod);
-    NodeName own;
+    const auto known = no_room_.find(id);
+    if (known == no_room_.end()) return {};
+    const NoRoom& last = known->second;
+    const bool is_same =
+        last.view == state.view() && last.nodes == sum_of(args) && last.pods == now.pods();
+    return is_same ? last.reason : std::string();
+}
+
+// Each is decided on as any pod is, with what was promised to those before it counted as taken. How
+// many found rooms: those after them were not looked at.
+std::size_t Gangs::promise_rooms(ClusterState& state, const ExtenderArgs& args,
+                                 std::span<const PodAskPtr> members) const {
     for (std::size_t i = 0; i < members.size(); ++i) {
         const PodAsk& member = *members[i];
         const auto view = state.view();
@@ -122,20 +134,36 @@ FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const P
         });
         const auto rater = placements_ == nullptr ? nullptr : placements_->rater_of(member);
         const auto best = best_node(*view, positions, member, rater.get());
-        if (!best) {
-            for (std::size_t placed = 0; placed < i; ++placed)
-                state.give_up(members[placed]->uid);
-            return refuse_all(args, fmt::format("gang {} is placed as a whole: {} of its {} pods "
-                                                "find room now",
-                                                id.name, now.placed + i, pod.gang->size));
-        }
-        const NodeName node = view->row(*best).node->inventory.name;
-        if (i == 0) own = node;
-        state.promise(member.uid, node, {});
+        if (!best) return i;
+        state.promise(member.uid, view->row(*best).node->inventory.name, {});
+    }
+    return members.size();
+}
+
+FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
+                          const GangNow& now) {
+    const GangId id = id_of(pod);
+    const std::string known = known_reason(state, args, id, now);
+    if (!known.empty()) return refuse_all(args, known);
+    for (const PodAskPtr& member : now.waiting) {
+        if (is_kept(state, member)) state.give_up(member->uid);
+    }
+    const auto members = those_to_place(now, pod);
+    const std::size_t found = promise_rooms(state, args, members);
+    if (found < members.size()) {
+        for (std::size_t i = 0; i < found; ++i)
+            state.give_up(members[i]->uid);
+        const std::string reason =
+            fmt::format("gang {} is placed as a whole: {} of its {} pods find room now", id.name,
+                        now.placed + found, pod.gang->size);
+        const std::scoped_lock lock(mutex_);
+        no_room_.insert_or_assign(id, NoRoom{state.view(), sum_of(args), now.pods(), reason});
+        return refuse_all(args, reason);
     }
     const std::scoped_lock lock(mutex_);
+    no_room_.erase(id);
     kept_since_[id] = clock_.steady();
-    return only(args, own.str());
+    return only(args, state.pending(pod.uid)->promised.str());
 }
 
 void Gangs::settle() {
@@ -143,6 +171,9 @@ void Gangs::settle() {
     std::vector<GangId> late;
     {
         const std::scoped_lock lock(mutex_);
+        // A view that is kept keeps its nodes.
+        const auto view = keeper_.view();
+        std::erase_if(no_room_, [&](const auto& of) { return of.second.view != view; });
         std::erase_if(rests_until_, [&](const auto& of) { return of.second <= now; });
         for (const auto& [id, since] : kept_since_) {
             if (now - since >= kPatience) late.push_back(id);

@@ -10,7 +10,10 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 
 #include "app/scheduler/keeper.hpp"
 #include "app/scheduler/placements.hpp"
@@ -38,8 +41,21 @@ class Gangs {
     using Time = std::chrono::nanoseconds;  // of Clock::steady
 
     FilterAnswer answer(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod);
+    std::string known_reason(ClusterState& state, const ExtenderArgs& args, const GangId& id,
+                             const GangNow& now);
+    std::size_t promise_rooms(ClusterState& state, const ExtenderArgs& args,
+                              std::span<const PodAskPtr> members) const;
     FilterAnswer place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
                        const GangNow& now);
+
+    // That a gang finds no room: true as long as nothing changes. Each of its pods is asked for,
+    // and to look for rooms for all of them each time would take the square of their number.
+    struct NoRoom {
+        std::shared_ptr<const ClusterView> view;
+        std::size_t nodes = 0;  // a sum over the names that were offered
+        std::size_t pods = 0;   // of the gang
+        std::string reason;
+    };
 
     Keeper& keeper_;
     const Placements* const placements_;
@@ -47,6 +63,7 @@ class Gangs {
     std::mutex mutex_;
     std::map<GangId, Time> kept_since_;  // guarded by mutex_, like the next
     std::map<GangId, Time> rests_until_;
+    std::map<GangId, NoRoom> no_room_;
 };
 
 }  // namespace tessera
