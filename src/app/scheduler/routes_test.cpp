@@ -397,6 +397,32 @@ TEST_F(Routes, SendsRefusalsToWhoCanEvict) {
     EXPECT_TRUE(evicted_later());
 }
 
+// Goal: rooms of a gang are kept by the leader, so its pods' filters are the leader's.
+TEST_F(Routes, SendsGangsToTheLeader) {
+    add(build::node("a", 1, gibibytes(16)));
+    FakeLeaseStore store;
+    store.edit({});
+    Election leader(store, clock_, {.identity = "a", .url = "https://192.0.2.1:12345"},
+                    [&](int term) { leader.begin_term(term); });
+    Election other(store, clock_, {.identity = "b", .url = "https://192.0.2.2:12345"}, [](int) {});
+    leader.step();
+    other.step();
+    SchedulerRoutes of_leader(scheduler_, keeper_, metrics_, synced_, &leader);
+    SchedulerRoutes of_other(scheduler_, keeper_, metrics_, synced_, &other);
+    const auto filter = [&](SchedulerRoutes& routes) {
+        std::string body = filter_body("4", R"("a")");
+        const std::string_view metadata = R"("metadata":{)";
+        body.insert(body.find(metadata) + metadata.size(),
+                    R"("annotations":{"tessera.dev/gang":"g","tessera.dev/gang-size":"2"},)");
+        return routes.answer({"POST", "/gpushare-scheduler/filter", body});
+    };
+    const RouteAnswer sent_on = filter(of_other);
+    EXPECT_EQ(sent_on.status, 307);
+    EXPECT_EQ(sent_on.location, "https://192.0.2.1:12345/gpushare-scheduler/filter");
+    EXPECT_NE(filter(of_leader).body.find("gang g waits for its pods: 0 of 2 are there"),
+              std::string::npos);
+}
+
 // Goal: errors of prioritize are statuses: kube-scheduler ignores its failures, the log does not.
 TEST_F(Routes, PrioritizeErrors) {
     const RouteAnswer answer = post("prioritize", "{bad");
