@@ -1,5 +1,6 @@
 #include "guard/compute/marks.hpp"
 
+#include "guard/compute/in_context.hpp"
 #include "guard/inject/driver.hpp"
 
 namespace tessera::guard {
@@ -20,9 +21,10 @@ int mark_place(const StreamTiming& of, int number) {
 
 }  // namespace
 
-CUevent event_in(CUevent& place) {
-    if (place == nullptr && driver()->cuEventCreate(&place, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS)
-        place = nullptr;
+CUevent event_in(CUevent& place, const StreamTiming& of) {
+    if (place != nullptr) return place;
+    const InContext there(of.context);
+    if (driver()->cuEventCreate(&place, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS) place = nullptr;
     return place;
 }
 
@@ -42,7 +44,7 @@ void harvest(StreamTiming& of) {
 
 void add_mark(StreamTiming& of) {
     const int place = mark_place(of, of.mark_count);
-    if (event_in(of.marks[place]) == nullptr) return;
+    if (event_in(of.marks[place], of) == nullptr) return;
     if (driver()->cuEventRecord(of.marks[place], of.stream.load()) != CUDA_SUCCESS) return;
     of.launches[place] = of.since_mark;
     of.mark_count++;

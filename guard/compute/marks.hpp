@@ -11,8 +11,8 @@ inline constexpr std::int64_t kMarkNs = 2'000'000;
 // the mark.
 inline constexpr int kMaxBatch = 256;
 
-// Made where there is none; null where none can be.
-CUevent event_in(CUevent& place);
+// An event of the stream's context, made where there is none; null where none can be.
+CUevent event_in(CUevent& place, const StreamTiming& of);
 
 // Takes out the marks that are reached.
 void harvest(StreamTiming& of);

@@ -1,6 +1,7 @@
 #include "guard/compute/pieces.hpp"
 
 #include "guard/compute/gate.hpp"
+#include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/region/grant.hpp"
@@ -57,7 +58,8 @@ void begin_piece(StreamTiming& of, WorkKind kind) {
     of.is_sampled = false;
     if (all.in_flight[of.card][static_cast<int>(kind)]++ == 0) begin_flight(of.card, kind, now);
     if (of.last_piece_ns < kLongPieceNs && all.pieces_total++ % kSampleEvery != 0) return;
-    of.is_sampled = event_in(of.sample_start) != nullptr && event_in(of.sample_end) != nullptr &&
+    of.is_sampled = event_in(of.sample_start, of) != nullptr &&
+                    event_in(of.sample_end, of) != nullptr &&
                     driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS;
 }
 
@@ -66,7 +68,9 @@ void end_piece(StreamTiming& of) {
 }
 
 bool is_done(const StreamTiming& of) {
-    return of.on_their_way == 0 && driver()->cuStreamQuery(of.stream.load()) == CUDA_SUCCESS;
+    if (of.on_their_way > 0) return false;
+    if (of.is_left) return driver()->cuEventQuery(of.sample_end) != CUDA_ERROR_NOT_READY;
+    return driver()->cuStreamQuery(of.stream.load()) == CUDA_SUCCESS;
 }
 
 void end_waited_for(StreamTiming& of) {
@@ -78,6 +82,14 @@ void end_waited_for(StreamTiming& of) {
 void record_end(StreamTiming& of) {
     of.is_end_recorded =
         of.is_sampled && driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
+}
+
+bool record_leaving(StreamTiming& of) {
+    const InContext there(of.context);
+    of.is_left = event_in(of.sample_end, of) != nullptr &&
+                 driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
+    of.is_end_recorded = of.is_left && of.is_sampled;
+    return of.is_left;
 }
 
 }  // namespace tessera::guard

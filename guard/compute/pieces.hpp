@@ -13,8 +13,12 @@ void record_end(StreamTiming& of);
 void end_piece(StreamTiming& of);
 // It was waited for, by a wait that began after record_end().
 void end_waited_for(StreamTiming& of);
+// The stream is about to be no more, and its work goes on. False where nobody will know when that
+// has ended.
+bool record_leaving(StreamTiming& of);
 
-// Whether the stream has nothing to do, and nobody is about to give it any.
+// Whether the stream has nothing to do, and nobody is about to give it any; of one that is left,
+// whether it has done all.
 bool is_done(const StreamTiming& of);
 
 }  // namespace tessera::guard

@@ -5,18 +5,28 @@
 namespace tessera::guard {
 namespace {
 
-StreamTiming* free_place() {
+// That of a stream that has no work: when it has some again it gets another.
+StreamTiming* take_idle_place() {
+    Timing& all = timing();
+    for (int tried = 0; tried < kMaxStreams; tried++) {
+        StreamTiming& each = all.streams[all.next_idle++ % kMaxStreams];
+        if (each.is_in_flight || each.is_left || each.on_their_way > 0) continue;
+        destroy_events(each);
+        free_place_of(each);
+        return &each;
+    }
+    return nullptr;
+}
+
+StreamTiming* find_place() {
     Timing& all = timing();
     for (int i = 0; i < all.stream_count; i++)
         if (all.streams[i].is_gone) return &all.streams[i];
-    return all.stream_count < kMaxStreams ? &all.streams[all.stream_count++] : nullptr;
+    if (all.stream_count < kMaxStreams) return &all.streams[all.stream_count++];
+    return take_idle_place();
 }
 
 }  // namespace
-
-bool is_default(CUstream stream) {
-    return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
-}
 
 pthread_t thread_of(CUstream stream) {
     return stream == CU_STREAM_PER_THREAD ? pthread_self() : 0;
@@ -25,7 +35,7 @@ pthread_t thread_of(CUstream stream) {
 StreamTiming* find_stream(CUstream stream, CUcontext context) {
     StreamTiming* found = nullptr;
     for_each_stream([&](StreamTiming& each) {
-        if (each.stream.load(std::memory_order_relaxed) != stream) return;
+        if (each.is_left || each.stream.load(std::memory_order_relaxed) != stream) return;
         if (is_default(stream) && (each.context != context || each.thread != thread_of(stream)))
             return;
         found = &each;
@@ -39,19 +49,36 @@ StreamTiming* find_current_stream(CUstream stream) {
     return find_stream(stream, context);
 }
 
-StreamTiming* find_or_add_stream(CUstream stream, const Current& current) {
-    if (StreamTiming* known = find_stream(stream, current.context); known != nullptr) return known;
-    StreamTiming* made = free_place();
+StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
+    if (StreamTiming* known = find_stream(stream, owner.context); known != nullptr) return known;
+    StreamTiming* made = find_place();
     if (made == nullptr) return nullptr;
     made->is_gone = false;
-    made->context = current.context;
+    made->context = owner.context;
     made->thread = thread_of(stream);
-    made->card = current.card;
+    made->card = owner.card;
     made->on_their_way = 0;
     made->generation++;
     made->batch = 1;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
+}
+
+void free_place_of(StreamTiming& of) {
+    of.credit.store(0, std::memory_order_relaxed);
+    for (CUevent& mark : of.marks)
+        mark = nullptr;
+    of.sample_start = nullptr;
+    of.sample_end = nullptr;
+    of.is_left = false;
+    of.is_gone = true;
+}
+
+void destroy_events(const StreamTiming& of) {
+    for (CUevent mark : of.marks)
+        if (mark != nullptr) driver()->cuEventDestroy_v2(mark);
+    for (CUevent sample : {of.sample_start, of.sample_end})
+        if (sample != nullptr) driver()->cuEventDestroy_v2(sample);
 }
 
 }  // namespace tessera::guard

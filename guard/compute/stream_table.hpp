@@ -6,8 +6,6 @@
 
 namespace tessera::guard {
 
-// Null, per thread or legacy: not one stream but one of each context, or of each thread of it.
-bool is_default(CUstream stream);
 // Whose default stream it is; 0 with all others.
 pthread_t thread_of(CUstream stream);
 
@@ -18,11 +16,14 @@ void for_each_stream(const Body& body) {
         if (!all.streams[i].is_gone) body(all.streams[i]);
 }
 
-// Null where there is none.
+// Null where there is none, or none any more.
 StreamTiming* find_stream(CUstream stream, CUcontext context);
 // What is asked in the thread's own context is of a stream of it.
 StreamTiming* find_current_stream(CUstream stream);
-// Null where there are kMaxStreams.
-StreamTiming* find_or_add_stream(CUstream stream, const Current& current);
+// Takes the place of one that has no work where there are kMaxStreams; null where all have some.
+StreamTiming* find_or_add_stream(CUstream stream, const Current& owner);
+// The place is another's from now on; its events are destroyed, or have ended with their context.
+void free_place_of(StreamTiming& of);
+void destroy_events(const StreamTiming& of);
 
 }  // namespace tessera::guard

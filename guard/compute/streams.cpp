@@ -6,6 +6,7 @@
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/stream_table.hpp"
+#include "guard/compute/thread_end.hpp"
 #include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
@@ -45,21 +46,27 @@ class Relaxed {
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
+// The stream, or its context, is no more, and neither is its work.
 void forget(StreamTiming& of) {
     end_piece(of);
-    of.credit.store(0, std::memory_order_relaxed);
-    for (CUevent& mark : of.marks)
-        mark = nullptr;
-    of.sample_start = nullptr;
-    of.sample_end = nullptr;
-    of.is_gone = true;
+    free_place_of(of);
 }
 
-void destroy_events(const StreamTiming& of) {
-    for (CUevent mark : of.marks)
-        if (mark != nullptr) driver()->cuEventDestroy_v2(mark);
-    for (CUevent sample : {of.sample_start, of.sample_end})
-        if (sample != nullptr) driver()->cuEventDestroy_v2(sample);
+void forget_with_events(StreamTiming& of) {
+    destroy_events(of);
+    forget(of);
+}
+
+// The stream is about to be no more: its work goes on, and counts until it has ended.
+void leave(StreamTiming& of) {
+    of.credit.store(0, std::memory_order_relaxed);
+    const Relaxed relaxed;
+    const bool works_on = of.is_in_flight && !is_capturing(of.stream.load());
+    if (!works_on || !record_leaving(of)) forget_with_events(of);
+}
+
+void look_at_left(StreamTiming& of) {
+    if (is_done(of)) forget_with_events(of);
 }
 
 // Waits until the stream has done all that it was given, and so knows when that was.
@@ -94,22 +101,37 @@ void wait_for_turn(StreamTiming* of, int card, WorkKind kind) {
         sleep_ns(ns);
 }
 
-StreamTiming* find_or_add_locked(CUstream stream, const Current& current) {
+StreamTiming* find_or_add_locked(CUstream stream, const Current& owner) {
     const Locked lock(timing().mutex);
-    return find_or_add_stream(stream, current);
+    return find_or_add_stream(stream, owner);
+}
+
+// Waits while as many streams have work as there are places: that of one more would not be counted.
+void wait_for_place(CUstream stream, const Current& owner) {
+    constexpr std::int64_t kLookNs = 1'000'000;
+    while (find_or_add_locked(stream, owner) == nullptr) {
+        sleep_ns(kLookNs);
+        look_for_ended();
+    }
 }
 
 }  // namespace
 
 CUresult Turn::take(CUstream stream, WorkKind kind) {
-    Current current;
-    if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
+    Current owner;
+    if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
     if (is_capturing(stream)) return CUDA_SUCCESS;
-    const bool timed = is_timed(current.card) && has_events();
-    StreamTiming* of = find_or_add_locked(stream, current);
-    if (timed) wait_for_turn(of, current.card, kind);
-    if (of == nullptr) return CUDA_SUCCESS;
+    owner = owner_of(stream, owner);
+    if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end();
+    const bool timed = is_timed(owner.card) && has_events();
+    if (timed) {
+        wait_for_place(stream, owner);
+        wait_for_turn(find_or_add_locked(stream, owner), owner.card, kind);
+    }
     const Locked lock(timing().mutex);
+    // Again: while this thread waited, another may have needed the place.
+    StreamTiming* of = find_or_add_stream(stream, owner);
+    if (of == nullptr) return CUDA_SUCCESS;
     last_used = {stream, of};
     if (!timed) {
         of->credit.store(kUntimedCredit, std::memory_order_relaxed);
@@ -163,7 +185,9 @@ void after_wait_for_context() {
     if (driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
     const Locked lock(timing().mutex);
     for_each_stream([context](StreamTiming& each) {
-        if (each.context == context) end_waited_for(each);
+        if (each.context != context) return;
+        end_waited_for(each);
+        if (each.is_left && !each.is_in_flight) forget_with_events(each);
     });
 }
 
@@ -171,6 +195,7 @@ void look_for_ended() {
     const Locked lock(timing().mutex);
     const Relaxed relaxed;
     for_each_stream([](StreamTiming& each) {
+        if (each.is_left) return look_at_left(each);
         const CUstream stream = each.stream.load();
         if (!each.is_in_flight || each.thread != thread_of(stream) || is_capturing(stream)) return;
         if (is_done(each)) end_piece(each);
@@ -183,6 +208,10 @@ bool watch_streams() {
     bool is_any_in_flight = false;
     for_each_stream([&](StreamTiming& each) {
         const CUstream stream = each.stream.load();
+        if (each.is_left) {
+            is_any_in_flight = true;
+            return look_at_left(each);
+        }
         // Nobody can ask for another thread's default stream.
         if (!each.is_in_flight || stream == CU_STREAM_PER_THREAD) return;
         is_any_in_flight = true;
@@ -194,13 +223,18 @@ bool watch_streams() {
     return is_any_in_flight;
 }
 
-void forget_stream(CUstream stream) {
+void leave_stream(CUstream stream) {
     const Locked lock(timing().mutex);
     if (is_default(stream)) return;
     StreamTiming* of = find_stream(stream, nullptr);
-    if (of == nullptr) return;
-    destroy_events(*of);
-    forget(*of);
+    if (of != nullptr) leave(*of);
+}
+
+void leave_streams_of_thread() {
+    const Locked lock(timing().mutex);
+    for_each_stream([](StreamTiming& each) {
+        if (!each.is_left && each.thread == thread_of(CU_STREAM_PER_THREAD)) leave(each);
+    });
 }
 
 // Their events end with the context.

@@ -74,8 +74,11 @@ void look_for_ended();
 // The watch's look at all streams, in a thread of its own. Whether any has work in flight.
 bool watch_streams();
 
-// Before the driver forgets a stream or a context.
-void forget_stream(CUstream stream);
+// Before the driver forgets a stream, whose work goes on.
+void leave_stream(CUstream stream);
+// The same of the calling thread's own, of every context, when it ends.
+void leave_streams_of_thread();
+// Before the driver forgets a context, and all work in it.
 void forget_streams_of(CUcontext context);
 
 }  // namespace tessera::guard

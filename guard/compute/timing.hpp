@@ -10,7 +10,7 @@
 
 namespace tessera::guard {
 
-inline constexpr int kMaxStreams = 4096;  // more are not timed
+inline constexpr int kMaxStreams = 4096;  // with work in flight at once
 inline constexpr int kMaxMarks = 3;       // that a stream's work is ahead
 
 // A stream of this process, or the default stream of a context.
@@ -23,6 +23,7 @@ struct StreamTiming {
     WorkKind kind;            // of its work in flight
     bool is_in_flight;
     int on_their_way;  // calls that have their turn, and have not given the driver their work yet
+    bool is_left;      // there is no such stream any more, and sample_end is behind its work
     bool is_gone;      // the place is free for another
     std::uint64_t generation;  // how many streams have had the place
     double each_ns;            // that a launch took of late
@@ -55,7 +56,8 @@ struct Timing {
     } seen[kMaxCards][kWorkKinds];
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
     unsigned pieces_total;
-    int stream_count;  // places that were ever used
+    int stream_count;    // places that were ever used
+    unsigned next_idle;  // where one that is not needed is looked for first
     StreamTiming streams[kMaxStreams];
 };
 

@@ -42,6 +42,7 @@ CUresult make_on(ContextOf of, CUcontext* context, const Make& make, const Undo&
 template <typename Make>
 CUresult create_on(CUdevice device, CUcontext* context, int kind, const Make& make) {
     const Locked lock(contexts().mutex);
+    forget_last_used();  // the new one is current
     const int card = card_of(device);
     const auto undo = [context] { driver()->cuCtxDestroy_v2(*context); };
     if (context != nullptr && card >= 0) return make_on({card, kind}, context, make, undo);

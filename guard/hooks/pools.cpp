@@ -12,22 +12,6 @@ using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
 
-// Whose stream it is: a null stream, and those that the driver names itself, are of the current
-// context.
-CUresult find_owner(CUstream stream, Current& owner) {
-    if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
-    if (reinterpret_cast<std::uintptr_t>(stream) <=
-        reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD))
-        return CUDA_SUCCESS;
-    CUcontext context = nullptr;
-    const auto& ask = driver()->cuStreamGetCtx;
-    if (!ask || ask(stream, &context) != CUDA_SUCCESS || context == owner.context)
-        return CUDA_SUCCESS;
-    const int card = card_noted(reinterpret_cast<std::uint64_t>(context));
-    if (card >= 0) owner = {context, card};
-    return CUDA_SUCCESS;
-}
-
 // `stream` is that which the call works in; a null pool is that of its device.
 template <typename Call>
 CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CUstream stream,
@@ -36,22 +20,25 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     // (graphs.cpp).
     if (pointer == nullptr || bytes == 0 || is_capturing(stream)) return call();
     Current owner;
-    if (const CUresult none = find_owner(stream, owner); none != CUDA_SUCCESS) return none;
+    if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
+    owner = owner_of(stream, owner);
     if (pool == nullptr &&
         driver()->cuDeviceGetMemPool(&pool, device_of(owner.card)) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_VALUE;
-    const PoolRequest request{pool, owner.card, owner.context, stream, bytes};
+    const int card = card_of_pool(pool, owner.card);
+    if (card < 0) return kNotGuarded;
+    const PoolRequest request{pool, card, owner.context, stream, bytes};
     Promise promised = {};
     if (const CUresult over = promise(request, promised); over != CUDA_SUCCESS) return over;
     const CUresult result = call();
     const bool is_given = result == CUDA_SUCCESS;
     const bool is_within = keep(request, promised, is_given ? *pointer : 0);
     if (!is_given) return result;
-    if (is_within && note(holding_at(*pointer, owner.context, bytes, owner.card, promised.pool)))
+    if (is_within && note(holding_at(*pointer, owner.context, bytes, card, promised.pool)))
         return result;
     driver()->cuMemFree_v2(*pointer);
-    give_unused_back(owner.card);
-    return refuse(owner.card);
+    give_unused_back(card);
+    return refuse(card);
 }
 
 // `stream` is that which the call works in.

@@ -8,6 +8,7 @@ namespace tessera::guard {
 namespace {
 
 using gpusim::in_child;
+using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::kMillisecond;
 using gpusim::Tenant;
@@ -240,6 +241,8 @@ TEST_F(GuardPools, WhatTheDriverRefusesIsPutBack) {
         EXPECT_EQ(CALL(tenant.cuda, cuMemPoolCreate)(&pool, &properties),
                   CUDA_ERROR_OPERATING_SYSTEM)
             << "the container has no share of that card";
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 1), CUDA_SUCCESS);
+        EXPECT_EQ(alloc_from(tenant, pointer, kMiB, pool), CUDA_ERROR_OPERATING_SYSTEM);
     });
 }
 
@@ -259,6 +262,36 @@ TEST_F(GuardPools, WhoDiesGivesItBack) {
     });
     container_.region().reap();
     expect_held(0);
+}
+
+// A pool may be of another card than the stream that its memory is taken in.
+TEST(GuardPoolsOfTwoCards, CountOnTheirOwn) {
+    const gpusim::SimulatedNode node(
+        "cards:\n"
+        "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
+        "  - {model: B, memory: 8GiB}\n");
+    const GuardedContainer container(node, {{0, kGiB, 100 * kMiB}, {1, 200 * kMiB, 0}});
+    const auto expect_held = [&](int card, std::uint64_t bytes) {
+        EXPECT_EQ(held(container.region().accounts(), card) * kGranuleBytes, bytes) << card;
+        EXPECT_EQ(node.used(card), bytes) << card << ", as the driver says";
+    };
+    in_child([&] {
+        const Tenant tenant(container.facade());
+        CUmemoryPool of_the_other = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&of_the_other, 1), CUDA_SUCCESS);
+        for (CUmemoryPool pool : {make_pool(tenant, 1), of_the_other}) {
+            CUdeviceptr pointer = 0;
+            CUdeviceptr more = 0;
+            EXPECT_EQ(alloc_from(tenant, pointer, 100 * kMiB, pool), CUDA_SUCCESS);
+            expect_held(0, kContext);
+            expect_held(1, 100 * kMiB);
+            EXPECT_EQ(alloc_from(tenant, more, 102 * kMiB, pool), CUDA_ERROR_OUT_OF_MEMORY);
+            EXPECT_EQ(free_async(tenant, pointer), CUDA_SUCCESS);
+            EXPECT_EQ(wait(tenant), CUDA_SUCCESS);
+            expect_held(0, kContext);
+            expect_held(1, 0);
+        }
+    });
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int fla
 CUresult cuStreamDestroy_v2(CUstream stream) {
     const Entered real(&Driver::cuStreamDestroy_v2);
     if (real.is_held()) {
-        forget_stream(stream);
+        leave_stream(stream);
         forget_freed_in(stream);
     }
     return real(stream);
@@ -111,7 +111,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 CUresult cuStreamDestroy(CUstream stream) {
     const Entered real(&Driver::cuStreamDestroy);
     if (real.is_held()) {
-        forget_stream(stream);
+        leave_stream(stream);
         forget_freed_in(stream);
     }
     return real(stream);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/charges.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/limits.hpp"
 
@@ -42,6 +43,20 @@ CUresult find_current(Current& current) {
         return error;
     current.card = card_of(device);
     return current.card >= 0 ? CUDA_SUCCESS : kNotGuarded;
+}
+
+bool is_default(CUstream stream) {
+    return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+Current owner_of(CUstream stream, const Current& current) {
+    CUcontext context = nullptr;
+    const auto& ask = driver()->cuStreamGetCtx;
+    if (is_default(stream) || !ask || ask(stream, &context) != CUDA_SUCCESS ||
+        context == current.context)
+        return current;
+    const int card = card_noted(reinterpret_cast<std::uint64_t>(context));
+    return card >= 0 ? Current{context, card} : current;
 }
 
 }  // namespace tessera::guard

@@ -18,6 +18,11 @@ struct Current {
 // The driver's error where there is none; kNotGuarded where it is of a card without a share.
 CUresult find_current(Current& current);
 
+// Null, per thread or legacy: not one stream but one of each context, or of each thread of it.
+bool is_default(CUstream stream);
+// Whose stream it is: calls may be given one that is not of the `current` context.
+Current owner_of(CUstream stream, const Current& current);
+
 // Whether the device exists and is of a card that the container has no share of.
 bool is_of_others(CUdevice device);
 // The device of a card; -1 where none was asked for.

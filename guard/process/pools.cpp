@@ -174,6 +174,23 @@ bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t add
     return is_within;
 }
 
+// One that is not noted is not the program's, so it is a device's.
+int card_of_pool(CUmemoryPool handle, int otherwise) {
+    {
+        Pools& here = pools();
+        const Locked lock(here.mutex);
+        const Pool* pool = here.all.find(key_of(handle));
+        if (pool != nullptr) return pool->card;
+    }
+    const auto& ask = driver()->cuDeviceGetDefaultMemPool;
+    CUmemoryPool of_device = nullptr;
+    for (CUdevice device = 0; ask && device < kMaxDevices; device++) {
+        if (ask(&of_device, device) != CUDA_SUCCESS) break;
+        if (of_device == handle) return card_of(device);
+    }
+    return otherwise;
+}
+
 void note_pool(CUmemoryPool handle, int card) {
     Pools& here = pools();
     const Locked lock(here.mutex);

@@ -91,6 +91,10 @@ CUresult promise(const PoolRequest& request, Promise& promised);
 // further than was set aside, and over the limit: it counts, and the program is not to have it.
 bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address);
 
+// The card that the pool's memory is of, which need not be that of the stream that it is asked in:
+// -1 where the container has no share of it. `otherwise` where nobody can say.
+int card_of_pool(CUmemoryPool pool, int otherwise);
+
 // Of a pool that the program has made, on a card of the container.
 void note_pool(CUmemoryPool pool, int card);
 // Destroys the pool, or says that it is ending. False where it is none that was noted.

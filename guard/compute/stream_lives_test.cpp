@@ -1,0 +1,175 @@
+// Goal: work counts for as long as a card does it, and on that card, whatever has become meanwhile
+// of its stream, its context or its thread, and however many streams there are. Method: one process
+// under the facade, and what it says in the accounts.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/compute/timing.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMicrosecond;
+using gpusim::kMillisecond;
+using gpusim::Worker;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kWholeMs = 1'000'000;
+
+class GuardStreamLives : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{gpusim::kTwoCards};
+    GuardedContainer container_{
+        node_, {{0, kGiB, 0, kWhole / 2, kWhole}, {1, kGiB, 0, kWhole / 2, kWhole}}};
+
+    void SetUp() override {
+        constexpr std::int64_t kPlenty = 1'000'000'000'000;
+        for (int card = 0; card < 2; card++)
+            write_grant(container_.limits().cards[card].grant,
+                        {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
+    }
+    [[nodiscard]] const InFlight& kernels(int card = 0) const {
+        return container_.region().accounts().times[0][card].in_flight[0];
+    }
+    [[nodiscard]] bool is_in_flight(int card = 0) const {
+        return kernels(card).since_ns.load() != 0;
+    }
+    // How long there was some, when there is none any more.
+    [[nodiscard]] std::int64_t ms_in_flight(int card = 0) const {
+        for (int tried = 0; tried < 2000 && is_in_flight(card); tried++)
+            std::this_thread::sleep_for(5ms);
+        EXPECT_FALSE(is_in_flight(card)) << "10 seconds later";
+        return kernels(card).total_ns.load() / kWholeMs;
+    }
+    template <typename Body>
+    void in_worker(Body body) const {
+        gpusim::in_child([&] {
+            const Worker worker(container_.facade());
+            body(worker);
+        });
+    }
+};
+
+TEST_F(GuardStreamLives, ADestroyedStreamWorksOn) {
+    in_worker([this](const Worker& worker) {
+        for (const auto destroy :
+             {CALL(worker.cuda, cuStreamDestroy_v2), CALL(worker.cuda, cuStreamDestroy)}) {
+            const std::int64_t before = ms_in_flight();
+            CUstream stream = worker.make_stream();
+            EXPECT_EQ(worker.launch(300 * kMillisecond, stream), CUDA_SUCCESS);
+            EXPECT_EQ(destroy(stream), CUDA_SUCCESS);
+            EXPECT_TRUE(is_in_flight());
+            EXPECT_GE(ms_in_flight() - before, 290);
+        }
+    });
+}
+
+TEST_F(GuardStreamLives, ADestroyedStreamIsWaitedForWithItsContext) {
+    in_worker([this](const Worker& worker) {
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(worker.launch(300 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_FALSE(is_in_flight());
+        EXPECT_GE(ms_in_flight(), 290);
+        EXPECT_EQ(CALL(worker.cuda, cuCtxDestroy_v2)(worker.context), CUDA_SUCCESS);
+    });
+}
+
+TEST_F(GuardStreamLives, AThreadEndsBeforeItsWork) {
+    in_worker([this](const Worker& worker) {
+        std::thread([&] {
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+            std::uint64_t ns = 300 * kMillisecond;
+            void* parameters[] = {&ns};
+            EXPECT_EQ(CALL(worker.cuda, cuLaunchKernel_ptsz)(worker.spin, 1, 1, 1, 32, 1, 1, 0,
+                                                             nullptr, parameters, nullptr),
+                      CUDA_SUCCESS);
+        }).join();
+        EXPECT_TRUE(is_in_flight());
+        const std::int64_t ms = ms_in_flight();
+        EXPECT_GE(ms, 290);
+        EXPECT_LE(ms, 3000);
+    });
+}
+
+// The credit of one context's default stream is none of another's.
+TEST_F(GuardStreamLives, AContextIsMadeMeanwhile) {
+    in_worker([this](const Worker& worker) {
+        for (int i = 0; i < 20'000; i++)
+            worker.launch(kMicrosecond);
+        EXPECT_EQ(worker.launch(300 * kMillisecond), CUDA_SUCCESS);
+        const Worker other(container_.facade());
+        EXPECT_EQ(other.launch(600 * kMillisecond), CUDA_SUCCESS);
+        EXPECT_GE(ms_in_flight(), 890);
+    });
+}
+
+// A copy may be given to a stream of another context, and is the work of the stream's card; so is
+// what comes behind it.
+TEST_F(GuardStreamLives, AStreamIsFirstUsedFromAnotherCardsContext) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        CUcontext second = nullptr;
+        CUmodule module = nullptr;
+        CUfunction spin = nullptr;
+        CUdeviceptr memory = 0;
+        char host[4096] = {};
+        EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&second, 0, 1), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, sizeof host), CUDA_SUCCESS);
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host, sizeof host, stream),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(second), CUDA_SUCCESS);
+        std::uint64_t ns = 300 * kMillisecond;
+        void* parameters[] = {&ns};
+        EXPECT_EQ(
+            CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
+            CUDA_SUCCESS);
+        EXPECT_TRUE(is_in_flight(1));
+        EXPECT_FALSE(is_in_flight(0));
+        EXPECT_GE(ms_in_flight(1), 290);
+    });
+}
+
+TEST_F(GuardStreamLives, ThereAreMoreStreamsThanAreKept) {
+    in_worker([this](const Worker& worker) {
+        std::vector<CUstream> streams(kMaxStreams + 10);
+        for (CUstream& stream : streams) {
+            stream = worker.make_stream();
+            EXPECT_EQ(worker.launch(1, stream), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        for (CUstream stream : {streams.back(), streams.front()}) {
+            const std::int64_t before = ms_in_flight();
+            EXPECT_EQ(worker.launch(100 * kMillisecond, stream), CUDA_SUCCESS);
+            EXPECT_TRUE(is_in_flight());
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+            EXPECT_FALSE(is_in_flight());
+            EXPECT_GE(ms_in_flight() - before, 90);
+        }
+    });
+}
+
+// One more than is kept waits for one of them.
+TEST_F(GuardStreamLives, MoreStreamsHaveWorkThanAreKept) {
+    in_worker([this](const Worker& worker) {
+        EXPECT_EQ(worker.launch(500 * kMillisecond, worker.make_stream()), CUDA_SUCCESS);
+        for (int i = 1; i < kMaxStreams; i++)
+            EXPECT_EQ(worker.launch(1, worker.make_stream()), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(300 * kMillisecond, worker.make_stream()), CUDA_SUCCESS);
+        EXPECT_GE(ms_in_flight(), 780);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard

@@ -1,0 +1,30 @@
+#include "guard/compute/thread_end.hpp"
+
+#include "guard/compute/streams.hpp"
+#include "guard/inject/elf.hpp"
+
+namespace tessera::guard {
+namespace {
+
+// What thread_local objects of C++ are destroyed by: before those of pthread_setspecific(), among
+// which the driver's may be. Not linked: glibc 2.17 has none.
+constexpr char kAtThreadEnd[] = "__cxa_thread_atexit_impl";
+using AtThreadEnd = int (*)(void (*)(void*), void*, void*);
+
+void end(void* /*unused*/) {
+    leave_streams_of_thread();
+}
+
+}  // namespace
+
+void leave_streams_at_thread_end() {
+    static thread_local constinit bool is_known = false;
+    if (is_known) return;
+    is_known = true;
+    static char us = 0;
+    const Object libc = find_loaded("libc.so.6", kAtThreadEnd);
+    const auto at_end = reinterpret_cast<AtThreadEnd>(find_function(libc, kAtThreadEnd));
+    if (at_end != nullptr) at_end(end, nullptr, &us);
+}
+
+}  // namespace tessera::guard
