@@ -1,7 +1,9 @@
-// What containers are held to, in memory, behind the LiveLimits port. Of one thread.
+// What containers are held to, in memory, behind the LiveLimits port. Any thread calls what is the
+// port's; all else is of one, while nobody does.
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,12 +26,14 @@ class FakeLiveLimits final : public LiveLimits {
 
     Result<bool> change(const PodUid& pod, const std::string& container,
                         const std::vector<HeldShare>& shares) override {
+        const std::scoped_lock lock(mutex_);
         const auto at = held.find(pod.str() + "/" + container);
         if (at == held.end() || at->second == shares) return false;
         at->second = shares;
         return true;
     }
     Result<> keep(const Allocation& allocation) override {
+        const std::scoped_lock lock(mutex_);
         if (const auto error = std::exchange(keep_error_, std::nullopt)) return fail(*error);
         is_spoiled_ = false;
         ++keeps;
@@ -37,6 +41,7 @@ class FakeLiveLimits final : public LiveLimits {
         return {};
     }
     [[nodiscard]] Result<std::optional<Allocation>> kept(const PodUid& pod) const override {
+        const std::scoped_lock lock(mutex_);
         if (is_spoiled_) return fail(Code::corrupt, "allocation.json: not JSON");
         const auto at = kept_.find(pod);
         return at == kept_.end() ? std::optional<Allocation>() : std::optional(at->second);
@@ -46,6 +51,7 @@ class FakeLiveLimits final : public LiveLimits {
     int keeps = 0;
 
   private:
+    mutable std::mutex mutex_;
     std::map<PodUid, Allocation> kept_;
     std::optional<Error> keep_error_;
     bool is_spoiled_ = false;
