@@ -19,6 +19,7 @@ static_assert(CUDA_ERROR_MAP_FAILED == 205 && CUDA_ERROR_HOST_MEMORY_NOT_REGISTE
 static_assert(sizeof(CUdeviceptr_v1) == 4 && sizeof(CUmemGenericAllocationHandle) == 8);
 static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24 && sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40);
 static_assert(offsetof(CUDA_ARRAY3D_DESCRIPTOR, Flags) == 32);
+static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR_v1) == 16 && sizeof(CUDA_ARRAY3D_DESCRIPTOR_v1) == 24);
 static_assert(sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS) == 32);
 static_assert(sizeof(CUmemLocation) == 8 && sizeof(CUmemAccessDesc) == 12);
 static_assert(sizeof(CUmemAllocationProp) == 32 && offsetof(CUmemAllocationProp, location) == 8);

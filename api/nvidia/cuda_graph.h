@@ -172,6 +172,10 @@ CUresult cuGraphExecDestroy(CUgraphExec exec);
 CU_CALL_PTSZ(cuGraphUpload, (CUgraphExec exec, CUstream stream))
 CU_CALL_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream stream))
 
+CU_CALL_PTSZ(cuStreamBeginCapture, (CUstream stream))
+CU_CALL_PTSZ(cuStreamBeginCaptureToGraph,
+             (CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
+              const CUgraphEdgeData* edges, size_t dependency_count, CUstreamCaptureMode mode))
 CU_CALL_PTSZ(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))
 CU_CALL_PTSZ(cuStreamEndCapture, (CUstream stream, CUgraph* graph))
 CU_CALL_PTSZ(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus* status))

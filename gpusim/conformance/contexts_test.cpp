@@ -48,6 +48,21 @@ TEST_F(ConformingContexts, AreAStack) {
     });
 }
 
+TEST_F(ConformingContexts, OfCuda2AreTheSame) {
+    with_cuda([](const Library& cuda) {
+        CUcontext context = nullptr;
+        CUcontext current = nullptr;
+        ASSERT_EQ(CALL(cuda, cuCtxCreate)(&context, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxGetCurrent)(&current), CUDA_SUCCESS);
+        EXPECT_EQ(current, context);
+        EXPECT_EQ(CALL(cuda, cuCtxPopCurrent)(&current), CUDA_SUCCESS);
+        EXPECT_EQ(current, context);
+        EXPECT_EQ(CALL(cuda, cuCtxPushCurrent)(context), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxDestroy)(context), CUDA_SUCCESS);
+    });
+}
+
 TEST_F(ConformingContexts, GiveBackWhatWasAllocatedInThem) {
     with_context([](const Library& cuda) {
         CUcontext own = nullptr;

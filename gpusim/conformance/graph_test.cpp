@@ -158,6 +158,24 @@ TEST_F(ConformingGraphs, StreamsAreDrawnInByEvents) {
     });
 }
 
+TEST_F(ConformingGraphs, CapturedIntoOneThatIsThere) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        CUgraph graph = nullptr;
+        CUgraphNode first = nullptr;
+        EXPECT_EQ(CALL(cuda, cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuGraphAddEmptyNode)(&first, graph, nullptr, 0), CUDA_SUCCESS);
+        CUstream stream = worker.make_stream();
+        const auto begin_in = CALL(cuda, cuStreamBeginCaptureToGraph);
+        constexpr auto kMode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        EXPECT_EQ(begin_in(stream, nullptr, nullptr, nullptr, 0, kMode), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(begin_in(stream, graph, &first, nullptr, 1, kMode), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(end(worker, stream), graph);
+        EXPECT_EQ(node_count(worker, graph), 2U);
+    });
+}
+
 TEST_F(ConformingGraphs, WhatCannotBeCapturedSpoilsIt) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;

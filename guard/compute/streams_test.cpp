@@ -187,12 +187,22 @@ TEST_F(GuardStreams, CapturesAreNotDisturbed) {
         CUstream other = worker.make_stream();
         CUevent fork = worker.make_event();
         CUevent join = worker.make_event();
-        for (int round = 0; round < 300; round++) {
+        constexpr auto kMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+        const std::function<CUresult()> begins[] = {
+            [&] { return CALL(cuda, cuStreamBeginCapture_v2)(one, kMode); },
+            [&] { return CALL(cuda, cuStreamBeginCapture)(one); },
+            [&] {
+                CUgraph into = nullptr;
+                EXPECT_EQ(CALL(cuda, cuGraphCreate)(&into, 0), CUDA_SUCCESS);
+                return CALL(cuda, cuStreamBeginCaptureToGraph)(one, into, nullptr, nullptr, 0,
+                                                               kMode);
+            },
+        };
+        for (int round = 0; round < 900; round++) {
             worker.launch(100 * kMicrosecond, one);
             worker.launch(100 * kMicrosecond, other);
             CUgraph graph = nullptr;
-            ASSERT_EQ(CALL(cuda, cuStreamBeginCapture_v2)(one, CU_STREAM_CAPTURE_MODE_GLOBAL),
-                      CUDA_SUCCESS);
+            ASSERT_EQ(begins[round % 3](), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuEventRecord)(fork, one), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(other, fork, 0), CUDA_SUCCESS);
             for (int i = 0; i < 20; i++)

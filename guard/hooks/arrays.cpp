@@ -33,6 +33,27 @@ CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descripto
         [&] { driver()->cuArrayDestroy(*array); });
 }
 
+CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* descriptor) {
+    const Entered real(&Driver::cuArrayCreate);
+    if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
+    const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,  descriptor->Height,      0,
+                                           descriptor->Format, descriptor->NumChannels, 0};
+    return create(
+        array, bytes_of(&whole), [&] { return real(array, descriptor); },
+        [&] { driver()->cuArrayDestroy(*array); });
+}
+
+CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* descriptor) {
+    const Entered real(&Driver::cuArray3DCreate);
+    if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
+    const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,       descriptor->Height,
+                                           descriptor->Depth,       descriptor->Format,
+                                           descriptor->NumChannels, descriptor->Flags};
+    return create(
+        array, bytes_of(&whole), [&] { return real(array, descriptor); },
+        [&] { driver()->cuArrayDestroy(*array); });
+}
+
 CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
     const Entered real(&Driver::cuArray3DCreate_v2);
     if (!real.is_held()) return real(array, descriptor);

@@ -53,6 +53,27 @@ CUresult create_on(CUdevice device, CUcontext* context, int kind, const Make& ma
     return kNotGuarded;
 }
 
+template <typename Function>
+CUresult create_by_flags(Function Driver::* slot, CUcontext* context, unsigned flags,
+                         CUdevice device) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(context, flags, device);
+    return create_on(device, context, context_kind_of(flags, false),
+                     [&] { return real(context, flags, device); });
+}
+
+template <typename Function>
+CUresult destroy(Function Driver::* slot, CUcontext context) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(context);
+    const Locked lock(contexts().mutex);
+    forget_streams_of(context);
+    forget_last_used();
+    const CUresult result = real(context);
+    if (result == CUDA_SUCCESS) put_back_all_of(context);
+    return result;
+}
+
 struct PrimaryState {
     unsigned flags = 0;
     int active = 0;
@@ -81,11 +102,12 @@ CUresult end_primary(CUdevice device, const End& end) {
 
 }  // namespace
 
+CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
+    return create_by_flags(&Driver::cuCtxCreate, context, flags, device);
+}
+
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
-    const Entered real(&Driver::cuCtxCreate_v2);
-    if (!real.is_held()) return real(context, flags, device);
-    return create_on(device, context, context_kind_of(flags, false),
-                     [&] { return real(context, flags, device); });
+    return create_by_flags(&Driver::cuCtxCreate_v2, context, flags, device);
 }
 
 CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int affinity_count,
@@ -104,15 +126,12 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned 
                      [&] { return real(context, params, flags, device); });
 }
 
+CUresult cuCtxDestroy(CUcontext context) {
+    return destroy(&Driver::cuCtxDestroy, context);
+}
+
 CUresult cuCtxDestroy_v2(CUcontext context) {
-    const Entered real(&Driver::cuCtxDestroy_v2);
-    if (!real.is_held()) return real(context);
-    const Locked lock(contexts().mutex);
-    forget_streams_of(context);
-    forget_last_used();
-    const CUresult result = real(context);
-    if (result == CUDA_SUCCESS) put_back_all_of(context);
-    return result;
+    return destroy(&Driver::cuCtxDestroy_v2, context);
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {

@@ -79,6 +79,40 @@ TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2AreHeld) {
     });
 }
 
+TEST_F(GuardOtherMemory, ArraysOfCuda2AreHeld) {
+    in_tenant([&](Tenant& tenant) {
+        const CUDA_ARRAY_DESCRIPTOR_v1 large = {10000, 5000, CU_AD_FORMAT_FLOAT, 4};
+        const CUDA_ARRAY3D_DESCRIPTOR_v1 box = {8192, 2048, 0, CU_AD_FORMAT_HALF, 4, 0};
+        CUarray first = nullptr;
+        CUarray second = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuArrayCreate)(&first, &large), CUDA_SUCCESS);
+        expect_held(kContext + 764 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuArrayCreate)(&second, &large), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuArray3DCreate)(&second, &box), CUDA_SUCCESS);
+        expect_held(kContext + 892 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuArray3DCreate)(&second, &box), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(CALL(tenant.cuda, cuArrayDestroy)(first), CUDA_SUCCESS);
+        expect_held(kContext + 128 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuArrayCreate)(&first, nullptr), CUDA_ERROR_INVALID_VALUE);
+        EXPECT_EQ(CALL(tenant.cuda, cuArray3DCreate)(&first, nullptr), CUDA_ERROR_INVALID_VALUE);
+    });
+}
+
+TEST_F(GuardOtherMemory, ContextsOfCuda2AreHeld) {
+    in_tenant([&](Tenant& tenant) {
+        CUcontext context = nullptr;
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate)(&context, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc_v2)(&pointer, 100 * kMiB), CUDA_SUCCESS);
+        expect_held(2 * kContext + 100 * kMiB);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxPopCurrent)(&context), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxPushCurrent)(context), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy)(context), CUDA_SUCCESS);
+        expect_held(kContext);
+        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate)(&context, 0, 1), CUDA_ERROR_OPERATING_SYSTEM);
+    });
+}
+
 TEST_F(GuardOtherMemory, TheEntryPointsOfCuda2TellOfTheShare) {
     in_tenant([&](Tenant& tenant) {
         unsigned free = 0;

@@ -42,6 +42,24 @@ CUresult draw_into_capture(Function Driver::* slot, Arguments... arguments) {
     return real(arguments...);
 }
 
+template <typename Function>
+CUresult destroy(Function Driver::* slot, CUstream stream) {
+    const Entered real(slot);
+    if (real.is_held()) {
+        leave_stream(stream);
+        forget_freed_in(stream);
+    }
+    return real(stream);
+}
+
+// The thread's default streams are those of its context.
+template <typename Function, typename Context>
+CUresult change_context(Function Driver::* slot, Context context) {
+    const Entered real(slot);
+    forget_last_used();
+    return real(context);
+}
+
 }  // namespace
 
 CUresult cuStreamSynchronize(CUstream stream) {
@@ -83,6 +101,29 @@ CUresult cuCtxSynchronize() {
     return result;
 }
 
+CUresult cuStreamBeginCapture(CUstream stream) {
+    return draw_into_capture(&Driver::cuStreamBeginCapture, stream);
+}
+
+CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
+    return draw_into_capture(&Driver::cuStreamBeginCapture_ptsz, stream);
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+                                     const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
+                                     size_t dependency_count, CUstreamCaptureMode mode) {
+    return draw_into_capture(&Driver::cuStreamBeginCaptureToGraph, stream, graph, dependencies,
+                             edges, dependency_count, mode);
+}
+
+CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
+                                          const CUgraphNode* dependencies,
+                                          const CUgraphEdgeData* edges, size_t dependency_count,
+                                          CUstreamCaptureMode mode) {
+    return draw_into_capture(&Driver::cuStreamBeginCaptureToGraph_ptsz, stream, graph, dependencies,
+                             edges, dependency_count, mode);
+}
+
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
     return draw_into_capture(&Driver::cuStreamBeginCapture_v2, stream, mode);
 }
@@ -100,38 +141,29 @@ CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int fla
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-    const Entered real(&Driver::cuStreamDestroy_v2);
-    if (real.is_held()) {
-        leave_stream(stream);
-        forget_freed_in(stream);
-    }
-    return real(stream);
+    return destroy(&Driver::cuStreamDestroy_v2, stream);
 }
 
 CUresult cuStreamDestroy(CUstream stream) {
-    const Entered real(&Driver::cuStreamDestroy);
-    if (real.is_held()) {
-        leave_stream(stream);
-        forget_freed_in(stream);
-    }
-    return real(stream);
+    return destroy(&Driver::cuStreamDestroy, stream);
 }
 
-// The thread's default streams are those of its context.
 CUresult cuCtxSetCurrent(CUcontext context) {
-    const Entered real(&Driver::cuCtxSetCurrent);
-    forget_last_used();
-    return real(context);
+    return change_context(&Driver::cuCtxSetCurrent, context);
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+    return change_context(&Driver::cuCtxPushCurrent, context);
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-    const Entered real(&Driver::cuCtxPushCurrent_v2);
-    forget_last_used();
-    return real(context);
+    return change_context(&Driver::cuCtxPushCurrent_v2, context);
+}
+
+CUresult cuCtxPopCurrent(CUcontext* context) {
+    return change_context(&Driver::cuCtxPopCurrent, context);
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-    const Entered real(&Driver::cuCtxPopCurrent_v2);
-    forget_last_used();
-    return real(context);
+    return change_context(&Driver::cuCtxPopCurrent_v2, context);
 }

@@ -95,6 +95,18 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device, unsigned api
     return push(context);
 }
 
+CUresult destroy(CUcontext handle) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    Context* context = find_context(handle);
+    if (context == nullptr || context == &driver.primary[context->device].context) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    bring_down(*context);
+    if (stack.depth > 0 && stack.items[stack.depth - 1] == context) stack.depth--;
+    return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 namespace gpusim {
@@ -112,6 +124,10 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device)
     return create(context, flags, device, 3020);
 }
 
+CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
+    return create(context, flags, device, 3010);
+}
+
 CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int affinity_count,
                         unsigned int flags, CUdevice device) {
     if (affinity != nullptr || affinity_count != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
@@ -127,16 +143,12 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned 
     return create(context, flags, device, 3020);
 }
 
-CUresult cuCtxDestroy_v2(CUcontext handle) {
-    const Session session;
-    if (session.error() != CUDA_SUCCESS) return session.error();
-    Context* context = find_context(handle);
-    if (context == nullptr || context == &driver.primary[context->device].context) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    bring_down(*context);
-    if (stack.depth > 0 && stack.items[stack.depth - 1] == context) stack.depth--;
-    return CUDA_SUCCESS;
+CUresult cuCtxDestroy_v2(CUcontext context) {
+    return destroy(context);
+}
+
+CUresult cuCtxDestroy(CUcontext handle) {
+    return destroy(handle);
 }
 
 CUresult cuCtxSetCurrent(CUcontext handle) {
@@ -175,6 +187,14 @@ CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
     Context* popped = stack.items[--stack.depth];
     if (handle != nullptr) *handle = handle_of(popped);
     return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent(CUcontext handle) {
+    return cuCtxPushCurrent_v2(handle);
+}
+
+CUresult cuCtxPopCurrent(CUcontext* handle) {
+    return cuCtxPopCurrent_v2(handle);
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {

@@ -42,6 +42,11 @@ PER_THREAD(cuGraphInstantiateWithParams,
            (exec, graph, parameters))
 PER_THREAD(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, of_thread(stream)))
 PER_THREAD(cuGraphLaunch, (CUgraphExec exec, CUstream stream), (exec, of_thread(stream)))
+PER_THREAD(cuStreamBeginCapture, (CUstream stream), (of_thread(stream)))
+PER_THREAD(cuStreamBeginCaptureToGraph,
+           (CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
+            const CUgraphEdgeData* edges, size_t dependency_count, CUstreamCaptureMode mode),
+           (of_thread(stream), graph, dependencies, edges, dependency_count, mode))
 PER_THREAD(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
            (of_thread(stream), mode))
 PER_THREAD(cuStreamEndCapture, (CUstream stream, CUgraph* graph), (of_thread(stream), graph))

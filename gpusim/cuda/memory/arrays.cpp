@@ -254,6 +254,21 @@ CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descripto
     return create(array, &wanted);
 }
 
+CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* descriptor) {
+    if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_ARRAY3D_DESCRIPTOR wanted = {descriptor->Width,  descriptor->Height,      0,
+                                            descriptor->Format, descriptor->NumChannels, 0};
+    return create(array, &wanted);
+}
+
+CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* descriptor) {
+    if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_ARRAY3D_DESCRIPTOR wanted = {descriptor->Width,       descriptor->Height,
+                                            descriptor->Depth,       descriptor->Format,
+                                            descriptor->NumChannels, descriptor->Flags};
+    return create(array, &wanted);
+}
+
 CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
     return create(array, descriptor);
 }

@@ -61,6 +61,48 @@ void end(Capture& capture) {
     }
 }
 
+// The program's own graph, and behind which of its nodes what is recorded comes; null: a new one.
+struct Place {
+    CUgraph graph;
+    const CUgraphNode* after;
+    std::size_t count;
+};
+
+bool is_of(const Graph& graph, const Node* node) {
+    for (const Node* each = graph.first; each != nullptr; each = each->next)
+        if (each == node) return true;
+    return false;
+}
+
+CUresult begin(CUstream handle, CUstreamCaptureMode mode, const Place& place) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    Stream* stream = nullptr;
+    if (const CUresult error = gpusim::find_stream(handle, &stream); error != CUDA_SUCCESS) {
+        return error;
+    }
+    if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    if (stream->is_default && stream->thread == 0) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+    const bool is_programs = place.graph != nullptr;
+    Graph* graph = is_programs ? gpusim::find_graph(place.graph) : gpusim::make_graph();
+    if (graph == nullptr) return is_programs ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+    for (std::size_t i = 0; i < place.count; i++)
+        if (!is_of(*graph, reinterpret_cast<Node*>(place.after[i])))
+            return CUDA_ERROR_INVALID_VALUE;
+    auto* capture = static_cast<Capture*>(std::calloc(1, sizeof(Capture)));
+    if (capture == nullptr) {
+        if (!is_programs) std::free(graph);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *capture = {graph, is_programs, stream, mode, this_thread(), false, false, captures};
+    captures = capture;
+    stream->capture = capture;
+    for (std::size_t i = 0; i < place.count; i++)
+        if (!add_tail(*stream, reinterpret_cast<Node*>(place.after[i]))) capture->is_spoiled = true;
+    return CUDA_SUCCESS;
+}
+
 bool forbids(const Capture& capture, pid_t thread, CUstreamCaptureMode mode) {
     if (capture.is_over || mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
     if (capture.thread == thread) return capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -152,27 +194,21 @@ Stream* recorded_in_the_way_of(const Stream& stream) {
 
 }  // namespace gpusim
 
-CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-    const Session session;
-    if (session.error() != CUDA_SUCCESS) return session.error();
-    Stream* stream = nullptr;
-    if (const CUresult error = gpusim::find_stream(handle, &stream); error != CUDA_SUCCESS) {
-        return error;
-    }
-    if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
-    if (stream->is_default && stream->thread == 0) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-    auto* capture = static_cast<Capture*>(std::calloc(1, sizeof(Capture)));
-    Graph* graph = gpusim::make_graph();
-    if (capture == nullptr || graph == nullptr) {
-        std::free(capture);
-        std::free(graph);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    *capture = {graph, stream, mode, this_thread(), false, false, captures};
-    captures = capture;
-    stream->capture = capture;
-    return CUDA_SUCCESS;
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+    return begin(stream, mode, {nullptr, nullptr, 0});
+}
+
+CUresult cuStreamBeginCapture(CUstream stream) {
+    return begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, {nullptr, nullptr, 0});
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+                                     const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
+                                     size_t dependency_count, CUstreamCaptureMode mode) {
+    if (edges != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+    if (graph == nullptr || (dependencies == nullptr && dependency_count > 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    return begin(stream, mode, {graph, dependencies, dependency_count});
 }
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
@@ -198,7 +234,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     end(*capture);
     if (result == CUDA_SUCCESS) {
         *graph = gpusim::handle_of(capture->graph);
-    } else {
+    } else if (!capture->is_programs) {
         gpusim::free_graph(capture->graph);
     }
     capture->graph = nullptr;

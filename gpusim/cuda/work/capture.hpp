@@ -9,6 +9,7 @@ namespace gpusim {
 // Never freed: events remember it.
 struct Capture {
     Graph* graph;
+    bool is_programs;  // it was there before
     Stream* origin;
     CUstreamCaptureMode mode;
     pid_t thread;
