@@ -59,6 +59,8 @@ class Turn {
     [[nodiscard]] CUresult take(CUstream stream, WorkKind kind);
 
   private:
+    bool begin(CUstream stream, const Current& owner, WorkKind kind);
+
     StreamTiming* of_ = nullptr;
     std::uint64_t generation_ = 0;  // of the stream in that place
 };

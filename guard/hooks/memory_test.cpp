@@ -1,6 +1,16 @@
 // Goal: a container holds what it was given and no more, whoever of its processes asks and however
 // they end; what it is told is what it has; and the accounts say what the driver says. Method: the
 // facade before the simulated driver, each process in a fork of its own.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
+
 #include "guard/test_support/held_memory.hpp"
 
 namespace tessera::guard {
@@ -204,6 +214,33 @@ TEST_F(GuardMemory, WithoutAccountsNothingRuns) {
             "tessera-guard: no GPU for this process: " + container_.region().path(kAccountsName) +
                 " was cut off or written over. Restart the pod; if that does not help, see "
                 "the agent's log on this node.\n");
+    });
+}
+
+// What the guard keeps of a process a forked child may not have, and old kernels cannot empty
+// pages.
+TEST_F(GuardMemory, OnAKernelThatIsTooOldNothingRuns) {
+    in_child([&] {
+        sock_filter filter[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_madvise, 0, 3),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_WIPEONFORK, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const sock_fprog program = {std::size(filter), filter};
+        ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+        testing::internal::CaptureStderr();
+        const Library cuda(container_.facade());
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+        EXPECT_EQ(
+            testing::internal::GetCapturedStderr(),
+            "tessera-guard: no GPU for this process: the kernel gives it no memory that a fork "
+            "leaves empty (Linux before 4.14?). Restart the pod; if that does not help, see "
+            "the agent's log on this node.\n");
     });
 }
 

@@ -17,6 +17,7 @@ namespace tessera::guard {
 namespace {
 
 constinit std::atomic<Process*> kept = nullptr;
+constinit std::atomic<bool> has_complained = false;  // where there is no Process that says it
 
 Process* make_process() {
     void* pages =
@@ -48,8 +49,9 @@ const char* text_of(SeatError error) {
     return "";
 }
 
-CUresult cannot_begin(Process& process, const char* path, const char* what) {
-    complain(process.has_complained, path, what);
+CUresult cannot_begin(std::atomic<bool>& has_complained_before, const char* path,
+                      const char* what) {
+    complain(has_complained_before, path, what);
     return kNotGuarded;
 }
 
@@ -68,13 +70,14 @@ CUresult begin_now(Process& process) {
         path_of(kLimitsName, limits_path) && path_of(kAccountsName, accounts_path);
     const Locked lock(process.mutex);
     if (process.has_begun.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
-    if (!has_place) return cannot_begin(process, "the guard's library", kNoPlace);
+    if (!has_place) return cannot_begin(process.has_complained, "the guard's library", kNoPlace);
     std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);
-    if (process.limits == nullptr) return cannot_begin(process, limits_path, kNoLimits);
+    if (process.limits == nullptr)
+        return cannot_begin(process.has_complained, limits_path, kNoLimits);
     const SeatError error = take_seat(process.accounts_path, process.seat);
     if (error != SeatError::none)
-        return cannot_begin(process, process.accounts_path, text_of(error));
+        return cannot_begin(process.has_complained, process.accounts_path, text_of(error));
     process.region_number = number_of_file(process.accounts_path);
     process.has_begun.store(true, std::memory_order_release);
     return CUDA_SUCCESS;
@@ -89,7 +92,10 @@ Process* process() {
 
 CUresult begin() {
     Process* here = process();
-    if (here == nullptr) return kNotGuarded;
+    if (here == nullptr) {
+        return cannot_begin(has_complained, "the kernel",
+                            "gives it no memory that a fork leaves empty (Linux before 4.14?)");
+    }
     if (here->has_begun.load(std::memory_order_acquire)) return CUDA_SUCCESS;
     return begin_now(*here);
 }

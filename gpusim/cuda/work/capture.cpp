@@ -87,9 +87,10 @@ CUresult begin(CUstream handle, CUstreamCaptureMode mode, const Place& place) {
     const bool is_programs = place.graph != nullptr;
     Graph* graph = is_programs ? gpusim::find_graph(place.graph) : gpusim::make_graph();
     if (graph == nullptr) return is_programs ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
-    for (std::size_t i = 0; i < place.count; i++)
+    for (std::size_t i = 0; i < place.count; i++) {
         if (!is_of(*graph, reinterpret_cast<Node*>(place.after[i])))
             return CUDA_ERROR_INVALID_VALUE;
+    }
     auto* capture = static_cast<Capture*>(std::calloc(1, sizeof(Capture)));
     if (capture == nullptr) {
         if (!is_programs) std::free(graph);
