@@ -5,6 +5,7 @@
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/region/grant.hpp"
+#include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -82,6 +83,7 @@ Waiting::~Waiting() {
 
 void sleep_ns(std::int64_t ns) {
     const timespec sleep = {ns / 1'000'000'000, ns % 1'000'000'000};
+    const Uncancelled uncancelled;
     nanosleep(&sleep, nullptr);
 }
 

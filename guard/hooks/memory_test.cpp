@@ -6,10 +6,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <iterator>
+#include <thread>
 
 #include "guard/test_support/held_memory.hpp"
 
@@ -241,6 +244,25 @@ TEST_F(GuardMemory, OnAKernelThatIsTooOldNothingRuns) {
             "tessera-guard: no GPU for this process: the kernel gives it no memory that a fork "
             "leaves empty (Linux before 4.14?). Restart the pod; if that does not help, see "
             "the agent's log on this node.\n");
+    });
+}
+
+// The driver's calls are no points of cancellation. Were ours some, a thread that is cancelled
+// would end with what it has locked. An alarm ends who waits for that.
+TEST_F(GuardMemory, AThreadIsNotCancelledInACall) {
+    in_tenant([&](Tenant& tenant) {
+        alarm(20);
+        std::atomic<CUresult> refused = CUDA_SUCCESS;
+        std::thread thread([&] {
+            EXPECT_EQ(CALL(tenant.cuda, cuCtxSetCurrent)(tenant.context), CUDA_SUCCESS);
+            pthread_cancel(pthread_self());
+            CUdeviceptr pointer = 0;
+            refused = CALL(tenant.cuda, cuMemAlloc_v2)(&pointer, 2 * kGiB);
+            pthread_testcancel();
+        });
+        thread.join();
+        EXPECT_EQ(refused, CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(tenant.take(kMiB), CUDA_SUCCESS);
     });
 }
 

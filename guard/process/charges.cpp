@@ -1,15 +1,14 @@
 // What this process is charged for in the container's accounts, and what it has noted of it.
 #include "guard/process/charges.hpp"
 
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "guard/process/locked.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/account.hpp"
+#include "guard/region/mapping.hpp"
 #include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
@@ -28,10 +27,8 @@ Granules limit_of(const Process& process, int card) {
 // Takes back what the dead of the container held. On a descriptor of its own: a lock of ours on the
 // file would otherwise look like theirs.
 void reap(const Process& process) {
-    const int fd = open(process.accounts_path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return;
-    reap_dead(*process.seat.accounts, fd);
-    close(fd);
+    const Opened file(process.accounts_path, O_RDWR);
+    if (file.fd() >= 0) reap_dead(*process.seat.accounts, file.fd());
 }
 
 // Whoever died may have left what is asked for.

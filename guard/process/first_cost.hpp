@@ -7,6 +7,7 @@
 #pragma once
 
 #include "guard/process/context_cost.hpp"
+#include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {
 
@@ -19,6 +20,7 @@ class FirstCost {
     FirstCost& operator=(const FirstCost&) = delete;
 
   private:
+    const Uncancelled uncancelled_;  // who has the lock
     int card_;
     int fd_ = -1;
 };

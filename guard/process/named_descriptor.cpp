@@ -1,9 +1,10 @@
 #include "guard/process/named_descriptor.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cstdio>
+
+#include "guard/region/mapping.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -68,10 +69,9 @@ bool set_name(int fd, const DescriptorName& name) {
 DescriptorName name_of(int fd) {
     char path[32];
     std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    const int probe = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (probe < 0) return {};
-    const Run own = find_own(fd, probe, {kFirst, kEnd});
-    close(probe);
+    const Opened probe(path, O_RDWR | O_NONBLOCK);
+    if (probe.fd() < 0) return {};
+    const Run own = find_own(fd, probe.fd(), {kFirst, kEnd});
     if (own.end == 0) return {};
     return {static_cast<std::uint64_t>(own.start) >> (kLengthBits + kCopyBits),
             static_cast<Granules>(own.end - own.start)};

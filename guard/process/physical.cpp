@@ -5,6 +5,7 @@
 #include "guard/process/charges.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/shared_memory.hpp"
+#include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -49,6 +50,7 @@ bool PhysicalMemory::note_shared(PhysicalHandle handle, int fd) {
 }
 
 CUresult PhysicalMemory::undo_share(int fd) {
+    const Uncancelled uncancelled;
     close(fd);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

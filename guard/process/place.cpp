@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "guard/inject/libc_floor.hpp"
+#include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {
 
@@ -29,6 +30,7 @@ void complain(std::atomic<bool>& has_complained, const char* path, const char* w
                       "does not help, see the agent's log on this node.\n",
                       path, what);
     if (length <= 0) return;
+    const Uncancelled uncancelled;
     [[maybe_unused]] const ssize_t written =
         write(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }

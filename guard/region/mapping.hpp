@@ -8,6 +8,8 @@
 
 #include <cstddef>
 
+#include "guard/region/uncancelled.hpp"
+
 namespace tessera::guard {
 
 // Closed again in any case.
@@ -23,6 +25,7 @@ class Opened {
     [[nodiscard]] int fd() const { return fd_; }
 
   private:
+    const Uncancelled uncancelled_;  // until it is closed
     int fd_;
 };
 

@@ -1,0 +1,21 @@
+// While this is in scope its thread is not cancelled (pthread_cancel). A program does not expect it
+// in a call of the driver's, and what the thread has locked or opened here would stay so: no
+// destructor of ours runs then.
+#pragma once
+
+#include <pthread.h>
+
+namespace tessera::guard {
+
+class Uncancelled {
+  public:
+    Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~Uncancelled() { pthread_setcancelstate(before_, &before_); }
+    Uncancelled(const Uncancelled&) = delete;
+    Uncancelled& operator=(const Uncancelled&) = delete;
+
+  private:
+    int before_ = 0;
+};
+
+}  // namespace tessera::guard
