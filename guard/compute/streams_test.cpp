@@ -75,10 +75,15 @@ TEST_F(GuardStreams, WorkIsInFlightUntilItIsWaitedFor) {
         EXPECT_FALSE(is_in_flight());
         const std::function<void()> waits[] = {
             [&] { CALL(cuda, cuStreamSynchronize)(stream); },
+            [&] { CALL(cuda, cuStreamSynchronize_ptsz)(stream); },
             [&] { worker.wait(); },
             [&] { CALL(cuda, cuEventSynchronize)(worker.mark(stream)); },
             [&] {
                 while (CALL(cuda, cuStreamQuery)(stream) != CUDA_SUCCESS)
+                    std::this_thread::sleep_for(1ms);
+            },
+            [&] {
+                while (CALL(cuda, cuStreamQuery_ptsz)(stream) != CUDA_SUCCESS)
                     std::this_thread::sleep_for(1ms);
             },
         };
@@ -188,27 +193,30 @@ TEST_F(GuardStreams, CapturesAreNotDisturbed) {
         CUevent fork = worker.make_event();
         CUevent join = worker.make_event();
         constexpr auto kMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+        const auto begin_in = [&](auto begin) {
+            CUgraph into = nullptr;
+            EXPECT_EQ(CALL(cuda, cuGraphCreate)(&into, 0), CUDA_SUCCESS);
+            return begin(one, into, nullptr, nullptr, 0, kMode);
+        };
         const std::function<CUresult()> begins[] = {
             [&] { return CALL(cuda, cuStreamBeginCapture_v2)(one, kMode); },
+            [&] { return CALL(cuda, cuStreamBeginCapture_v2_ptsz)(one, kMode); },
             [&] { return CALL(cuda, cuStreamBeginCapture)(one); },
-            [&] {
-                CUgraph into = nullptr;
-                EXPECT_EQ(CALL(cuda, cuGraphCreate)(&into, 0), CUDA_SUCCESS);
-                return CALL(cuda, cuStreamBeginCaptureToGraph)(one, into, nullptr, nullptr, 0,
-                                                               kMode);
-            },
+            [&] { return CALL(cuda, cuStreamBeginCapture_ptsz)(one); },
+            [&] { return begin_in(CALL(cuda, cuStreamBeginCaptureToGraph)); },
+            [&] { return begin_in(CALL(cuda, cuStreamBeginCaptureToGraph_ptsz)); },
         };
         for (int round = 0; round < 900; round++) {
             worker.launch(100 * kMicrosecond, one);
             worker.launch(100 * kMicrosecond, other);
             CUgraph graph = nullptr;
-            ASSERT_EQ(begins[round % 3](), CUDA_SUCCESS);
+            ASSERT_EQ(begins[round % 6](), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuEventRecord)(fork, one), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(other, fork, 0), CUDA_SUCCESS);
             for (int i = 0; i < 20; i++)
                 EXPECT_EQ(worker.launch(kMicrosecond, i % 2 == 0 ? one : other), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuEventRecord)(join, other), CUDA_SUCCESS);
-            EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(one, join, 0), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuStreamWaitEvent_ptsz)(one, join, 0), CUDA_SUCCESS);
             ASSERT_EQ(CALL(cuda, cuStreamEndCapture)(one, &graph), CUDA_SUCCESS) << round;
             std::size_t nodes = 0;
             EXPECT_EQ(CALL(cuda, cuGraphGetNodes)(graph, nullptr, &nodes), CUDA_SUCCESS);

@@ -216,6 +216,47 @@ TEST_F(GuardWorkKinds, Fills) {
     });
 }
 
+TEST_F(GuardWorkKinds, RowsOfBytes) {
+    in_worker([this](const Worker& worker, const Places& places) {
+        const Library& cuda = worker.cuda;
+        CUstream stream = places.stream;
+        auto* const host = const_cast<char*>(places.host.data());
+        const CUdeviceptr to = places.one;
+        const CUdeviceptr from = places.other;
+        expect_each(worker, {BOTH(cuMemcpy, _ptds, copies, to, from, kBytes),
+                             BOTH(cuMemcpyHtoD_v2, _ptds, copies, to, host, kBytes),
+                             BOTH(cuMemcpyDtoH_v2, _ptds, copies, host, from, kBytes),
+                             BOTH(cuMemcpyDtoD_v2, _ptds, kernels, to, from, kBytes),
+                             BOTH(cuMemsetD8_v2, _ptds, kernels, to, 1, kBytes),
+                             BOTH(cuMemsetD32_v2, _ptds, kernels, to, 1, kBytes / 4),
+                             BOTH(cuMemcpyAsync, _ptsz, copies, to, from, kBytes, stream),
+                             BOTH(cuMemcpyHtoDAsync_v2, _ptsz, copies, to, host, kBytes, stream),
+                             BOTH(cuMemcpyDtoHAsync_v2, _ptsz, copies, host, from, kBytes, stream),
+                             BOTH(cuMemcpyDtoDAsync_v2, _ptsz, kernels, to, from, kBytes, stream),
+                             BOTH(cuMemsetD8Async, _ptsz, kernels, to, 1, kBytes, stream),
+                             BOTH(cuMemsetD32Async, _ptsz, kernels, to, 1, kBytes / 4, stream)});
+    });
+}
+
+TEST_F(GuardWorkKinds, Launches) {
+    in_worker([this](const Worker& worker, const Places& places) {
+        const Library& cuda = worker.cuda;
+        CUstream stream = places.stream;
+        std::uint64_t ns = gpusim::kMillisecond;
+        void* parameters[] = {&ns};
+        CUlaunchConfig config = {};
+        config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+        config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+        config.hStream = stream;
+        expect_each(worker, {BOTH(cuLaunchKernel, _ptsz, kernels, worker.spin, 1, 1, 1, 32, 1, 1, 0,
+                                  stream, parameters, nullptr),
+                             BOTH(cuLaunchCooperativeKernel, _ptsz, kernels, worker.spin, 1, 1, 1,
+                                  32, 1, 1, 0, stream, parameters),
+                             BOTH(cuLaunchKernelEx, _ptsz, kernels, &config, worker.spin,
+                                  parameters, nullptr)});
+    });
+}
+
 TEST_F(GuardWorkKinds, LaunchesOfCuda2AndOfSeveralDevices) {
     in_worker([this](const Worker& worker, const Places& places) {
         const Library& cuda = worker.cuda;

@@ -152,6 +152,10 @@ TEST_F(GuardMemory, ThePrimaryContextCountsOnce) {
         EXPECT_EQ(tenant.take(50 * kMiB), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxReset_v2)(0), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), held_bytes());
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        EXPECT_EQ(held_bytes(), 200 * kMiB);
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
+        EXPECT_EQ(node_.used(0), held_bytes());
     });
 }
 

@@ -2,6 +2,7 @@
 // managed, or by the entry points of CUDA 2. Method: the facade before the simulated driver, whose
 // own count is compared after each step.
 #include <climits>
+#include <functional>
 
 #include "guard/test_support/held_memory.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 using gpusim::kGiB;
 using gpusim::kMiB;
+using gpusim::Library;
 using gpusim::Tenant;
 
 constexpr std::uint64_t kContext = 100 * kMiB;
@@ -98,18 +100,32 @@ TEST_F(GuardOtherMemory, ArraysOfCuda2AreHeld) {
     });
 }
 
-TEST_F(GuardOtherMemory, ContextsOfCuda2AreHeld) {
+TEST_F(GuardOtherMemory, ContextsByEachCall) {
     in_tenant([&](Tenant& tenant) {
-        CUcontext context = nullptr;
-        CUdeviceptr pointer = 0;
-        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate)(&context, 0, 0), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(tenant.cuda, cuMemAlloc_v2)(&pointer, 100 * kMiB), CUDA_SUCCESS);
-        expect_held(2 * kContext + 100 * kMiB);
-        EXPECT_EQ(CALL(tenant.cuda, cuCtxPopCurrent)(&context), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(tenant.cuda, cuCtxPushCurrent)(context), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(tenant.cuda, cuCtxDestroy)(context), CUDA_SUCCESS);
-        expect_held(kContext);
-        EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate)(&context, 0, 1), CUDA_ERROR_OPERATING_SYSTEM);
+        const Library& cuda = tenant.cuda;
+        using Create = std::function<CUresult(CUcontext*, CUdevice)>;
+        const Create creates[] = {
+            [&](auto* of, int on) { return CALL(cuda, cuCtxCreate)(of, 0, on); },
+            [&](auto* of, int on) { return CALL(cuda, cuCtxCreate_v2)(of, 0, on); },
+            [&](auto* of, int on) { return CALL(cuda, cuCtxCreate_v3)(of, nullptr, 0, 0, on); },
+            [&](auto* of, int on) { return CALL(cuda, cuCtxCreate_v4)(of, nullptr, 0, on); },
+        };
+        for (const Create& create : creates) {
+            for (const auto destroy : {CALL(cuda, cuCtxDestroy), CALL(cuda, cuCtxDestroy_v2)}) {
+                CUcontext context = nullptr;
+                CUdeviceptr pointer = 0;
+                EXPECT_EQ(create(&context, 0), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 100 * kMiB), CUDA_SUCCESS);
+                expect_held(2 * kContext + 100 * kMiB);
+                EXPECT_EQ(CALL(cuda, cuCtxPopCurrent)(&context), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(cuda, cuCtxPushCurrent)(context), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(cuda, cuCtxPopCurrent_v2)(&context), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(cuda, cuCtxPushCurrent_v2)(context), CUDA_SUCCESS);
+                EXPECT_EQ(destroy(context), CUDA_SUCCESS);
+                expect_held(kContext);
+                EXPECT_EQ(create(&context, 1), CUDA_ERROR_OPERATING_SYSTEM);
+            }
+        }
     });
 }
 

@@ -246,6 +246,24 @@ TEST_F(GuardPools, WhatTheDriverRefusesIsPutBack) {
     });
 }
 
+TEST_F(GuardPools, InTheStreamOfAThread) {
+    in_tenant([&](Tenant& tenant) {
+        const auto take = CALL(tenant.cuda, cuMemAllocAsync_ptsz);
+        const auto take_from = CALL(tenant.cuda, cuMemAllocFromPoolAsync_ptsz);
+        CUdeviceptr first = 0;
+        CUdeviceptr second = 0;
+        EXPECT_EQ(take(&first, 500 * kMiB, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(take(&second, 500 * kMiB, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+        EXPECT_EQ(take_from(&second, 400 * kMiB, make_pool(tenant), nullptr), CUDA_SUCCESS);
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(take_from(&second, 400 * kMiB, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+        for (CUdeviceptr pointer : {first, second})
+            EXPECT_EQ(CALL(tenant.cuda, cuMemFreeAsync_ptsz)(pointer, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuStreamSynchronize_ptsz)(nullptr), CUDA_SUCCESS);
+        expect_held(kContext);
+    });
+}
+
 TEST_F(GuardPools, WhoDiesGivesItBack) {
     gpusim::Peer peer([&](gpusim::Wire& wire) {
         const Tenant tenant(container_.facade());

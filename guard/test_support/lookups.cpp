@@ -25,6 +25,15 @@ void print(const char* symbol, const char* way, void* function) {
     std::printf("%s %s %s\n", symbol, way, library_of(function));
 }
 
+// The same, unless it is not the function that the program was linked against: dlmopen's are of
+// another library, for one.
+void print_same(const char* symbol, const char* way, void* function, void* linked) {
+    const char* library = library_of(function);
+    const bool is_another = function != linked && std::strcmp(library, library_of(linked)) == 0;
+    if (is_another) std::printf("%s %s another-function\n", symbol, way);
+    if (!is_another) print(symbol, way, function);
+}
+
 void* by_cuda(const char* name, int version, int flags) {
     void* function = nullptr;
     cuGetProcAddress(name, &function, version, static_cast<cuuint64_t>(flags));
@@ -38,18 +47,9 @@ void* by_cuda_2(const char* name, int version, int flags) {
     return status == CU_GET_PROC_ADDRESS_SUCCESS ? function : nullptr;
 }
 
-// What was asked for by name and version is the function of that symbol, and not of another
-// version.
-void print_exactly(const char* symbol, const char* way, void* function) {
-    Dl_info about = {};
-    const bool is_other = function != nullptr && dladdr(function, &about) != 0 &&
-                          about.dli_sname != nullptr && std::strcmp(about.dli_sname, symbol) != 0;
-    if (is_other) std::printf("%s %s is-%s\n", symbol, way, about.dli_sname);
-    if (!is_other) print(symbol, way, function);
-}
-
 struct Question {
     const char* symbol;
+    void* linked;
     const char* name;
     int version;
     int flags;
@@ -59,23 +59,24 @@ struct Question {
 void look_up(const char* path, const char* soname, const char* symbol, void* linked) {
     void* by_name = dlopen(soname, RTLD_LAZY);
     print(symbol, "linked", linked);
-    print(symbol, "dlopen-by-name", dlsym(by_name, symbol));
-    print(symbol, "dlopen-by-path", dlsym(dlopen(path, RTLD_LAZY | RTLD_LOCAL), symbol));
+    print_same(symbol, "dlopen-by-name", dlsym(by_name, symbol), linked);
+    void* by_path = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    print_same(symbol, "dlopen-by-path", dlsym(by_path, symbol), linked);
     print(symbol, "dlvsym", dlvsym(by_name, symbol, "VERSION_1"));
     dlerror();
-    print(symbol, "default", dlsym(RTLD_DEFAULT, symbol));
+    print_same(symbol, "default", dlsym(RTLD_DEFAULT, symbol), linked);
     if (dlerror() != nullptr) std::printf("%s default an-error-was-left\n", symbol);
-    print(symbol, "next", dlsym(RTLD_NEXT, symbol));
-    print(symbol, "whole-program", dlsym(dlopen(nullptr, RTLD_LAZY), symbol));
+    print_same(symbol, "next", dlsym(RTLD_NEXT, symbol), linked);
+    print_same(symbol, "whole-program", dlsym(dlopen(nullptr, RTLD_LAZY), symbol), linked);
 }
 
 void look_up_by_cuda(const Question& question) {
-    const auto& [symbol, name, version, flags] = question;
+    const auto& [symbol, linked, name, version, flags] = question;
     const int other_flags =
         flags == CU_GET_PROC_ADDRESS_DEFAULT ? int{CU_GET_PROC_ADDRESS_LEGACY_STREAM} : flags;
-    print_exactly(symbol, "cuGetProcAddress", by_cuda(name, version, flags));
-    print_exactly(symbol, "cuGetProcAddress_v2", by_cuda_2(name, version, flags));
-    print_exactly(symbol, "other-flags", by_cuda_2(name, version, other_flags));
+    print_same(symbol, "cuGetProcAddress", by_cuda(name, version, flags), linked);
+    print_same(symbol, "cuGetProcAddress_v2", by_cuda_2(name, version, flags), linked);
+    print_same(symbol, "other-flags", by_cuda_2(name, version, other_flags), linked);
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ int main(int, char** arguments) {
 #define ASK(symbol, name, since, flags)                                               \
     look_up(arguments[1], "libcuda.so.1", #symbol, reinterpret_cast<void*>(&symbol)); \
     print(#symbol, "dlmopen", dlsym(cuda_apart, #symbol));                            \
-    look_up_by_cuda({#symbol, #name, since, flags});
+    look_up_by_cuda({#symbol, reinterpret_cast<void*>(&symbol), #name, since, flags});
 #define HOOK(symbol, name, since) ASK(symbol, name, since, CU_GET_PROC_ADDRESS_DEFAULT)
 #define PER_THREAD_HOOK(symbol, name, since) \
     ASK(symbol, name, since, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)

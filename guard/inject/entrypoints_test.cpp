@@ -1,0 +1,57 @@
+// Goal: no hook goes untried. Each way to look one up gives the same function (lookup_test.cpp), so
+// it is enough that each is called by one. Method: the tests' own text.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace tessera::guard {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Words of a text; and of a name that is followed by a suffix both together, as macros make the
+// names of twins: BOTH(cuMemcpy, _ptds, ...).
+void add_names(const std::string& text, std::set<std::string>& names) {
+    static const std::regex kWord("\\w+");
+    std::string before;
+    for (std::sregex_iterator word(text.begin(), text.end(), kWord), end; word != end; ++word) {
+        const std::string name = word->str();
+        names.insert(name);
+        if (name[0] == '_' && before.starts_with("cu")) names.insert(before + name);
+        before = name;
+    }
+}
+
+// In tests, and in what they stand on.
+std::set<std::string> called_names() {
+    std::set<std::string> names;
+    for (const char* house : {"guard", "gpusim"}) {
+        for (const auto& file :
+             fs::recursive_directory_iterator(fs::path(TESSERA_SOURCE_DIR) / house)) {
+            const fs::path& path = file.path();
+            const bool is_support = path.parent_path().filename() == "test_support";
+            const bool is_guards_test =
+                path.string().ends_with("_test.cpp") && house == std::string("guard");
+            if (!file.is_regular_file() || (!is_support && !is_guards_test)) continue;
+            std::stringstream text;
+            text << std::ifstream(path).rdbuf();
+            add_names(text.str(), names);
+        }
+    }
+    return names;
+}
+
+TEST(GuardEntryPoints, EachIsCalledByATest) {
+    const std::set<std::string> called = called_names();
+#define HOOK(symbol, name, since) EXPECT_TRUE(called.contains(#symbol)) << #symbol;
+#include "guard/entrypoints.def"
+#undef HOOK
+}
+
+}  // namespace
+}  // namespace tessera::guard
