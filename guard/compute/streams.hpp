@@ -22,7 +22,7 @@ struct LastUsed {
     CUstream stream;
     StreamTiming* timing;
 };
-extern thread_local LastUsed last_used;
+extern thread_local constinit LastUsed last_used;
 
 // The stream may be given one more piece of work without asking; that is counted. By far the most
 // often called of all: no lock, no clock.

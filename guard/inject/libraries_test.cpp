@@ -22,6 +22,8 @@ struct Symbols {
 };
 
 Symbols symbols_of(const std::string& library) {
+    const std::set<std::string> compilers = {"_ITM_deregisterTMCloneTable",
+                                             "_ITM_registerTMCloneTable", "__gmon_start__"};
     Symbols symbols;
     std::istringstream in(output_of("nm --dynamic --portability " + library));
     for (std::string line; std::getline(in, line);) {
@@ -29,7 +31,7 @@ Symbols symbols_of(const std::string& library) {
         std::string name;
         std::string kind;
         words >> name >> kind;
-        if (kind == "w" && name.find('@') == std::string::npos) continue;  // the compiler's own
+        if (compilers.contains(name)) continue;
         (kind == "U" || kind == "w" ? symbols.wanted : symbols.defined).insert(name);
     }
     return symbols;
