@@ -2,9 +2,10 @@
 // it is enough that each is called by one. Method: the tests' own text.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -14,16 +15,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_of_name(char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
 // Words of a text; and of a name that is followed by a suffix both together, as macros make the
 // names of twins: BOTH(cuMemcpy, _ptds, ...).
-void add_names(const std::string& text, std::set<std::string>& names) {
-    static const std::regex kWord("\\w+");
+void add_names(std::string text, std::set<std::string>& names) {
+    std::ranges::replace_if(text, [](char letter) { return !is_of_name(letter); }, ' ');
+    std::istringstream in(text);
     std::string before;
-    for (std::sregex_iterator word(text.begin(), text.end(), kWord), end; word != end; ++word) {
-        const std::string name = word->str();
+    for (std::string name; in >> name; before = name) {
         names.insert(name);
         if (name[0] == '_' && before.starts_with("cu")) names.insert(before + name);
-        before = name;
     }
 }
 
