@@ -64,14 +64,11 @@ bool watch_streams() {
     bool is_any_in_flight = false;
     for_each_stream([&](StreamTiming& each) {
         const CUstream stream = each.stream.load();
-        if (each.is_left) {
-            is_any_in_flight = true;
-            return look_at_left(each);
-        }
         // Nobody can ask for another thread's default stream.
-        if (!each.is_in_flight || stream == CU_STREAM_PER_THREAD) return;
+        if (!each.is_left && (!each.is_in_flight || stream == CU_STREAM_PER_THREAD)) return;
         is_any_in_flight = true;
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
+        if (each.is_left) return look_at_left(each);
         harvest(each);
         if (each.mark_count > 0 || is_capturing(stream)) return;
         if (is_done(each)) end_piece(each);
