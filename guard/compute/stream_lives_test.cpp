@@ -30,9 +30,10 @@ class GuardStreamLives : public testing::Test {
 
     void SetUp() override {
         constexpr std::int64_t kPlenty = 1'000'000'000'000;
-        for (int card = 0; card < 2; card++)
+        for (int card = 0; card < 2; card++) {
             write_grant(container_.limits().cards[card].grant,
                         {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
+        }
     }
     [[nodiscard]] const InFlight& kernels(int card = 0) const {
         return container_.region().accounts().times[0][card].in_flight[0];
