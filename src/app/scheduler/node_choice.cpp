@@ -126,11 +126,12 @@ std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t 
 
 }  // namespace
 
-FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
+FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& asked,
                           const NodeRater* rater, std::size_t best) {
     if (const Tenant* held = view.unseen(args.pod.uid)) return only_on(held->allocation.node, args);
     const bool all = best == 0 || args.has_preferences;
     FilterAnswer answer;
+    const PodAsk pod = view.joined(asked);
     Placer placer(pod.request);
     const auto positions = view.positions(args.names);
     const std::vector<Price> prices = prices_of(placer, view, positions, pod, rater);
@@ -148,8 +149,9 @@ FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, con
 }
 
 std::optional<std::uint32_t> best_node(const ClusterView& view,
-                                       std::span<const std::uint32_t> positions, const PodAsk& pod,
-                                       const NodeRater* rater) {
+                                       std::span<const std::uint32_t> positions,
+                                       const PodAsk& asked, const NodeRater* rater) {
+    const PodAsk pod = view.joined(asked);
     Placer placer(pod.request);
     const auto prices = prices_of(placer, view, positions, pod, rater);
     const auto best = cheapest(prices, 1);
@@ -157,7 +159,7 @@ std::optional<std::uint32_t> best_node(const ClusterView& view,
     return positions[best.front()];
 }
 
-std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& pod,
+std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, const PodAsk& asked,
                              const NodeRater* rater) {
     std::vector<int> scores(args.names.size(), 0);
     if (const Tenant* held = view.unseen(args.pod.uid)) {
@@ -165,6 +167,7 @@ std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, 
         if (node != args.names.end()) scores[node - args.names.begin()] = kBestScore;
         return scores;
     }
+    const PodAsk pod = view.joined(asked);
     Placer placer(pod.request);
     const std::vector<Price> prices =
         prices_of(placer, view, view.positions(args.names), pod, rater);

@@ -143,8 +143,7 @@ TEST(ChooseNodes, ClassesStayApart) {
     for (const char* name : {"n12", "n13", "n14", "n15"})
         asked.names.emplace_back(name);
     asked.args.names.assign(asked.names.begin(), asked.names.end());
-    const FilterAnswer answer =
-        choose_nodes(*state.view(), asked.args, asked.ask(), nullptr, 1);
+    const FilterAnswer answer = choose_nodes(*state.view(), asked.args, asked.ask(), nullptr, 1);
     const std::string memory = "Insufficient GPU Memory in one device: asked 20Gi, ";
     EXPECT_EQ(
         counted(answer),
@@ -211,8 +210,7 @@ TEST(ChooseNodes, EqualNodesInOrder) {
 TEST(ChooseNodes, NoNodes) {
     const auto view = cluster({});
     const Asked asked(0);
-    EXPECT_TRUE(
-        choose_nodes(*view, asked.args, asked.ask(), nullptr, 3).fitting.empty());
+    EXPECT_TRUE(choose_nodes(*view, asked.args, asked.ask(), nullptr, 3).fitting.empty());
     EXPECT_TRUE(score_nodes(*view, asked.args, asked.ask(), nullptr).empty());
 }
 

@@ -103,7 +103,7 @@ OwnPreemption::Nomination OwnPreemption::judge(const ClusterView& view, const Pe
                                                const Refused& refused) const {
     const NodeView* node = view.find(pod.nominated.str());
     if (node == nullptr) return Nomination::empty;
-    const Kind kind = plan_preemption(*node, **pod.ask).kind;
+    const Kind kind = plan_preemption(*node, view.joined(**pod.ask)).kind;
     if (kind != Kind::fits && kind != Kind::soon) return Nomination::empty;
     if (std::ranges::find(refused.nodes, pod.nominated) != refused.nodes.end())
         return Nomination::holds;
@@ -141,9 +141,10 @@ std::vector<PodUid> OwnPreemption::guarded() const {
 // On each node the pods whose end costs least. Where the pod will get room anyhow, that node alone,
 // with nobody to end; not where that takes too long already.
 std::vector<OwnPreemption::Choice> OwnPreemption::choices(const ClusterView& view,
-                                                          const PodAsk& pod,
+                                                          const PodAsk& waiting,
                                                           const std::vector<NodeName>& nodes,
                                                           const std::vector<PodUid>& stay) const {
+    const PodAsk pod = view.joined(waiting);
     const bool is_room_slow = rooms_.has(pod.uid);
     std::vector<Choice> out;
     for (const NodeName& name : nodes) {

@@ -22,31 +22,52 @@ constexpr std::uint64_t kFirstMix = 5;
 constexpr std::uint64_t kLastMix = 1'000;
 
 // A share of bytes is another part of each size of card. It is learnt as a part of the card of
-// which there are most, among those that are large enough.
+// which there are most, among those that are large enough and of a model that the pod admits.
 class Sizes {
   public:
     explicit Sizes(const ClusterView& view) {
         for (std::size_t position = 0; position < view.places(); ++position) {
             const PlacementRow& row = view.row(position);
-            if (row.node != nullptr && row.cards > 0) cards_[{row.largest, row.unit}] += row.cards;
+            if (row.node == nullptr || row.cards == 0) continue;
+            Model& model = models_[row.node->load.model];
+            model.name = row.node->inventory.gpus.front().model;
+            model.cards[{row.largest, row.unit}] += row.cards;
         }
     }
 
     [[nodiscard]] std::vector<Task> tasks_of(const PodAsk& pod) const {
+        const CardRules& rules = rules_of(pod.request);
+        Cards cards;
+        ModelSet admitted = 0;
+        for (const auto& [number, model] : models_) {
+            if (!admits_model(rules, model.name)) continue;
+            admitted |= model_bit(number);
+            for (const auto& [size, count] : model.cards)
+                cards[size] += count;
+        }
         std::vector<Task> best;
         std::uint64_t most = 0;
-        for (const auto& [size, count] : cards_) {
+        for (const auto& [size, count] : cards) {
             if (count <= most) continue;
             auto tasks = tessera::tasks_of(pod, size.second, size.first);
             if (!tasks) continue;
             best = *std::move(tasks);
             most = count;
         }
+        for (Task& task : best)
+            task.models =
+                rules.models.empty() && rules.barred_models.empty() ? kAnyModel : admitted;
         return best;
     }
 
   private:
-    std::map<std::pair<Bytes, MemoryUnit>, std::uint64_t> cards_;
+    using Cards = std::map<std::pair<Bytes, MemoryUnit>, std::uint64_t>;
+    struct Model {
+        std::string name;
+        Cards cards;
+    };
+
+    std::map<int, Model> models_;  // by number
 };
 
 Fleet fleet_of(const ClusterView& view, const Arrivals& arrivals) {

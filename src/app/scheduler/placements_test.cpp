@@ -79,6 +79,32 @@ TEST_F(PlacementsTest, WhatIsLearntDecides) {
     }
 }
 
+// Goal: models that many pods ask for are kept for them: a pod that takes any goes elsewhere.
+TEST_F(PlacementsTest, LearnsWhichModelsAreAskedFor) {
+    for (int i = 0; i < 4; ++i) {
+        NodeInventory node = build::node(fmt::format("n{}", i), 2, gibibytes(16));
+        for (Gpu& gpu : node.gpus)
+            gpu.model = i < 2 ? "NVIDIA A100" : "Tesla T4";
+        state_.set_node(node);
+    }
+    for (int i = 0; i < 60; ++i) {
+        PodFacts pod = build::pod(fmt::format("p{}", i), build::native(gibibytes(8)));
+        pod.card_rules.models = i % 3 == 0 ? "" : "A100";
+        state_.set_pod(pod);
+    }
+    placements_.learn(state_.take_arrivals(), *state_.view());
+    const auto view = state_.view();
+    const std::vector positions{view->position("n0"), view->position("n3")};
+    const PodAsk any = build::ask(build::pod("any", build::native(gibibytes(8))));
+    const auto rated = rater("expected-fill")->rate(*view, positions, any);
+    EXPECT_LT(rated[0], rated[1]);
+    PodFacts wants = build::pod("wants", build::native(gibibytes(8)));
+    wants.card_rules.models = "A100";
+    const auto told = rater("fgd")->rate(*view, positions, build::ask(wants));
+    EXPECT_GT(told[0], NodeRater::kLast);
+    EXPECT_EQ(told[1], NodeRater::kLast);
+}
+
 // Goal: a controller that starts in a cluster that runs has learnt what its pods say, the oldest
 // first, whatever order it was shown them in.
 TEST_F(PlacementsTest, TheOldestComeFirst) {

@@ -48,7 +48,8 @@ std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& a
 }  // namespace
 
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
-                                        const PodAsk& pod) {
+                                        const PodAsk& waiting) {
+    const PodAsk pod = view.joined(waiting);
     std::vector<NodeVictims> out;
     for (const NodeVictims& asked : args.nodes) {
         const NodeView* node = view.find(asked.node.str());

@@ -73,9 +73,8 @@ TEST_F(OwnPreemptionTest, OneInVainIsEnough) {
 TEST_F(OwnPreemptionTest, ABindingThatComesToNothing) {
     const auto [high, first, second, one] = half_made();
     node("b", 1);
-    const auto made = keeper_.ask([&](ClusterState& state) {
-        return state.reserve(build::ask(high), NodeName("b"));
-    });
+    const auto made = keeper_.ask(
+        [&](ClusterState& state) { return state.reserve(build::ask(high), NodeName("b")); });
     ASSERT_TRUE(made);
     evictions_.allow({second.uid}, 1);
     EXPECT_EQ(writes_after(RefusedPods::kRetry), one);
@@ -345,8 +344,8 @@ TEST_F(OwnPreemptionTest, StopsBetweenVictims) {
         FakeEvictions evictions;
         Keeper keeper([] {});
         bool leads = true;
-        OwnPreemption preemption({evictions, keeper, metrics_, clock_,
-                                  [&](std::chrono::nanoseconds) { return leads; }});
+        OwnPreemption preemption(
+            {evictions, keeper, metrics_, clock_, [&](std::chrono::nanoseconds) { return leads; }});
         PodFacts high = build::pod("high", build::native(gibibytes(16)));
         high.priority = 10;
         keeper.ask([&](ClusterState& state) {

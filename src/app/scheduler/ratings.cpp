@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "domain/placement/admission.hpp"
 #include "domain/placement/engine_terms.hpp"
 
 namespace tessera {
@@ -36,6 +37,13 @@ void leave_out_memory(Task& task) {
     task.memory_mib = 0;
 }
 
+std::optional<std::vector<Task>> tasks_on(const Offer& room, const PodAsk& pod) {
+    Bytes largest;
+    for (const Card& card : room.cards)
+        largest = std::max(largest, card.capacity);
+    return tasks_of(pod, room.unit, largest);
+}
+
 // Whether the share may be one more on the card, where the pod holds `own` already.
 bool has_room(const Card& card, const Bytes& own, const Percent& own_cores,
               const ContainerRequest& container, Bytes ask) {
@@ -64,12 +72,15 @@ std::int32_t Ratings::score(Column& column, const Task& task, const PlacementRow
                             std::uint32_t position) const {
     Seen& seen = column.by_position[position];
     if (seen.version == row.version) return seen.score;
-    const NodeLoad& load = row.node->load;
+    seen = {row.version, score(column, task, row.node->load)};
+    return seen.score;
+}
+
+std::int32_t Ratings::score(Column& column, const Task& task, const NodeLoad& load) const {
     std::int32_t& known = column.by_state.at(state_of(load, policy_->sees_kinds()), kUnknown);
     if (known == kUnknown) {
         known = can_take_but_memory(load, task) ? policy_->rate(load, task, 0).score : kNotTaken;
     }
-    seen = {row.version, known};
     return known;
 }
 
@@ -100,13 +111,20 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         by_card.push_back(std::move(scored));
         return by_card.back();
     };
+    const CardRules& rules = rules_of(pod.request);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const PlacementRow& row = view.row(positions[i]);
+        NodeLoad admitted;
+        if (!rules.empty()) {
+            const auto cards = admitted_cards(rules, row.node->offer());
+            admitted = with_cards(row.node->load, cards);
+        }
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;
         bool is_rated = !scored.tasks.empty();
         for (const auto& [task, column] : scored.tasks) {
-            const std::int32_t one = score(*column, task, row, positions[i]);
+            const std::int32_t one = rules.empty() ? score(*column, task, row, positions[i])
+                                                   : score(*column, task, admitted);
             is_rated = is_rated && one != kNotTaken;
             sum += one;
         }
@@ -117,14 +135,13 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
 
 std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
                                    const PodAsk& pod) const {
-    Bytes largest;
-    for (const Card& card : room.cards)
-        largest = std::max(largest, card.capacity);
-    const auto tasks = tasks_of(pod, room.unit, largest);
+    const auto tasks = tasks_on(room, pod);
     if (!tasks) return std::nullopt;
     std::vector<Bytes> own(room.cards.size());
     std::vector<Percent> own_cores(room.cards.size());
-    NodeLoad load = with_cards(node.load, room.cards);
+    const CardRules& rules = rules_of(pod.request);
+    const std::vector<Card> cards_here = admitted_cards(rules, room);
+    NodeLoad load = with_cards(node.load, cards_here);
     Fit fit;
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < tasks->size(); ++i) {
@@ -136,7 +153,7 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
         for (std::size_t card = 0; card < room.cards.size(); ++card) {
             if (card >= kMaxCards || (cards & card_bit(static_cast<int>(card))) == 0) continue;
             const Bytes ask = bytes_of(container.gpu.memory, room.unit, room.cards[card].capacity);
-            if (!has_room(room.cards[card], own[card], own_cores[card], container, ask))
+            if (!has_room(cards_here[card], own[card], own_cores[card], container, ask))
                 return std::nullopt;
             own[card] += ask;
             own_cores[card] = own_cores[card] + container.gpu.cores;
@@ -145,6 +162,18 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
         load = load_after(load, task, cards);
     }
     return fit;
+}
+
+std::vector<ScoreTerm> Ratings::terms(const NodeView& node, const Offer& room,
+                                      const PodAsk& pod) const {
+    const auto tasks = tasks_on(room, pod);
+    if (!tasks) return {};
+    const NodeLoad load = with_cards(node.load, admitted_cards(rules_of(pod.request), room));
+    Task task = tasks->front();
+    leave_out_memory(task);
+    const std::scoped_lock lock(mutex_);
+    if (!can_take_but_memory(load, task)) return {};
+    return policy_->terms(load, task);
 }
 
 std::vector<Task> Ratings::kinds() const {

@@ -28,6 +28,8 @@ class Ratings final : public NodeRater {
                                                  const PodAsk& pod) const override;
     [[nodiscard]] std::optional<Fit> choose(const NodeView& node, const Offer& room,
                                             const PodAsk& pod) const override;
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView& node, const Offer& room,
+                                               const PodAsk& pod) const override;
 
     // The kinds of tasks that it was asked for.
     [[nodiscard]] std::vector<Task> kinds() const;
@@ -48,6 +50,7 @@ class Ratings final : public NodeRater {
 
     std::int32_t score(Column& column, const Task& task, const PlacementRow& row,
                        std::uint32_t position) const;
+    std::int32_t score(Column& column, const Task& task, const NodeLoad& load) const;
     Column& column_of(const Task& task) const;
 
     mutable std::mutex mutex_;

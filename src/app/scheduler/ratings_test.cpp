@@ -28,7 +28,7 @@ struct Host {
 class Twins {
   public:
     Twins(const std::vector<Host>& hosts, const FleetPolicyRow& row, const PolicyInputs& inputs)
-        : fleet_(shapes(hosts)),
+        : fleet_(shapes(hosts, models_)),
           policy_(row.make(inputs)),
           index_(fleet_, *policy_),
           ratings_(policy_->copy()) {
@@ -90,15 +90,16 @@ class Twins {
         CardSet cards;
     };
 
-    static std::vector<NodeShape> shapes(const std::vector<Host>& hosts) {
+    // The engine numbers models as they come; `models` are then the hosts' own by these numbers.
+    static std::vector<NodeShape> shapes(const std::vector<Host>& hosts, std::vector<int>& models) {
         std::vector<NodeShape> out;
-        std::map<int, int> numbers;
         for (const Host& host : hosts) {
-            const int next = static_cast<int>(numbers.size());
+            auto known = std::ranges::find(models, host.model);
+            if (known == models.end()) known = models.insert(models.end(), host.model);
             out.push_back({.cpu_milli = host.cpu_milli,
                            .memory_mib = 1'000'000,
                            .cards = host.cards,
-                           .model = numbers.try_emplace(host.model, next).first->second});
+                           .model = static_cast<int>(known - models.begin())});
         }
         return out;
     }
@@ -109,6 +110,13 @@ class Twins {
             fmt::format("p{}", pods_++),
             is_whole ? build::whole(task.count) : build::native(mebibytes(task.milli), task.count));
         pod.host.cpu_milli = task.cpu_milli;
+        if (task.models == kAnyModel) return pod;
+        for (std::size_t number = 0; number < models_.size(); ++number) {
+            if ((task.models & model_bit(static_cast<int>(number))) != 0)
+                pod.card_rules.models += fmt::format("model-{},", models_[number]);
+        }
+        if (pod.card_rules.models.empty()) pod.card_rules.models = "a model that is nowhere,";
+        pod.card_rules.models.pop_back();
         return pod;
     }
 
@@ -124,6 +132,7 @@ class Twins {
         return ours == fleet_.load(node);
     }
 
+    std::vector<int> models_;
     Fleet fleet_;
     std::unique_ptr<FleetPolicy> policy_;
     FleetIndex index_;
@@ -145,7 +154,8 @@ class Dice {
         const bool is_share = between(0, 2) > 0;
         return {.cpu_milli = between(0, 8) * 500,
                 .milli = static_cast<std::int16_t>(is_share ? between(1, 19) * 50 : kMilliPerCard),
-                .count = static_cast<std::int16_t>(between(1, is_share ? 2 : 4))};
+                .count = static_cast<std::int16_t>(between(1, is_share ? 2 : 4)),
+                .models = between(0, 3) == 0 ? static_cast<ModelSet>(between(1, 7)) : kAnyModel};
     }
 
   private:

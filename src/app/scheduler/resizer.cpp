@@ -71,9 +71,8 @@ Result<Resizer::Turn> Resizer::look_after(const PodUid& uid, Open& open) {
         open.written_on.clear();
         open.is_in_doubt = false;
     }
-    const auto turn = tools_.keeper.ask([&](ClusterState& state) {
-        return state.begin_resize(pod->facts, is_over);
-    });
+    const auto turn = tools_.keeper.ask(
+        [&](ClusterState& state) { return state.begin_resize(pod->facts, is_over); });
     if (!turn) return refuse(*pod, turn.error());
     switch (turn->kind) {
         case ResizeTurn::Kind::done:

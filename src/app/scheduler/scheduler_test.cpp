@@ -141,12 +141,10 @@ TEST_F(Bind, RefusedBeforeAnyWrite) {
 // bind or in its midst; the time that is asked for is what a Binding takes.
 TEST_F(Bind, FencedOff) {
     int allowed = 0;
-    Scheduler fenced(
-        kube_, keeper_, clock_,
-        {.begin_write = [&](std::chrono::nanoseconds within) {
-             EXPECT_EQ(within, KubeApi::kBindTakes);
-             return allowed-- > 0;
-         }});
+    Scheduler fenced(kube_, keeper_, clock_, {.begin_write = [&](std::chrono::nanoseconds within) {
+                         EXPECT_EQ(within, KubeApi::kBindTakes);
+                         return allowed-- > 0;
+                     }});
     const PodFacts pod = add_pod("p", build::aliyun(8));
     for (const int times : {0, 1}) {
         allowed = times;

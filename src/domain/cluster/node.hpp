@@ -62,7 +62,8 @@ struct Card {
     Percent cores_held;
     int holders = 0;  // pods with a share here
     bool healthy = true;
-    Bytes excess;  // beside `held`: Gpu::excess
+    Bytes excess;                   // beside `held`: Gpu::excess
+    std::vector<CardGroup> groups;  // of the pods with a share here, once for each of them
 
     [[nodiscard]] Bytes free() const { return healthy ? capacity - held - excess : Bytes{}; }
 
@@ -80,8 +81,9 @@ inline std::vector<Bytes> free_of(std::span<const Card> cards) {
 
 // A node's cards as placement is offered them.
 struct Offer {
-    std::span<const Card> cards;
-    std::span<const Bytes> free;  // parallel: Card::free() of each
+    std::span<const Gpu> gpus;
+    std::span<const Card> cards;  // parallel
+    std::span<const Bytes> free;  // parallel, too: Card::free() of each
     MemoryUnit unit = MemoryUnit::gib;
     // The node's own plugin hands one card to one container, and knows no more (gpushare's).
     bool single_share = false;

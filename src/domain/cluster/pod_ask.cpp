@@ -17,6 +17,9 @@ Result<PodAsk> ask_of(const PodFacts& pod) {
                         fmt::format("annotation {}: {}", kPlacementPolicy, policy.error().text));
         }
     }
+    TRY(const CardRules rules, parse_card_rules(pod.card_rules, pod.name.space));
+    for (ContainerRequest& container : request)
+        container.gpu.rules = rules;
     PodAsk ask{pod.uid, pod.name, std::move(request), pod.priority, pod.host, {}, pod.policy};
     if (ask.request.empty() || !pod.gang) return ask;
     TRY(ask.gang, *pod.gang);

@@ -47,6 +47,7 @@ struct PodFacts {
     std::vector<ContainerSpec> containers;  // init containers first; only their GPU limits
     HostAsk host;                           // of all its containers
     std::string policy;                     // the text of kPlacementPolicy; empty: none
+    CardRuleTexts card_rules;
     std::optional<Result<GangMembership>> gang;    // where it says that it is of one
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;

@@ -24,6 +24,12 @@ InventorySource served_by(const NodeInventory& inventory, bool known) {
     return known ? inventory.source : InventorySource::legacy;
 }
 
+// A text that makes no sense makes no group: the pod is where it is.
+std::vector<CardGroup> groups_of(const PodFacts& pod) {
+    const auto rules = parse_card_rules(pod.card_rules, pod.name.space);
+    return rules ? rules->groups() : std::vector<CardGroup>{};
+}
+
 // Of a node's tenants. The names are the tenant's own: the result lives as long as it does.
 auto order_of(const TenantPtr& tenant) {
     return std::tie(tenant->name, tenant->uid);
@@ -204,7 +210,8 @@ void ClusterState::take_bound(const PodFacts& pod) {
               .priority = pod.priority,
               .terminating = pod.terminating,
               .allocation = std::move(allocation),
-              .holds = std::move(held)});
+              .holds = std::move(held),
+              .groups = groups_of(pod)});
     };
     if (!asks_for_gpus(pod)) return drop(pod.uid);
     if (const Allocation* own = own_allocation(pod)) {
@@ -271,16 +278,17 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     std::erase_if(set_aside_, [&](const auto& of) { return !uids.contains(of.first); });
 }
 
-Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& node_name,
+Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& node_name,
                                           const NodeRater* rater) {
-    if (tenants_.contains(pod.uid)) return reserve_again(pod, node_name);
-    if (pod.request.empty()) return Reservation{.kind = Reservation::Kind::nothing};
+    if (tenants_.contains(asked.uid)) return reserve_again(asked, node_name);
+    if (asked.request.empty()) return Reservation{.kind = Reservation::Kind::nothing};
     const auto at = nodes_.find(node_name);
     if (at == nodes_.end() || !at->second.known) {
         return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
     }
     NodeView now = build(at->second);
     if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
+    const PodAsk pod = rules_of(asked.request).together ? view()->joined(asked) : asked;
     Placer placer(pod.request);
     const Asker asker{pod.uid, pod.priority};
     const RoomLeft room(cards_left(now, asker));
@@ -307,7 +315,8 @@ Result<Reservation> ClusterState::reserve(const PodAsk& pod, const NodeName& nod
           .stage = Stage::reserved,
           .attempt = 1,
           .allocation = allocation,
-          .holds = std::move(held)});
+          .holds = std::move(held),
+          .groups = rules_of(pod.request).groups()});
     return Reservation{.kind = Reservation::Kind::write,
                        .allocation = std::move(allocation),
                        .node = now.inventory,

@@ -113,7 +113,7 @@ class ClusterState {
     // unavailable (does not fit now), each with the reason.
     // Which of the cards that are free the pod gets is `rater`'s to say, and the best fit's where
     // it is null or can't tell.
-    Result<Reservation> reserve(const PodAsk& pod, const NodeName& node,
+    Result<Reservation> reserve(const PodAsk& asked, const NodeName& node,
                                 const NodeRater* rater = nullptr);
     // The Binding was written, or is in doubt and must be counted until the API says otherwise.
     void confirm(const Attempt& attempt);

@@ -13,6 +13,14 @@ void count_holds(const Tenant& tenant, std::span<const Gpu> gpus, std::span<Card
         card.held.count += sign * std::min(hold.memory, card.capacity).count;
         card.cores_held.value += sign * std::min(hold.cores, Percent{100}).value;
         card.holders += sign;
+        for (const CardGroup group : tenant.groups) {
+            if (sign > 0) {
+                card.groups.push_back(group);
+            } else if (const auto at = std::ranges::find(card.groups, group);
+                       at != card.groups.end()) {
+                card.groups.erase(at);
+            }
+        }
     }
 }
 

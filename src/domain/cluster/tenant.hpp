@@ -41,6 +41,7 @@ struct Tenant {
     Allocation allocation;
     std::optional<Allocation> resizing;  // what may have been written in its place, or may be yet
     std::vector<Hold> holds;             // of what covers both
+    std::vector<CardGroup> groups;       // CardRules::groups of the pod
 
     friend bool operator==(const Tenant&, const Tenant&) = default;
 };

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/cluster/company.hpp"
 #include "domain/cluster/name_index.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_ask.hpp"
@@ -34,7 +35,8 @@ struct NodeView {
     std::string blocked;
 
     [[nodiscard]] Offer offer() const {
-        return {cards, free, inventory.unit, inventory.source == InventorySource::legacy};
+        return {inventory.gpus, cards, free, inventory.unit,
+                inventory.source == InventorySource::legacy};
     }
 };
 
@@ -74,8 +76,11 @@ class ClusterView {
     ClusterView() = default;
     // The positions in `index` are those in `pieces`.
     ClusterView(std::vector<PiecePtr> pieces, std::shared_ptr<const NameIndex> index,
-                UnseenIndex unseen)
-        : pieces_(std::move(pieces)), index_(std::move(index)), unseen_(std::move(unseen)) {}
+                UnseenIndex unseen, std::shared_ptr<const Company> company)
+        : pieces_(std::move(pieces)),
+          index_(std::move(index)),
+          unseen_(std::move(unseen)),
+          company_(std::move(company)) {}
 
     // NameIndex::kNone when the node is unknown.
     [[nodiscard]] std::uint32_t position(std::string_view name) const {
@@ -109,6 +114,16 @@ class ClusterView {
 
     [[nodiscard]] std::size_t unseen_count() const { return unseen_.size(); }
 
+    // The pod, with CardRules::joins as it is now.
+    [[nodiscard]] PodAsk joined(PodAsk pod) const {
+        for (ContainerRequest& container : pod.request) {
+            CardRules& rules = container.gpu.rules;
+            rules.joins =
+                rules.together && company_ && company_->has_other(*rules.together, pod.uid);
+        }
+        return pod;
+    }
+
     // Whether a pod of lower priority is on a card somewhere.
     [[nodiscard]] bool anyone_below(int priority) const {
         return std::ranges::any_of(pieces_, [&](const PiecePtr& piece) {
@@ -132,6 +147,7 @@ class ClusterView {
     std::vector<PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
     UnseenIndex unseen_;
+    std::shared_ptr<const Company> company_;
 };
 
 }  // namespace tessera

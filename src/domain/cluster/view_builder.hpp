@@ -24,6 +24,8 @@ class ViewBuilder {
     std::uint64_t versions_ = 0;  // that were given
     std::vector<ClusterView::PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
+    // Views have it: changed by way of a copy.
+    std::shared_ptr<const Company> company_ = std::make_shared<const Company>();
 };
 
 }  // namespace tessera

@@ -151,6 +151,7 @@ void Layout::places_of_one_share(const Lodger& lodger, std::size_t node, Placer&
     for (std::size_t card = 0; card < room.cards.size(); ++card) {
         const Bytes free = room.cards[card].free();
         if (free <= Bytes{}) continue;
+        offer.gpus = {&room.view->inventory.gpus[card], 1};
         offer.cards = {&room.cards[card], 1};
         offer.free = {&free, 1};
         const Fit* fit = placer.try_node(offer);

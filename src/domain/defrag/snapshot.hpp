@@ -17,6 +17,7 @@ struct Snapshot {
     std::vector<NodeTraits> traits;  // of the same nodes, in the same order
     std::vector<PodFacts> pods;      // of all namespaces; those that ask for GPUs
     std::vector<PodState> states;    // of the same pods, in the same order
+    std::vector<PodFacts> others;    // pods that ask for none: they take CPU and memory
     std::vector<Budget> budgets;
 };
 

@@ -1,8 +1,10 @@
 #include "domain/placement/misfit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "domain/placement/place.hpp"
 
@@ -13,6 +15,8 @@ namespace {
 // has a percent sign: kube-scheduler makes its event with the reasons as a format.
 constexpr std::string_view kNoMemory = "Insufficient GPU Memory in one device";
 constexpr std::string_view kNoCompute = "Insufficient GPU compute in one device";
+constexpr std::string_view kOtherCard = "No GPU of the kind asked for";
+constexpr std::string_view kCompany = "No GPU with the company asked for";
 constexpr const char* kSingleShare =
     "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one card to one "
     "container, and the pod asks for more than that";
@@ -32,6 +36,14 @@ const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
         return std::pair(bytes_of(c.gpu.memory, unit, most), c.gpu.gpus);
     };
     return std::ranges::max_element(request, {}, need)->gpu;
+}
+
+// The models of the cards, in words: "Tesla T4 and Tesla P100".
+std::string models_of(std::span<const Gpu> gpus) {
+    std::set<std::string_view> models;
+    for (const Gpu& gpu : gpus)
+        models.insert(gpu.model.empty() ? "of no known model" : std::string_view(gpu.model));
+    return fmt::format("{}", fmt::join(models, " and "));
 }
 
 // What one card of a node has at most.
@@ -74,9 +86,42 @@ const Misfit& Explainer::explain(const PlacementRow& row) {
 }
 
 Misfit Explainer::explain(const Offer& offer) const {
-    const auto& [cards, free, unit, single] = offer;
-    if (cards.empty()) return {true, "no GPU on this node", Obstacle::no_gpu, {}};
-    if (single && !one_share_) return {true, kSingleShare, Obstacle::single_share, {}};
+    if (offer.cards.empty()) return {true, "no GPU on this node", Obstacle::no_gpu, {}};
+    if (offer.single_share && !one_share_) return {true, kSingleShare, Obstacle::single_share, {}};
+    const CardRules& rules = rules_of(request_);
+    if (rules.empty()) return explain_room(offer.cards, offer.unit);
+    Admission admission(rules);
+    admission.look_at(offer);
+    std::vector<Card> admitted;
+    int of_kind = 0;
+    for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+        if (admission.verdict(i) != Admitted::other_card) ++of_kind;
+        if (admission.admits(i)) admitted.push_back(offer.cards[i]);
+    }
+    const GpuRequest& gpu = hardest(request_, offer.unit);
+    if (of_kind < gpu.gpus) {
+        return {
+            true,
+            fmt::format("{}: asked {}{}, this node has {} ({} cards)", kOtherCard, wish_of(rules),
+                        gpu.gpus > 1 ? fmt::format(", {} of them", gpu.gpus) : "",
+                        models_of(offer.gpus), offer.cards.size()),
+            Obstacle::other_card,
+            {},
+            offer.unit};
+    }
+    if (static_cast<int>(admitted.size()) < gpu.gpus) {
+        return {false,
+                fmt::format("{}: {} or {} leaves {} of this node's {} cards", kCompany, kGpuApart,
+                            kGpuTogether, admitted.size(), offer.cards.size()),
+                Obstacle::company,
+                {},
+                offer.unit};
+    }
+    return explain_room(admitted, offer.unit);
+}
+
+Misfit Explainer::explain_room(std::span<const Card> cards, MemoryUnit unit) const {
+    const std::string_view noun = rules_of(request_).empty() ? "cards" : "cards that it admits";
     const GpuRequest& gpu = hardest(request_, unit);
     const Most most = most_of(cards);
     int large_enough = 0;
@@ -88,13 +133,13 @@ Misfit Explainer::explain(const Offer& offer) const {
     }
     const std::string sick =
         most.unhealthy == 0 ? "" : fmt::format(", {} unhealthy", most.unhealthy);
-    const std::string of_cards = fmt::format("({} cards{})", cards.size(), sick);
+    const std::string of_cards = fmt::format("({} {}{})", cards.size(), noun, sick);
     if (large_enough < gpu.gpus) {
         const std::string room =
-            gpu.gpus == 1 ? fmt::format("the largest of {} cards has {}, {} are large enough",
-                                        cards.size(), to_string(most.capacity), large_enough)
-                          : fmt::format("{} of this node's {} cards are large enough", large_enough,
-                                        cards.size());
+            gpu.gpus == 1 ? fmt::format("the largest of {} {} has {}, {} are large enough",
+                                        cards.size(), noun, to_string(most.capacity), large_enough)
+                          : fmt::format("{} of this node's {} {} are large enough", large_enough,
+                                        cards.size(), noun);
         return {true, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 Obstacle::too_large, most.capacity, unit};
     }
@@ -103,8 +148,8 @@ Misfit Explainer::explain(const Offer& offer) const {
         const std::string room = gpu.gpus == 1
                                      ? fmt::format("largest free share on a card is {} {}",
                                                    to_string(most.free), of_cards)
-                                     : fmt::format("{} of this node's {} cards have that free{}",
-                                                   free_enough, cards.size(), sick);
+                                     : fmt::format("{} of this node's {} {} have that free{}",
+                                                   free_enough, cards.size(), noun, sick);
         return {false, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 all_sick ? Obstacle::unhealthy : Obstacle::memory, most.free, unit};
     }
@@ -140,6 +185,11 @@ std::string Explainer::explain_many(const Misfit& most) const {
             return fmt::format("{}: asked {}, and every card is unhealthy", kNoMemory, ask);
         case Obstacle::compute:
             return fmt::format("{}: asked {}", kNoCompute, ask);
+        case Obstacle::other_card:
+            return fmt::format("{}: asked {}", kOtherCard, wish_of(rules_of(request_)));
+        case Obstacle::company:
+            return fmt::format("{}: {} or {} leaves too few cards of each node", kCompany,
+                               kGpuApart, kGpuTogether);
         case Obstacle::together:
             return fmt::format(
                 "{} for the pod's {} containers together: the largest asks {}, "

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 
@@ -36,6 +37,9 @@ class Explainer {
     [[nodiscard]] std::string explain_many(const Misfit& most) const;
 
   private:
+    // Of the cards that the pod admits, too few have room.
+    [[nodiscard]] Misfit explain_room(std::span<const Card> cards, MemoryUnit unit) const;
+
     // What a Misfit of a pod that asks for one share of bytes depends on.
     using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int>;
 

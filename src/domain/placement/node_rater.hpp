@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/cluster/view.hpp"
+#include "domain/placement/fleet/policy.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -31,6 +32,9 @@ class NodeRater {
     // Nothing where the policy has no terms for it.
     [[nodiscard]] virtual std::optional<Fit> choose(const NodeView& node, const Offer& room,
                                                     const PodAsk& pod) const = 0;
+    // What the rating of such a node is made of, for people; of several containers, the first's.
+    [[nodiscard]] virtual std::vector<ScoreTerm> terms(const NodeView& node, const Offer& room,
+                                                       const PodAsk& pod) const = 0;
 };
 
 }  // namespace tessera

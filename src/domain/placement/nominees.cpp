@@ -39,6 +39,7 @@ void count_nominees(const NodeView& node, const Asker& pod, std::vector<Card>& c
         Tenant there;
         there.holds =
             holds(containers_of(nominee->request, *fit, node.inventory.gpus, node.inventory.unit));
+        there.groups = nominee->request.front().gpu.rules.groups();
         count_holds(there, node.inventory.gpus, cards, 1);
     }
 }

@@ -49,6 +49,11 @@ Tightest tightest(std::span<const Bytes> free, Bytes ask) {
 
 }  // namespace
 
+const CardRules& rules_of(const PodRequest& request) {
+    static const CardRules none;
+    return request.empty() ? none : request.front().gpu.rules;
+}
+
 bool asks_one_share(const PodRequest& request) {
     return request.size() == 1 && request.front().gpu.gpus == 1;
 }
@@ -56,13 +61,15 @@ bool asks_one_share(const PodRequest& request) {
 bool asks_only_memory(const PodRequest& request) {
     if (!asks_one_share(request)) return false;
     const GpuRequest& gpu = request.front().gpu;
-    return gpu.cores.value == 0 && gpu.memory.kind != MemoryAsk::Kind::whole_card;
+    return gpu.cores.value == 0 && gpu.memory.kind != MemoryAsk::Kind::whole_card &&
+           gpu.rules.empty();
 }
 
 Placer::Placer(const PodRequest& request)
     : request_(request),
       one_share_(asks_one_share(request)),
       only_memory_(asks_only_memory(request)),
+      admission_(rules_of(request)),
       in_order_(request.size()) {
     std::iota(in_order_.begin(), in_order_.end(), 0);
     if (auto other = largest_first(request); other != in_order_) largest_first_ = std::move(other);
@@ -89,6 +96,7 @@ const Fit* Placer::try_node(const Offer& offer) {
         fit_.price = best.price;
         return &fit_;
     }
+    admission_.look_at(offer);
     if (place_all(in_order_, offer)) return &fit_;
     if (largest_first_.empty() || !place_all(largest_first_, offer)) return nullptr;
     sort_as_asked(largest_first_);
@@ -148,7 +156,7 @@ bool Placer::place_share(const ContainerRequest& container, std::size_t first, c
         const Card& card = offer.cards[i];
         const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
         const Own after = with_share(own_[i], container, ask);
-        if (!card.healthy || after.peak > card.free()) continue;
+        if (!card.healthy || after.peak > card.free() || !admission_.admits(i)) continue;
         if ((card.cores_held + after.cores_peak).value > 100) continue;
         if (whole && card.holders > 0) continue;
         if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end()) continue;

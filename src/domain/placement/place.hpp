@@ -10,6 +10,7 @@
 
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/view.hpp"
+#include "domain/placement/admission.hpp"
 
 namespace tessera {
 
@@ -20,9 +21,12 @@ struct Fit {
     std::int64_t price = 0;  // bytes left free on these cards, in all: the less the better
 };
 
+// The pod's.
+const CardRules& rules_of(const PodRequest& request);
+
 // One card for one container.
 bool asks_one_share(const PodRequest& request);
-// That, and nothing of it but memory: the largest free share of a node decides.
+// That, and nothing of it but memory, of any card: the largest free share of a node decides.
 bool asks_only_memory(const PodRequest& request);
 
 // Places the containers greedily by best fit, the policy of gpushare (docs/research/gpushare.md
@@ -58,6 +62,7 @@ class Placer {
     const PodRequest& request_;
     const bool one_share_;
     const bool only_memory_;
+    Admission admission_;
     std::vector<std::size_t> in_order_;
     std::vector<std::size_t> largest_first_;  // empty where it is the same
     std::vector<Own> own_;

@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
+#include "domain/request/card_rules.hpp"
 
 namespace tessera {
 
@@ -46,6 +47,7 @@ struct GpuRequest {
     Percent cores;                 // guaranteed, per card; 0 asks for nothing
     Percent ceiling = kNoCeiling;  // the most of a card, also where nobody else wants it
     DialectId dialect = DialectId::native;
+    CardRules rules;  // the pod's: the same for each of its containers
 
     friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };

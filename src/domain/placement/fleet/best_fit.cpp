@@ -13,10 +13,26 @@ class BestFit final : public FleetPolicy {
     }
 
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
+        const Left left = left_of(load, task);
+        return {static_cast<std::int32_t>((1.0 - (left.cpu + left.gpu)) * 100),
+                tightest_cards(load, task)};
+    }
+
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeLoad& load, const Task& task) override {
+        const Left left = left_of(load, task);
+        return {{"cpu left", left.cpu}, {"gpu left", left.gpu}};
+    }
+
+  private:
+    struct Left {
+        double cpu;
+        double gpu;
+    };
+
+    static Left left_of(const NodeLoad& load, const Task& task) {
         const int cpu = load.cpu_milli - task.cpu_milli;
         const int gpu = load.free_milli() - milli_of(task);
-        const double left = cpu / kLargestCpu * 0.5 + gpu / kLargestGpu * 0.5;
-        return {static_cast<std::int32_t>((1.0 - left) * 100), tightest_cards(load, task)};
+        return {cpu / kLargestCpu * 0.5, gpu / kLargestGpu * 0.5};
     }
 };
 

@@ -20,11 +20,21 @@ class Clustering final : public FleetPolicy {
 
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         if (task.count == 0) return {};
-        const int within = kBand * (kLargestGpu - load.free_milli()) / kLargestGpu;
-        return {kBand * bands_below(load.kinds, kind_of(task)) + within,
+        return {kBand * bands_below(load.kinds, kind_of(task)) + within_band(load),
                 tightest_cards(load, task)};
     }
+
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeLoad& load, const Task& task) override {
+        const double company = kBand * bands_below(load.kinds, kind_of(task));
+        const double fullness = within_band(load);
+        return {{"company", company}, {"fullness", fullness}};
+    }
     [[nodiscard]] bool sees_kinds() const override { return true; }
+
+  private:
+    static int within_band(const NodeLoad& load) {
+        return kBand * (kLargestGpu - load.free_milli()) / kLargestGpu;
+    }
 };
 
 }  // namespace

@@ -13,10 +13,20 @@ class DotProduct final : public FleetPolicy {
     }
 
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
-        const double cpu = (load.cpu_milli / kLargestCpu) * (task.cpu_milli / kLargestCpu);
-        const double gpu = (load.free_milli() / kLargestGpu) * (milli_of(task) / kLargestGpu);
-        const double likeness = (cpu + gpu) / 2.0;
+        const double likeness = (cpu_of(load, task) + gpu_of(load, task)) / 2.0;
         return {static_cast<std::int32_t>(100 * (1 - likeness)), tightest_cards(load, task)};
+    }
+
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeLoad& load, const Task& task) override {
+        return {{"cpu likeness", cpu_of(load, task)}, {"gpu likeness", gpu_of(load, task)}};
+    }
+
+  private:
+    static double cpu_of(const NodeLoad& load, const Task& task) {
+        return (load.cpu_milli / kLargestCpu) * (task.cpu_milli / kLargestCpu);
+    }
+    static double gpu_of(const NodeLoad& load, const Task& task) {
+        return (load.free_milli() / kLargestGpu) * (milli_of(task) / kLargestGpu);
     }
 };
 

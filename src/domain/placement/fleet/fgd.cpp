@@ -32,6 +32,12 @@ class Fgd final : public FleetPolicy {
         return best;
     }
 
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeLoad& load, const Task& task) override {
+        const CardSet cards = rate(load, task, 0).cards;
+        return {{"fragmentation before", fragmentation_.of(load)},
+                {"after", fragmentation_.of(load_after(load, task, cards))}};
+    }
+
   private:
     // A card with as much free as one before it scores the same, and the first wins.
     static bool is_twin_of_earlier(const NodeLoad& load, int card) {

@@ -21,6 +21,12 @@ struct Rating {
     CardSet cards = 0;       // that the task would hold there
 };
 
+// A part of what a score was made of, as the policy reckons it; its header says in what unit.
+struct ScoreTerm {
+    std::string_view name;
+    double value = 0;
+};
+
 // Which of the nodes with the highest score takes the task.
 enum class Tie { first_in_order, any };
 
@@ -47,6 +53,11 @@ class FleetPolicy {
     // where that is left to chance; the score does not depend on it.
     [[nodiscard]] virtual Rating rate(const NodeLoad& load, const Task& task,
                                       std::uint64_t draw) = 0;
+    // What rate() looks at there, for people. `load` can take `task`.
+    [[nodiscard]] virtual std::vector<ScoreTerm> terms(const NodeLoad& /*load*/,
+                                                       const Task& /*task*/) {
+        return {};
+    }
     // The same as it is now: one may go on learning while the other is asked.
     [[nodiscard]] virtual std::unique_ptr<FleetPolicy> copy() const = 0;
     // Whether scores depend on the kinds of tasks that a node runs.

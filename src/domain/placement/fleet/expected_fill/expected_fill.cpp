@@ -59,10 +59,7 @@ class ExpectedFill final : public FleetPolicy {
 
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t draw) override {
         if (mix_.empty()) return best_fit_->rate(load, task, draw);
-        const double price = task.count == 0 ? 0
-                                             : weights_.price * scarcity_.price(load.model) *
-                                                   task.milli * task.count;
-        const double start = value(load) + price;
+        const double start = value(load) + price(load, task);
         const bool is_share = task.count == 1 && task.milli < kMilliPerCard;
         if (!is_share) {
             const CardSet cards = tightest_cards(load, task);
@@ -81,6 +78,15 @@ class ExpectedFill final : public FleetPolicy {
         return {score(start, best), chosen};
     }
 
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeLoad& load, const Task& task) override {
+        if (mix_.empty()) return best_fit_->terms(load, task);
+        const NodeLoad after = load_after(load, task, rate(load, task, 0).cards);
+        return {{"fill", fill(after) - fill(load)},
+                {"pieces", pieces(after) - pieces(load)},
+                {"reserve", reserve(after) - reserve(load)},
+                {"price", -price(load, task)}};
+    }
+
   private:
     // A card with as much free as one before it is worth the same, and the first wins.
     static bool has_twin_before(const NodeLoad& load, int card) {
@@ -92,14 +98,25 @@ class ExpectedFill final : public FleetPolicy {
         return static_cast<std::int32_t>(std::floor((after - start) / kQuantum));
     }
 
+    // The terms of the score, weighted. In the header's order they are not added up: the sum is of
+    // doubles, and its order decides now and then.
     double value(const NodeLoad& load) {
-        double sum = weights_.reserve * scarcity_.reserve(load);
-        if (weights_.pieces > 0) sum += weights_.pieces * pieces_.of(load);
-        if (weights_.fill > 0) {
-            sum +=
-                weights_.fill * fill_.of(load) / static_cast<double>(SampledFill::kSampleStreams);
-        }
+        double sum = reserve(load);
+        if (weights_.pieces > 0) sum += pieces(load);
+        if (weights_.fill > 0) sum += fill(load);
         return sum;
+    }
+    [[nodiscard]] double reserve(const NodeLoad& load) const {
+        return weights_.reserve * scarcity_.reserve(load);
+    }
+    double pieces(const NodeLoad& load) { return weights_.pieces * pieces_.of(load); }
+    double fill(const NodeLoad& load) {
+        return weights_.fill * fill_.of(load) / static_cast<double>(SampledFill::kSampleStreams);
+    }
+    [[nodiscard]] double price(const NodeLoad& load, const Task& task) const {
+        return task.count == 0
+                   ? 0
+                   : weights_.price * scarcity_.price(load.model) * task.milli * task.count;
     }
 
     void learn(std::uint64_t longest_wait) {

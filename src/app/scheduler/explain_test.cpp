@@ -1,0 +1,138 @@
+#include "app/scheduler/explain.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "app/scheduler/node_choice.hpp"
+#include "app/scheduler/placements.hpp"
+#include "domain/cluster/state.hpp"
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+// Nodes of two cards of 16 GiB; pod "there" of 4 GiB on n1.
+class ExplainPod : public testing::Test {
+  protected:
+    ExplainPod() {
+        for (const char* name : {"n0", "n1", "n2"}) {
+            NodeInventory node = build::node(name, 2, gibibytes(16));
+            node.host = {.cpu_milli = 8'000, .memory = gibibytes(64)};
+            snapshot_.nodes.push_back(node);
+            snapshot_.traits.push_back(
+                {.name = NodeName(name),
+                 .labels = {{std::string(defrag::kNameField), name}, {"zone", name}}});
+        }
+        const PodFacts there = build::pod("there", build::native(gibibytes(4)));
+        const Gpu card = build::gpu("n1", 0, gibibytes(16));
+        put(build::bound(
+            there, build::allocation(there, "n1", {{.uuid = card.uuid, .memory = gibibytes(4)}})));
+    }
+
+    void put(const PodFacts& pod) {
+        snapshot_.pods.push_back(pod);
+        snapshot_.states.push_back({.uid = pod.uid, .name = pod.name, .node = pod.node});
+    }
+    PodStory explain(const std::string& pod, const std::string& policy = "binpack") {
+        auto story = explain_pod(snapshot_, {"default", pod}, policy);
+        EXPECT_TRUE(story) << story.error().text;
+        return story ? *std::move(story) : PodStory{};
+    }
+    static std::vector<std::string> names(const PodStory& story) {
+        std::vector<std::string> out;
+        for (const NodeStory& node : story.nodes)
+            out.push_back(node.node.str() + (node.fits ? "" : ": " + node.why));
+        return out;
+    }
+
+    defrag::Snapshot snapshot_;
+};
+
+// Goal: the nodes come in the order of the policy, with what the score is made of and the cards.
+TEST_F(ExplainPod, TellsWhereAPodWouldGo) {
+    put(build::pod("waits", build::native(gibibytes(8))));
+    const PodStory story = explain("waits");
+    EXPECT_EQ(names(story), (std::vector<std::string>{"n1", "n0", "n2"}));
+    EXPECT_TRUE(story.on.empty());
+    ASSERT_EQ(story.nodes[0].cards.size(), 1U);
+    EXPECT_EQ(story.nodes[0].cards[0],
+              (CardStory{GpuUuid("GPU-n1-0"), 0, story.nodes[0].cards[0].model, gibibytes(12)}));
+    EXPECT_EQ(story.nodes[0].score, -gibibytes(4).count);
+    const PodStory spread = explain("waits", "spread");
+    EXPECT_EQ(names(spread), (std::vector<std::string>{"n0", "n1", "n2"}));
+    EXPECT_EQ(spread.nodes[1].cards[0].index, 1);
+    const PodStory fgd = explain("waits", "fgd");
+    ASSERT_EQ(fgd.nodes[0].terms.size(), 2U);
+    EXPECT_EQ(fgd.nodes[0].terms[0].name, "fragmentation before");
+    EXPECT_EQ(fgd.learnt, 2U);
+}
+
+// Goal: each other node has its reason: the scheduler's words, and what kube-scheduler itself
+// looks at.
+TEST_F(ExplainPod, TellsWhyNotElsewhere) {
+    PodFacts pod = build::pod("waits", build::native(gibibytes(14)));
+    pod.host.cpu_milli = 6'000;
+    put(pod);
+    snapshot_.states.back().nodes.selector = {
+        {.kind = defrag::LabelTerm::Kind::not_in, .key = "zone", .values = {"n0"}}};
+    snapshot_.traits[2].closed = true;
+    PodFacts greedy = build::pod("greedy", {});
+    greedy.node = NodeName("n1");
+    greedy.host.cpu_milli = 3'000;
+    snapshot_.others.push_back(greedy);
+    const auto lines = names(explain("waits"));
+    ASSERT_EQ(lines.size(), 3U);
+    EXPECT_NE(lines[0].find("n0: kube-scheduler's own: the pod's node selector"),
+              std::string::npos);
+    EXPECT_EQ(lines[1], "n1: kube-scheduler's own: asked 6000m CPU, 5000m are free");
+    EXPECT_EQ(lines[2], "n2: kube-scheduler's own: the node is cordoned");
+    snapshot_.others.clear();
+    put(build::pod("large", build::native(gibibytes(17))));
+    EXPECT_EQ(names(explain("large"))[0],
+              "n0: Insufficient GPU Memory in one device: asked 17Gi, the largest of 2 cards has "
+              "16Gi, 0 are large enough");
+}
+
+// Goal: of a pod that is placed: what would be if it came now, its own share being free.
+TEST_F(ExplainPod, AsThoughItWereNotPlacedYet) {
+    const PodStory story = explain("there", "expected-fill");
+    EXPECT_EQ(story.on, NodeName("n1"));
+    EXPECT_EQ(names(story), (std::vector<std::string>{"n0", "n1", "n2"}));
+    for (const NodeStory& node : story.nodes)
+        EXPECT_EQ(node.cards[0].free, gibibytes(16));
+}
+
+// Goal: the story's first node is the one that filter chooses.
+TEST_F(ExplainPod, AgreesWithFilter) {
+    put(build::pod("waits", build::native(gibibytes(8), 2)));
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        if (row.option.empty()) continue;
+        const PodStory story = explain("waits", std::string(row.option));
+        ClusterState state;
+        for (const NodeInventory& node : snapshot_.nodes)
+            state.set_node(node);
+        for (const PodFacts& pod : snapshot_.pods)
+            state.set_pod(pod);
+        Placements placements(row.option);
+        placements.learn(state.take_arrivals(), *state.view());
+        const PodAsk pod = build::ask(snapshot_.pods.back());
+        ExtenderArgs args;
+        args.pod = snapshot_.pods.back();
+        args.names = {"n0", "n1", "n2"};
+        const auto answer =
+            choose_nodes(*state.view(), args, pod, placements.rater_of(pod).get(), 1);
+        ASSERT_EQ(answer.fitting.size(), 1U);
+        EXPECT_EQ(story.nodes[0].node.str(), args.names[answer.fitting[0]]) << row.option;
+    }
+}
+
+TEST_F(ExplainPod, RefusesWhatItCannotTell) {
+    EXPECT_EQ(explain_pod(snapshot_, {"default", "none"}, "binpack").error().code, Code::not_found);
+    EXPECT_NE(explain_pod(snapshot_, {"default", "there"}, "magic").error().text.find("binpack"),
+              std::string::npos);
+    snapshot_.pods[0].finished = true;
+    EXPECT_EQ(explain_pod(snapshot_, {"default", "there"}, "binpack").error().code, Code::conflict);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,186 @@
+#include "domain/request/card_rules.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kMostEntries = 64;
+constexpr std::size_t kLongestEntry = 128;
+constexpr std::string_view kBetweenWords = " -_";
+
+constexpr bool is_alnum(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+constexpr char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// In lower case.
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    std::string word;
+    const auto end_word = [&] {
+        if (!word.empty()) words.push_back(std::exchange(word, {}));
+    };
+    for (const char c : text) {
+        if (kBetweenWords.find(c) != std::string_view::npos) {
+            end_word();
+        } else {
+            word += lower(c);
+        }
+    }
+    end_word();
+    return words;
+}
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(' ');
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+tl::unexpected<Error> refuse(std::string_view annotation, std::string_view text,
+                             std::string_view write) {
+    return fail(Code::invalid_argument,
+                fmt::format("annotation {}: \"{}\" {}", annotation, text.substr(0, 64), write));
+}
+
+// "a, b, !c": a or b, and not c.
+struct Wishes {
+    std::vector<std::string> wanted;
+    std::vector<std::string> barred;
+};
+
+Result<Wishes> read_wishes(std::string_view annotation, std::string_view text,
+                           std::string_view write) {
+    Wishes out;
+    std::size_t entries = 0;
+    for (std::string_view rest = text; !text.empty();) {
+        const auto comma = rest.find(',');
+        std::string_view entry = trimmed(rest.substr(0, comma));
+        const bool is_barred = entry.starts_with('!');
+        if (is_barred) entry = trimmed(entry.substr(1));
+        const bool is_name = std::ranges::any_of(entry, is_alnum) && entry.size() <= kLongestEntry;
+        if (!is_name || ++entries > kMostEntries) return refuse(annotation, text, write);
+        (is_barred ? out.barred : out.wanted).emplace_back(entry);
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    return out;
+}
+
+// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv): the same in every replica, unlike std::hash.
+CardGroup hash_of(std::string_view kind, std::string_view space, std::string_view name) {
+    CardGroup hash = 0xCBF29CE484222325U;
+    for (const std::string_view part : {kind, space, name}) {
+        for (const char c : part)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+        hash = (hash ^ '/') * 0x100000001B3U;
+    }
+    return hash;
+}
+
+Result<std::optional<CardGroup>> read_group(std::string_view annotation, std::string_view text,
+                                            std::string_view space) {
+    if (text.empty()) return std::optional<CardGroup>{};
+    constexpr std::size_t kLongest = 63;  // of a label's value
+    const bool is_name = text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+                             return is_alnum(c) || c == '-' || c == '_' || c == '.';
+                         });
+    if (!is_name) {
+        return refuse(
+            annotation, text,
+            "is not the name of a group; write up to 63 letters, digits, '-', '_' or '.'");
+    }
+    return std::optional(hash_of(annotation, space, text));
+}
+
+std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
+    std::vector<GpuUuid> out;
+    out.reserve(names.size());
+    for (const std::string& name : names)
+        out.emplace_back(name);
+    return out;
+}
+
+std::string texts_of(const std::vector<GpuUuid>& uuids) {
+    std::vector<std::string_view> out;
+    out.reserve(uuids.size());
+    for (const GpuUuid& uuid : uuids)
+        out.emplace_back(uuid.str());
+    return fmt::format("{}", fmt::join(out, " or "));
+}
+
+bool is_one_of(const std::vector<std::string>& wishes, std::string_view model) {
+    return std::ranges::any_of(wishes,
+                               [&](const std::string& wish) { return is_of_model(wish, model); });
+}
+
+bool is_one_of(const std::vector<GpuUuid>& wishes, const GpuUuid& uuid) {
+    return std::ranges::find(wishes, uuid) != wishes.end();
+}
+
+}  // namespace
+
+std::vector<CardGroup> CardRules::groups() const {
+    std::vector<CardGroup> out;
+    if (apart) out.push_back(*apart);
+    if (together) out.push_back(*together);
+    return out;
+}
+
+Result<CardRules> parse_card_rules(const CardRuleTexts& texts, std::string_view space) {
+    TRY(Wishes models,
+        read_wishes(kGpuModels, texts.models,
+                    "is no list of models; write such as \"A100, H100\", or \"!T4\" for any but "
+                    "that"));
+    TRY(const Wishes uuids,
+        read_wishes(kGpuUuids, texts.uuids,
+                    "is no list of cards; write their UUIDs as nvidia-smi -L shows them, with a "
+                    "\"!\" before one for any but that"));
+    CardRules rules{.models = std::move(models.wanted),
+                    .barred_models = std::move(models.barred),
+                    .uuids = uuids_of(uuids.wanted),
+                    .barred_uuids = uuids_of(uuids.barred),
+                    .apart = {},
+                    .together = {},
+                    .joins = false};
+    TRY(rules.apart, read_group(kGpuApart, texts.apart, space));
+    TRY(rules.together, read_group(kGpuTogether, texts.together, space));
+    return rules;
+}
+
+bool is_of_model(std::string_view wish, std::string_view model) {
+    const auto wanted = words_of(wish);
+    const auto words = words_of(model);
+    return !wanted.empty() && !std::ranges::search(words, wanted).empty();
+}
+
+bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model) {
+    if (!rules.uuids.empty() && !is_one_of(rules.uuids, uuid)) return false;
+    return !is_one_of(rules.barred_uuids, uuid) && admits_model(rules, model);
+}
+
+bool admits_model(const CardRules& rules, std::string_view model) {
+    if (!rules.models.empty() && !is_one_of(rules.models, model)) return false;
+    return !is_one_of(rules.barred_models, model);
+}
+
+std::string wish_of(const CardRules& rules) {
+    std::string out = "a card";
+    if (!rules.models.empty()) out += fmt::format(" of model {}", fmt::join(rules.models, " or "));
+    if (!rules.barred_models.empty())
+        out += fmt::format(" that is no {}", fmt::join(rules.barred_models, " or "));
+    if (!rules.uuids.empty()) out += fmt::format(" with the UUID {}", texts_of(rules.uuids));
+    if (!rules.barred_uuids.empty()) out += fmt::format(" but {}", texts_of(rules.barred_uuids));
+    return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+// Which cards a pod admits for its shares, beside their room: some models or cards alone, or not
+// beside certain other pods.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/result.hpp"
+
+namespace tessera {
+
+// The annotations of a pod, in any dialect; docs/placement.md says what they mean.
+inline constexpr std::string_view kGpuModels = "tessera.dev/gpu-models";
+inline constexpr std::string_view kGpuUuids = "tessera.dev/gpu-uuids";
+inline constexpr std::string_view kGpuApart = "tessera.dev/gpu-apart";
+inline constexpr std::string_view kGpuTogether = "tessera.dev/gpu-together";
+
+// Pods of one namespace that name the same group in the same annotation: a hash of all three. Two
+// groups of one hash are held for one, which keeps pods apart, or together, that need not be.
+using CardGroup = std::uint64_t;
+
+// Their texts; empty where there is none.
+struct CardRuleTexts {
+    std::string models;
+    std::string uuids;
+    std::string apart;
+    std::string together;
+
+    friend bool operator==(const CardRuleTexts&, const CardRuleTexts&) = default;
+};
+
+struct CardRules {
+    // Any of these where there are some, and none of the barred ones.
+    std::vector<std::string> models;
+    std::vector<std::string> barred_models;
+    std::vector<GpuUuid> uuids;
+    std::vector<GpuUuid> barred_uuids;
+    // Of the pod: it holds no card that another of this group holds,
+    std::optional<CardGroup> apart;
+    // and no card but such ones, as soon as another of this group holds any.
+    std::optional<CardGroup> together;
+    bool joins = false;  // another of `together` holds a card somewhere: ClusterView::joined
+
+    [[nodiscard]] bool empty() const { return *this == CardRules{}; }
+    // The groups that the pod is of.
+    [[nodiscard]] std::vector<CardGroup> groups() const;
+
+    friend bool operator==(const CardRules&, const CardRules&) = default;
+};
+
+// invalid_argument, naming the annotation and what to write in it.
+Result<CardRules> parse_card_rules(const CardRuleTexts& texts, std::string_view space);
+
+bool admits_model(const CardRules& rules, std::string_view model);
+// By model and UUID.
+bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model);
+
+// Whether the wish, such as "A100", is words in a row of a model's name, such as "NVIDIA
+// A100-SXM4-80GB", whatever their case. "A10" is no word of it.
+bool is_of_model(std::string_view wish, std::string_view model);
+
+// What is asked for by model and UUID, in words: "a card of model A100 or H100".
+std::string wish_of(const CardRules& rules);
+
+}  // namespace tessera

@@ -1,0 +1,113 @@
+#include "domain/request/card_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/result.hpp"
+
+namespace tessera {
+namespace {
+
+const GpuUuid kCard("GPU-1");
+
+Result<CardRules> of_models(const std::string& text) {
+    return parse_card_rules({.models = text}, "default");
+}
+
+// Goal: a wish is a model's words in a row, so that A10 is no A100, whatever case and dashes.
+TEST(CardRules, ModelsByTheirWords) {
+    struct Row {
+        const char* wish;
+        const char* model;
+        bool is_it;
+    };
+    for (const auto& [wish, model, is_it] : {
+             Row{"A100", "NVIDIA A100-SXM4-80GB", true},
+             Row{"a100-sxm4-80gb", "NVIDIA A100-SXM4-80GB", true},
+             Row{"A100 80GB", "NVIDIA A100-SXM4-80GB", false},
+             Row{"A10", "NVIDIA A100-SXM4-80GB", false},
+             Row{"A10", "NVIDIA A10", true},
+             Row{"Tesla T4", "Tesla T4", true},
+             Row{"NVIDIA-A100", "NVIDIA A100-SXM4-80GB", true},
+             Row{"T4", "", false},
+             Row{"", "Tesla T4", false},
+         }) {
+        EXPECT_EQ(is_of_model(wish, model), is_it) << wish << " of " << model;
+    }
+}
+
+TEST(CardRules, AListAdmitsAnyOfItAndNoneThatIsBarred) {
+    struct Row {
+        const char* text;
+        const char* model;
+        bool is_admitted;
+    };
+    for (const auto& [text, model, is_admitted] : {
+             Row{"", "Tesla T4", true},
+             Row{"T4", "Tesla T4", true},
+             Row{"A100 , T4", "Tesla T4", true},
+             Row{"A100,H100", "Tesla T4", false},
+             Row{"!T4", "Tesla T4", false},
+             Row{"!T4", "NVIDIA A100", true},
+             Row{"!T4", "", true},
+             Row{"NVIDIA, !A100", "NVIDIA H100", true},
+             Row{"NVIDIA, ! A100", "NVIDIA A100", false},
+         }) {
+        const auto rules = of_models(text);
+        ASSERT_TRUE(rules) << text;
+        EXPECT_EQ(admits(*rules, kCard, model), is_admitted) << text << " and " << model;
+    }
+}
+
+TEST(CardRules, CardsByUuid) {
+    const auto only = parse_card_rules({.uuids = "GPU-1, GPU-2"}, "default");
+    const auto others = parse_card_rules({.models = "T4", .uuids = "!GPU-1"}, "default");
+    ASSERT_TRUE(only && others);
+    EXPECT_TRUE(admits(*only, kCard, "Tesla T4"));
+    EXPECT_FALSE(admits(*only, GpuUuid("GPU-3"), "Tesla T4"));
+    EXPECT_FALSE(admits(*others, kCard, "Tesla T4"));
+    EXPECT_TRUE(admits(*others, GpuUuid("GPU-3"), "Tesla T4"));
+    EXPECT_FALSE(admits(*others, GpuUuid("GPU-3"), "NVIDIA A100"));
+}
+
+TEST(CardRules, AGroupIsOfANamespaceAndAnAnnotation) {
+    const auto group = [](const CardRuleTexts& texts, const char* space) {
+        return parse_card_rules(texts, space)->groups();
+    };
+    const auto web = group({.apart = "web"}, "a");
+    ASSERT_EQ(web.size(), 1U);
+    EXPECT_EQ(group({.apart = "web"}, "a"), web);
+    EXPECT_NE(group({.apart = "web"}, "b"), web);
+    EXPECT_NE(group({.apart = "job"}, "a"), web);
+    EXPECT_NE(group({.together = "web"}, "a"), web);
+    EXPECT_TRUE(group({}, "a").empty());
+    EXPECT_TRUE(parse_card_rules({}, "a")->empty());
+}
+
+// Goal: what makes no sense is refused with the annotation, the text and what to write.
+TEST(CardRules, RefusesWhatIsNoList) {
+    struct Row {
+        CardRuleTexts texts;
+        const char* annotation;
+        const char* part;
+    };
+    const std::vector<Row> rows = {
+        {{.models = ","}, "tessera.dev/gpu-models", "write such as \"A100, H100\""},
+        {{.models = "T4,,A100"}, "tessera.dev/gpu-models", "\"T4,,A100\""},
+        {{.models = "!"}, "tessera.dev/gpu-models", "no list of models"},
+        {{.models = "- _"}, "tessera.dev/gpu-models", "no list of models"},
+        {{.models = std::string(200, 'x')}, "tessera.dev/gpu-models", "no list of models"},
+        {{.uuids = "GPU-1,"}, "tessera.dev/gpu-uuids", "nvidia-smi -L"},
+        {{.apart = "a b"}, "tessera.dev/gpu-apart", "\"a b\" is not the name of a group"},
+        {{.together = std::string(64, 'x')}, "tessera.dev/gpu-together", "up to 63"},
+    };
+    for (const Row& row : rows) {
+        const auto rules = parse_card_rules(row.texts, "default");
+        ASSERT_FALSE(rules) << row.annotation;
+        EXPECT_EQ(rules.error().code, Code::invalid_argument);
+        EXPECT_NE(rules.error().text.find(row.annotation), std::string::npos) << rules.error().text;
+        EXPECT_NE(rules.error().text.find(row.part), std::string::npos) << rules.error().text;
+    }
+}
+
+}  // namespace
+}  // namespace tessera
