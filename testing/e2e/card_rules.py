@@ -1,0 +1,71 @@
+"""Rules on cards through the real scheduler: models, UUIDs, company; and why a pod is where it is."""
+
+from __future__ import annotations
+
+import json
+
+from e2e import pods, truth
+from e2e.case import StackCase
+from e2e.truth import Json
+
+
+def ruled(name: str, limits: dict[str, object], **rules: str) -> Json:
+    """`rules`: the annotations tessera.dev/gpu-..."""
+    pod = pods.simple(name, limits)
+    pod["metadata"]["annotations"] = {f"tessera.dev/gpu-{rule}": text
+                                      for rule, text in rules.items()}
+    return pod
+
+
+class CardRules(StackCase):
+    """Runs on case.two_nodes: of four cards one is an A10, on node-b."""
+
+    def test_models_and_uuids(self) -> None:
+        a10, = self.running(ruled("a10", pods.native("2Gi"), models="A10"))
+        card = self.card_of(truth.uuids(a10)[0])
+        self.assertEqual((card.node, card.memory >> 30), ("node-b", 24))
+        self.assert_shares(a10)
+        same, = self.running(ruled("same", pods.native("2Gi"), uuids=truth.uuids(a10)[0]))
+        self.assertEqual(truth.uuids(same), truth.uuids(a10))
+        other, = self.running(ruled("other", pods.native("2Gi"), models="!T4",
+                                    uuids="!GPU-of-nobody"))
+        self.assertEqual(truth.uuids(other), truth.uuids(a10))
+        self.create(ruled("a100", pods.native("2Gi"), models="A100"))
+        self.wait_event("a100", "No GPU of the kind asked for: asked a card of model A100",
+                        "Tesla T4")
+        self.create(ruled("wrong", pods.native("2Gi"), models="A10,,"))
+        self.wait_event("wrong", 'annotation tessera.dev/gpu-models: "A10,,"', "A100, H100")
+
+    def test_apart(self) -> None:
+        """Four replicas on four cards; a fifth waits for one of them to go."""
+        made = self.running(*(ruled(f"web-{i}", pods.native("1Gi"), apart="web") for i in range(4)))
+        self.assertEqual(len({truth.uuids(pod)[0] for pod in made}), 4)
+        self.create(ruled("web-4", pods.native("1Gi"), apart="web"))
+        self.wait_event("web-4", "No GPU with the company asked for", "tessera.dev/gpu-apart")
+        self.delete("web-1")
+        self.assertEqual(truth.uuids(self.wait_running("web-4")), truth.uuids(made[1]))
+
+    def test_together(self) -> None:
+        """The second goes to the card of the first, where best fit would take another."""
+        first, = self.running(ruled("one", pods.native("3Gi"), together="pair"))
+        self.running(pods.simple("fills", pods.native("11Gi")))
+        second, = self.running(ruled("two", pods.native("1Gi"), together="pair"))
+        self.assertEqual(truth.uuids(second), truth.uuids(first))
+
+    def test_explain(self) -> None:
+        """What would be is what comes to be; a pod that fits nowhere hears why, node by node."""
+        self.running(pods.simple("there", pods.native("3Gi")))
+        self.create(pods.simple("late", pods.native("9Gi", gpus=3)))
+        self.wait_event("late", "on each of 3 cards")
+        text = self.stack.tessera("explain", "late")
+        self.assertIn("It fits on no node.", text)
+        self.assertIn("Not on node-a, node-b: Insufficient GPU Memory in one device", text)
+        self.delete("late")
+        late, = self.running(pods.simple("late", pods.native("5Gi"), node="node-a"))
+        story = json.loads(self.stack.tessera("explain", "pod/late", "-o", "json"))
+        self.assertEqual(story["on"], "node-a")
+        nodes = {node["node"]: node for node in story["nodes"]}
+        self.assertEqual([card["uuid"] for card in nodes["node-a"]["gpus"]], truth.uuids(late))
+        self.assertIn("node selector", nodes["node-b"]["why"])
+        said = self.stack.tessera("explain", "late", "--policy", "fgd")
+        self.assertIn("fragmentation before", said)
