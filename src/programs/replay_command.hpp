@@ -12,6 +12,7 @@ namespace tessera {
 struct ReplayCommand {
     SweepOptions sweep;
     std::vector<std::string> without;  // as read_fewer_nodes() takes them
+    std::string snapshot;              // a file, in place of a trace; empty: none
     std::string output = "table";
     std::string plot;  // a file; empty: none
     std::string figure{kPlotFigures[0].name};
