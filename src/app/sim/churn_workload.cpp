@@ -10,7 +10,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     };
     double asked = 0;  // milli x seconds, of each pod once
     for (const TimedTask& pod : workload.pods)
-        asked += milli_of(pod.task) * lasts(pod);
+        asked += static_cast<double>(milli_of(pod.task)) * pod.gang * lasts(pod);
     if (asked <= 0) {
         return fail(Code::invalid_argument,
                     "the trace tells no times for which its pods ran (creation_time, "
@@ -29,7 +29,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
         std::poisson_distribution<int> there(rate * whole);
         std::uniform_real_distribution<double> left(0, whole);
         for (int i = there(draws); i > 0; --i)
-            tasks.push_back({pod.task, 0, left(draws)});
+            tasks.push_back({pod.task, 0, left(draws), pod.gang});
     }
     std::ranges::shuffle(tasks, draws);
     const auto later = static_cast<std::ptrdiff_t>(tasks.size());
@@ -39,7 +39,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
         std::exponential_distribution<double> gap(rate);
         double at = gap(draws);
         while (at < options.ends_s) {
-            tasks.push_back({pod.task, at, whole});
+            tasks.push_back({pod.task, at, whole, pod.gang});
             at += gap(draws);
         }
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sim/workload.hpp"
 #include "domain/placement/fleet/mix.hpp"
 #include "domain/placement/fleet/node_load.hpp"
 #include "domain/snapshot/cluster_snapshot.hpp"
@@ -54,5 +55,10 @@ struct LiveCluster {
 
 // unsupported: more kinds of cards than the engine tells apart.
 Result<LiveCluster> live_cluster(const ClusterSnapshot& snapshot);
+
+// All its pods on empty nodes, for tessera-sim bound: a container is a task of its own, cards that
+// are out of order are not there, and one that a pod holds which stays counts whole. unsupported
+// where cards have several sizes: what a share in bytes holds is then no one number.
+Result<Workload> bound_workload(const LiveCluster& cluster);
 
 }  // namespace tessera
