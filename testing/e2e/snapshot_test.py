@@ -33,7 +33,7 @@ class SnapshotTest(StackCase):
         return printed
 
     def test_what_runs_and_what_waits(self) -> None:
-        first = self.running(pods.simple("first", pods.native("6Gi")))
+        first, = self.running(pods.simple("first", pods.native("6Gi")))
         self.running(pods.simple("second", pods.native("12Gi")))
         self.create(pods.simple("whole", pods.native()))
         self.wait_event("whole", "asked a whole card")
