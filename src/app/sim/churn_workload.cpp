@@ -5,6 +5,11 @@
 
 namespace tessera {
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+    if (workload.has_mixed_gangs) {
+        return fail(Code::unsupported,
+                    "the trace has a gang whose pods ask for different things; here all pods of a "
+                    "gang are alike");
+    }
     const auto lasts = [&](const TimedTask& pod) {
         return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
     };
@@ -25,7 +30,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     std::vector<ChurnTask> tasks;
     for (const TimedTask& pod : workload.pods) {
         const double whole = lasts(pod);
-        if (whole <= 0) continue;
+        if (whole <= 0 || pod.gang == 0) continue;
         std::poisson_distribution<int> there(rate * whole);
         std::uniform_real_distribution<double> left(0, whole);
         for (int i = there(draws); i > 0; --i)
@@ -35,7 +40,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     const auto later = static_cast<std::ptrdiff_t>(tasks.size());
     for (const TimedTask& pod : workload.pods) {
         const double whole = lasts(pod);
-        if (whole <= 0) continue;
+        if (whole <= 0 || pod.gang == 0) continue;
         std::exponential_distribution<double> gap(rate);
         double at = gap(draws);
         while (at < options.ends_s) {

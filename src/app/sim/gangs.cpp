@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "domain/request/gang.hpp"
 #include "wire/csv.hpp"
@@ -27,14 +31,59 @@ Result<GangShare> read_gang_share(std::string_view text) {
     return GangShare{static_cast<int>(percent), static_cast<int>(size)};
 }
 
-void make_gangs(Workload& workload, const GangShare& share, std::uint64_t seed) {
-    if (share.percent == 0) return;
+void name_gangs(Workload& workload, std::span<const std::string> names) {
+    std::map<std::string_view, std::vector<std::size_t>> rows;  // of the pods of each gang
+    for (std::size_t row = 0; row < names.size(); ++row) {
+        if (!names[row].empty()) rows[names[row]].push_back(row);
+    }
+    if (rows.empty()) return;
+    for (const auto& [name, of] : rows) {
+        TimedTask& first = workload.pods[of.front()];
+        for (const std::size_t row : of) {
+            TimedTask& pod = workload.pods[row];
+            workload.has_mixed_gangs |= pod.task != first.task;
+            first.lasts_s = std::max(first.lasts_s, pod.lasts_s);
+            pod.gang = 0;
+        }
+        first.gang = static_cast<int>(of.size());
+    }
+    std::map<std::string_view, std::vector<std::uint32_t>> came;
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> together;
+    for (const std::uint32_t row : workload.pod_rows) {
+        if (names[row].empty()) {
+            order.push_back(row);
+            together.push_back(1);
+            continue;
+        }
+        std::vector<std::uint32_t>& gang = came[names[row]];
+        gang.push_back(row);
+        if (gang.size() < rows[names[row]].size()) continue;
+        order.insert(order.end(), gang.begin(), gang.end());
+        together.push_back(static_cast<std::uint32_t>(gang.size()));
+        together.insert(together.end(), gang.size() - 1, 0);
+        gang.clear();
+    }
+    workload.arrivals.clear();
+    for (const std::uint32_t row : order)
+        workload.arrivals.push_back(workload.pods[row].task);
+    workload.pod_rows = std::move(order);
+    workload.together = std::move(together);
+}
+
+Result<> make_gangs(Workload& workload, const GangShare& share, std::uint64_t seed) {
+    if (share.percent == 0) return {};
+    if (!workload.together.empty()) {
+        return fail(Code::invalid_argument,
+                    "--gangs: the trace has gangs of its own; leave the option out");
+    }
     std::mt19937_64 draws(seed);
     for (TimedTask& pod : workload.pods) {
         if (pod.task.count == 0) continue;
         if (static_cast<int>(draws() % 100) < share.percent) pod.gang = share.size;
     }
     spread_gangs(workload);
+    return {};
 }
 
 void spread_gangs(Workload& workload) {

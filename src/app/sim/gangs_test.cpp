@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/sim/churn_workload.hpp"
 #include "app/sim/replay.hpp"
 
 namespace tessera {
@@ -37,7 +38,7 @@ TEST(Gangs, ShareIsRead) {
 // Goal: that share of the pods with cards, the same for the same seed, each of that size.
 TEST(Gangs, AreMadeOfPods) {
     Workload workload = small(1'000);
-    make_gangs(workload, {10, 8}, 1);
+    ASSERT_TRUE(make_gangs(workload, {10, 8}, 1));
     int gangs = 0;
     for (const TimedTask& pod : workload.pods)
         gangs += pod.gang == 8 ? 1 : 0;
@@ -47,12 +48,37 @@ TEST(Gangs, AreMadeOfPods) {
     EXPECT_EQ(workload.together.size(), workload.arrivals.size());
     EXPECT_EQ(workload.pod_rows.size(), workload.arrivals.size());
     Workload again = small(1'000);
-    make_gangs(again, {10, 8}, 1);
+    ASSERT_TRUE(make_gangs(again, {10, 8}, 1));
     EXPECT_EQ(again.together, workload.together);
-    make_gangs(again = small(1'000), {10, 8}, 2);
+    ASSERT_TRUE(make_gangs(again = small(1'000), {10, 8}, 2));
     EXPECT_NE(again.together, workload.together);
-    make_gangs(again = small(3), {}, 1);
+    ASSERT_TRUE(make_gangs(again = small(3), {}, 1));
     EXPECT_TRUE(again.together.empty());
+}
+
+// Goal: a gang that is named comes with the last of its pods, as often as all came, and goes once
+// into what comes and goes.
+TEST(Gangs, AreNamed) {
+    Workload workload = small(3);
+    workload.pods[3].task = cards(2);
+    workload.pod_rows = {1, 2, 3, 1, 1, 3};
+    workload.pods[1].lasts_s = 5;
+    workload.pods[3].lasts_s = 7;
+    name_gangs(workload, std::vector<std::string>{"", "g", "", "g"});
+    EXPECT_EQ(workload.pod_rows, (std::vector<std::uint32_t>{2, 1, 3, 1, 1}));
+    EXPECT_EQ(workload.together, (std::vector<std::uint32_t>{1, 2, 0, 2, 0}));
+    EXPECT_EQ(workload.arrivals[2], cards(2));
+    EXPECT_EQ(workload.pods[1].gang, 2);
+    EXPECT_EQ(workload.pods[1].lasts_s, 7);
+    EXPECT_EQ(workload.pods[3].gang, 0);
+    EXPECT_TRUE(workload.has_mixed_gangs);
+    const auto refused = churn_tasks(workload, {.load = 1, .longest_s = 10, .ends_s = 10});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::unsupported);
+    EXPECT_FALSE(make_gangs(workload, {10, 8}, 1));
+    workload = small(3);
+    name_gangs(workload, std::vector<std::string>(4));
+    EXPECT_TRUE(workload.together.empty());
 }
 
 // Goal: a replay drops a gang as a whole and goes on with the others.

@@ -144,6 +144,7 @@ LiveState state_of(const LiveCluster& cluster, const std::vector<NodeLoad>& load
 
 std::vector<NodeLoad> loads_of(const Fleet& fleet) {
     std::vector<NodeLoad> loads;
+    loads.reserve(fleet.size());
     for (std::size_t node = 0; node < fleet.size(); ++node)
         loads.push_back(fleet.load(node));
     return loads;

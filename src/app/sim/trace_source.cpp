@@ -101,6 +101,7 @@ Result<const TraceFormat*> find_trace_format(std::string_view name) {
     const auto* found = std::ranges::find(kFormats, name, &TraceFormat::name);
     if (found != kFormats.end()) return found;
     std::vector<std::string_view> names;
+    names.reserve(kFormats.size());
     for (const TraceFormat& format : kFormats)
         names.push_back(format.name);
     return fail(Code::not_found,
@@ -112,7 +113,7 @@ Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
     TRY(const TraceFormat* format, find_trace_format(source.format));
     TRY(Workload workload, format->load(read, source, name));
     const auto seed = static_cast<std::uint64_t>(name.seed);
-    make_gangs(workload, source.gangs, seed);
+    TRY_VOID(make_gangs(workload, source.gangs, seed));
     TRY_VOID(take_out(workload, source.without, seed));
     return workload;
 }

@@ -34,7 +34,7 @@ std::span<const TraceFormat> trace_formats();
 // not_found, naming those that there are.
 Result<const TraceFormat*> find_trace_format(std::string_view name);
 
-// Errors: of the format, of reading its files, of take_out().
+// Errors: of the format, of reading its files, of make_gangs() and take_out().
 Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
                              const TraceName& name);
 

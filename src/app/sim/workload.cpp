@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "app/sim/gangs.hpp"
+
 namespace tessera {
 namespace {
 
@@ -121,6 +123,11 @@ Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vec
         workload.arrivals.push_back(samples[row].task);
     workload.node_rows = std::move(arrivals.nodes);
     workload.pod_rows = std::move(arrivals.pods);
+    std::vector<std::string> gangs;
+    gangs.reserve(pods.size());
+    for (const OpenbPod& pod : pods)
+        gangs.push_back(pod.gang);
+    name_gangs(workload, gangs);
     return workload;
 }
 

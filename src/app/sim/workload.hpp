@@ -17,7 +17,7 @@ namespace tessera {
 struct TimedTask {
     Task task;
     std::int64_t lasts_s = 0;  // 0: nobody tells
-    int gang = 1;              // it stands for so many, which are placed all or none
+    int gang = 1;  // it stands for so many, which are placed all or none; 0: another does
 };
 
 struct Workload {
@@ -30,8 +30,9 @@ struct Workload {
     // Parallel to the arrivals: so many from here on are placed all or none; 0 for those that
     // follow the first of a gang. Empty: there are no gangs.
     std::vector<std::uint32_t> together;
-    std::vector<TimedTask> pods;  // of the whole pod list, each row once
-    std::vector<MixClass> mix;    // of the whole pod list, each row once: 95 %
+    bool has_mixed_gangs = false;  // gangs of pods that ask for different things
+    std::vector<TimedTask> pods;   // of the whole pod list, each row once
+    std::vector<MixClass> mix;     // of the whole pod list, each row once: 95 %
 };
 
 // A file's text. Errors name the path.

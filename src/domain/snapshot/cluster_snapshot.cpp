@@ -12,6 +12,7 @@ namespace {
 
 std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
     std::vector<SnapshotCard> cards;
+    cards.reserve(node.gpus.size());
     for (const Gpu& gpu : node.gpus)
         cards.push_back({gpu.model, gpu.capacity(), gpu.excess, gpu.healthy});
     return cards;
