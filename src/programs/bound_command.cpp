@@ -3,7 +3,6 @@
 #include "adapters/lp/clp.hpp"
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
-#include "programs/sim_options.hpp"
 
 namespace tessera {
 namespace {
@@ -24,8 +23,7 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     bounds.seeds = {42};
     CLI::App* bound = app.add_subcommand(
         "bound", "How much of the cards any placement of a trace's tasks could hold at most");
-    bound->add_option("--data", bounds.folder, "folder of the openb trace: see tessera-sim replay")
-        ->required();
+    add_source(*bound, bounds.source, command.source);
     bound->add_option("--trace", bounds.traces, "traces, separated by commas")
         ->delimiter(',')
         ->capture_default_str();
@@ -50,13 +48,24 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
         ->delimiter(',');
     add_jobs(*bound, bounds.threads, "bounds");
     add_output(*bound, command.output);
+    add_snapshot_file(*bound, command.source,
+                      "All its pods, on its nodes without them; percent are of the cards in order",
+                      {"--trace", "--seed"});
     bound->footer(kFooter);
     return bound;
 }
 
 Result<std::string> run_bound(const BoundCommand& command, const Progress& progress) {
     const auto make_lp = [](std::span<const LpRow> rows) { return make_clp(rows); };
-    TRY(const auto runs, find_bounds(command.bounds, read_text_file, make_lp, progress));
+    BoundOptions options = command.bounds;
+    if (command.source.snapshot.empty()) {
+        TRY_VOID(read_source(command.source, options.source));
+    } else {
+        TRY(const ClusterSnapshot snapshot, read_snapshot_file(command.source));
+        TRY(const LiveCluster cluster, live_cluster(snapshot));
+        TRY(options.workload, bound_workload(cluster));
+    }
+    TRY(const auto runs, find_bounds(options, read_text_file, make_lp, progress));
     if (command.output == "json") return bound_json(runs);
     if (command.output == "csv") return bound_csv(runs);
     return bound_table(runs);

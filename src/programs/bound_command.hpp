@@ -5,11 +5,13 @@
 #include <string>
 
 #include "app/sim/bounds.hpp"
+#include "programs/sim_options.hpp"
 
 namespace tessera {
 
 struct BoundCommand {
     BoundOptions bounds;
+    SourceText source;
     std::string output = "table";
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kFixture = TESSERA_SOURCE_DIR "/testing/fixtures/openb";
 
 BoundOptions options() {
-    BoundOptions options{.folder = kFixture,
+    BoundOptions options{.source = {.folder = kFixture},
                          .traces = {"multigpu40", "gpuspec25"},
                          .seeds = {42},
                          .arrivals = {100, 130},

@@ -1,7 +1,6 @@
 #include "programs/churn_command.hpp"
 
 #include "adapters/os/text_file.hpp"
-#include "programs/sim_options.hpp"
 
 namespace tessera {
 namespace {
@@ -11,7 +10,8 @@ constexpr const char* kFooter =
     "for that much of the cards; the cluster is full to it from the start. HELD%: of all cards, in "
     "the mean over the time. WAITED%: of the tasks, those that fitted nowhere when they came. "
     "REFUSED%: of the cards asked for, by tasks that gave up. Each with half the width of an "
-    "interval of 95 % over the seeds. docs/placement.md says more.\n\n"
+    "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
+    "own. docs/placement.md says more.\n\n"
     "Exit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
 
 }  // namespace
@@ -24,9 +24,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     CLI::App* app_command = app.add_subcommand(
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");
-    app_command
-        ->add_option("--data", churn.folder, "folder of the openb trace: see tessera-sim replay")
-        ->required();
+    add_source(*app_command, churn.source, command.source);
     app_command->add_option("--trace", churn.trace.trace, "the trace, with times")
         ->capture_default_str();
     app_command
@@ -68,7 +66,9 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
 }
 
 Result<std::string> run_churn(const ChurnCommand& command, const Progress& progress) {
-    TRY(const auto runs, churn_sweep(command.churn, read_text_file, progress));
+    ChurnSweepOptions options = command.churn;
+    TRY_VOID(read_source(command.source, options.source));
+    TRY(const auto runs, churn_sweep(options, read_text_file, progress));
     if (command.output == "json") return churn_json(runs);
     if (command.output == "csv") return churn_csv(runs);
     return churn_table(runs);

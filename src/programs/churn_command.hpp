@@ -5,11 +5,13 @@
 #include <string>
 
 #include "app/sim/churn_sweep.hpp"
+#include "programs/sim_options.hpp"
 
 namespace tessera {
 
 struct ChurnCommand {
     ChurnSweepOptions churn;
+    SourceText source;
     std::string output = "table";
 };
 

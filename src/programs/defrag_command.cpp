@@ -8,7 +8,7 @@
 #include "adapters/kube/kube_defrag.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/cli/defrag_text.hpp"
-#include "base/dns_name.hpp"
+#include "programs/pod_argument.hpp"
 
 namespace tessera {
 namespace {
@@ -16,16 +16,8 @@ namespace {
 Result<DefragAsk> ask_of_options(const DefragOptions& options, const std::string& own_space) {
     DefragAsk ask{.pod = std::nullopt, .cards = options.cards};
     if (options.pod.empty()) return ask;
-    const std::string space = options.space.empty() ? own_space : options.space;
-    std::string pod = options.pod;
-    if (pod.starts_with("pod/")) pod.erase(0, 4);  // as kubectl names it
-    if (!is_dns_name(pod))
-        return fail(Code::invalid_argument, fmt::format("--for: \"{}\" is not a pod's name", pod));
-    if (!is_dns_name(space)) {
-        return fail(Code::invalid_argument,
-                    fmt::format("--namespace: \"{}\" is not a namespace's name", space));
-    }
-    ask.pod = PodName{space, pod};
+    TRY(ask.pod,
+        pod_argument("--for", options.pod, options.space.empty() ? own_space : options.space));
     return ask;
 }
 

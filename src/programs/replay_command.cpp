@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "adapters/os/text_file.hpp"
+#include "app/sim/live_report.hpp"
 #include "app/sim/report.hpp"
-#include "programs/sim_options.hpp"
 
 namespace tessera {
 namespace {
@@ -27,6 +27,18 @@ Result<> draw(const ReplayCommand& command, std::span<const SimRun> runs) {
     return {};
 }
 
+Result<std::string> run_snapshot_replay(const ReplayCommand& command, const Progress& progress) {
+    TRY(const ClusterSnapshot snapshot, read_snapshot_file(command.source));
+    const LiveOptions options{
+        .policies = command.sweep.policies,
+        .seeds = {.draws = command.sweep.seeds.front(), .sampling = command.sweep.sampling_seed},
+        .threads = command.sweep.threads};
+    TRY(const LiveReport report, replay_live(snapshot, options, progress));
+    if (command.output == "json") return live_json(report);
+    if (command.output == "csv") return live_csv(report);
+    return live_table(report);
+}
+
 }  // namespace
 
 CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
@@ -37,11 +49,7 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     CLI::App* command = app.add_subcommand(
         "replay",
         "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
-    command
-        ->add_option("--data", sweep.folder,
-                     "folder of the openb trace: openb_node_list_gpu_node.csv, "
-                     "openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt")
-        ->required();
+    add_source(*command, sweep.source, options.source);
     command->add_option("--trace", sweep.traces, "traces, separated by commas")
         ->delimiter(',')
         ->capture_default_str();
@@ -55,12 +63,6 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
         ->add_option("--sampling-seed", sweep.sampling_seed,
                      "for policies that sample what is to come")
         ->capture_default_str();
-    command
-        ->add_option("--without", options.without,
-                     "what if: do without these nodes, separated by commas: \"20 T4\" is any 20 "
-                     "with that model, drawn by --seed; else the name of one. Percent are of the "
-                     "cards that are left")
-        ->delimiter(',');
     add_jobs(*command, sweep.threads, "replays");
     add_output(*command, options.output);
     command->add_option("--plot", options.plot,
@@ -73,17 +75,18 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
                      "percent of all cards asked for at which the curves begin")
         ->check(CLI::Range(0, kLastPercent - 1))
         ->capture_default_str();
+    add_snapshot_file(*command, options.source,
+                      "What its waiting pods would get, and what the cluster would hold had all "
+                      "its pods been placed anew",
+                      {"--trace", "--plot"});
     command->footer(policy_help());
     return command;
 }
 
 Result<std::string> run_replay(const ReplayCommand& command, const Progress& progress) {
+    if (!command.source.snapshot.empty()) return run_snapshot_replay(command, progress);
     SweepOptions options = command.sweep;
-    for (const std::string& text : command.without) {
-        auto fewer = read_fewer_nodes(text);
-        if (!fewer) return fail(fewer.error().in("--without"));
-        options.without.push_back(*std::move(fewer));
-    }
+    TRY_VOID(read_source(command.source, options.source));
     TRY(const auto runs, sweep(options, read_text_file, progress));
     if (!command.plot.empty()) TRY_VOID(draw(command, runs));
     if (command.output == "json") return run_json(runs);

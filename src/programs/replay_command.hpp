@@ -3,15 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
 #include "app/sim/plot.hpp"
+#include "programs/sim_options.hpp"
 
 namespace tessera {
 
 struct ReplayCommand {
     SweepOptions sweep;
-    std::vector<std::string> without;  // as read_fewer_nodes() takes them
+    SourceText source;
     std::string output = "table";
     std::string plot;  // a file; empty: none
     std::string figure{kPlotFigures[0].name};

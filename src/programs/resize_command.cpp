@@ -8,7 +8,7 @@
 #include "adapters/kube/kube_pod_resizes.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/cli/resize.hpp"
-#include "base/dns_name.hpp"
+#include "programs/pod_argument.hpp"
 
 namespace tessera {
 namespace {
@@ -32,15 +32,8 @@ Error advise(Error error, const std::string& space) {
 Result<std::string> resize(const ResizeOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.kube));
     const std::string space = options.space.empty() ? connection.space : options.space;
-    std::string pod = options.pod;
-    if (pod.starts_with("pod/")) pod.erase(0, 4);  // as kubectl names it
-    if (!is_dns_name(pod))
-        return fail(Code::invalid_argument, fmt::format("\"{}\" is not a pod's name", pod));
-    if (!is_dns_name(space)) {
-        return fail(Code::invalid_argument,
-                    fmt::format("--namespace: \"{}\" is not a namespace's name", space));
-    }
-    ResizeAsk ask{.pod = {space, pod},
+    TRY(PodName pod, pod_argument("pod", options.pod, space));
+    ResizeAsk ask{.pod = std::move(pod),
                   .container = options.container,
                   .timeout = std::chrono::seconds(options.timeout_s),
                   .id = fresh_id()};

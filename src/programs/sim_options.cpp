@@ -1,7 +1,13 @@
 #include "programs/sim_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iostream>
 #include <thread>
+
+#include "adapters/os/text_file.hpp"
+#include "wire/snapshot_json.hpp"
 
 namespace tessera {
 
@@ -16,6 +22,66 @@ void add_output(CLI::App& command, std::string& output) {
     command.add_option("-o,--output", output, "table, json or csv")
         ->check(CLI::IsMember({"table", "json", "csv"}))
         ->capture_default_str();
+}
+
+void add_source(CLI::App& command, TraceSource& source, SourceText& text) {
+    std::string formats;
+    for (const TraceFormat& format : trace_formats())
+        formats += fmt::format("\n{}: {}", format.name, format.summary);
+    command.add_option("--data", source.folder, "folder of the trace");
+    command.add_option("--format", source.format, "how its files are read:" + formats)
+        ->capture_default_str();
+    command.add_option("--nodes", source.nodes,
+                       "a list of nodes (sn,cpu_milli,memory_mib,gpu,model) in place of the "
+                       "trace's own, or where it has none");
+    command.add_option("--gangs", text.gangs,
+                       "\"10%x8\": 10 percent of the pods with cards, drawn by the seed of the "
+                       "order of arrival, stand for gangs of 8 like them, placed all or none");
+    command.add_flag("--together", source.together,
+                     "pai2020: the instances of a task are a gang; the trace does not say which "
+                     "of them had to be");
+    command
+        .add_option("--without", text.without,
+                    "what if: do without these nodes, separated by commas: \"20 T4\" is any 20 "
+                    "with that model, drawn by the seed of the order of arrival; else the name of "
+                    "one. Percent are of the cards that are left")
+        ->delimiter(',');
+}
+
+void add_snapshot_file(CLI::App& command, SourceText& text, const std::string& help,
+                       const std::vector<std::string>& others) {
+    CLI::Option* snapshot = command.add_option(
+        "--snapshot", text.snapshot, "in place of a trace: a file of tessera snapshot. " + help);
+    for (const char* name : {"--data", "--format", "--nodes", "--gangs", "--together", "--without"})
+        snapshot->excludes(command.get_option(name));
+    for (const std::string& name : others)
+        snapshot->excludes(command.get_option(name));
+}
+
+Result<> read_source(const SourceText& text, TraceSource& source) {
+    if (source.folder.empty()) return fail(Code::invalid_argument, "--data: is missing");
+    const auto format = find_trace_format(source.format);
+    if (!format) return fail(format.error().in("--format"));
+    for (const std::string& one : text.without) {
+        auto fewer = read_fewer_nodes(one);
+        if (!fewer) return fail(fewer.error().in("--without"));
+        source.without.push_back(*std::move(fewer));
+    }
+    if (!text.gangs.empty()) {
+        const auto gangs = read_gang_share(text.gangs);
+        if (!gangs) return fail(gangs.error().in("--gangs"));
+        source.gangs = *gangs;
+    }
+    if (const std::string_view left_out = (*format)->left_out; !left_out.empty())
+        std::cerr << fmt::format("{}: not looked at: {}\n", source.format, left_out);
+    return {};
+}
+
+Result<ClusterSnapshot> read_snapshot_file(const SourceText& text) {
+    TRY(const std::string json, read_text_file(text.snapshot));
+    auto snapshot = read_snapshot(json);
+    if (!snapshot) return fail(snapshot.error().in(text.snapshot));
+    return snapshot;
 }
 
 }  // namespace tessera

@@ -3,6 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
+
+#include "app/sim/live_cluster.hpp"
+#include "app/sim/trace_source.hpp"
 
 namespace tessera {
 
@@ -10,5 +14,24 @@ namespace tessera {
 void add_jobs(CLI::App& command, int& threads, const std::string& what);
 // -o: table, json or csv.
 void add_output(CLI::App& command, std::string& output);
+
+// Of where nodes and tasks are from, what is yet to be read.
+struct SourceText {
+    std::vector<std::string> without;  // as read_fewer_nodes() takes them
+    std::string gangs;                 // as read_gang_share() does; empty: none
+    std::string snapshot;              // a file in place of a trace; empty: none
+};
+
+// --data, --format, --nodes, --gangs, --together, --without.
+void add_source(CLI::App& command, TraceSource& source, SourceText& text);
+// --snapshot, which the options of add_source() and `others` do not go with.
+void add_snapshot_file(CLI::App& command, SourceText& text, const std::string& help,
+                       const std::vector<std::string>& others);
+
+// Reads `text` into `source`; says on stderr what of the trace nobody looks at. Errors name the
+// option.
+Result<> read_source(const SourceText& text, TraceSource& source);
+// Errors name the file.
+Result<ClusterSnapshot> read_snapshot_file(const SourceText& text);
 
 }  // namespace tessera

@@ -12,7 +12,9 @@
 #include "programs/common/yaml_text.hpp"
 #include "programs/defrag_command.hpp"
 #include "programs/doctor_command.hpp"
+#include "programs/explain_command.hpp"
 #include "programs/resize_command.hpp"
+#include "programs/snapshot_command.hpp"
 #include "programs/top_command.hpp"
 #include "programs/usage_reader.hpp"
 
@@ -97,6 +99,10 @@ int run(int argc, char** argv) {
     const CLI::App* resizing = add_resize(app, resize);
     DefragOptions defrag;
     const CLI::App* defragging = add_defrag(app, defrag);
+    ExplainOptions explain;
+    const CLI::App* explaining = add_explain(app, explain);
+    SnapshotOptions snapshot;
+    const CLI::App* snapping = add_snapshot(app, snapshot);
     CLI::App* completion =
         app.add_subcommand("completion", "Print the completion script of a shell");
     completion->add_option("shell", options.shell, "bash, zsh or fish")->required();
@@ -106,8 +112,8 @@ int run(int argc, char** argv) {
         if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
             return finish(
                 {Code::invalid_argument, "no command \"" + rest.front() +
-                                             "\"; there is inspect, top, doctor, resize, defrag "
-                                             "and completion"});
+                                             "\"; there is inspect, top, doctor, resize, defrag, "
+                                             "explain, snapshot and completion"});
         }
         return app.exit(error) == 0 ? 0 : 2;
     }
@@ -119,6 +125,8 @@ int run(int argc, char** argv) {
     }
     if (resizing->parsed()) return run_resize(resize);
     if (defragging->parsed()) return run_defrag(defrag);
+    if (explaining->parsed()) return run_explain(explain);
+    if (snapping->parsed()) return run_snapshot(snapshot);
     if (doctor->parsed())
         return run_doctor(options.usage.kube, options.space, options.usage.output);
     if (top->parsed())

@@ -35,8 +35,10 @@ bool parse_whole(std::string_view text, std::int64_t most, std::int64_t& value) 
            text.front() != '-';
 }
 
-Result<CsvTable> CsvTable::read(std::string_view text) {
+Result<CsvTable> CsvTable::read(std::string_view text, std::string_view columns) {
     CsvTable table;
+    if (!columns.empty() && !text.starts_with(columns.substr(0, columns.find(',') + 1)))
+        split(columns, table.columns_);
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::string_view line = take_line(text);
         if (line.empty()) continue;
@@ -83,6 +85,30 @@ Result<std::int64_t> CsvTable::number(std::size_t row, std::size_t column,
     return fail(
         fault(row, column,
               fmt::format("\"{}\" is no whole number from 0 to {}", text(row, column), most)));
+}
+
+Result<std::int64_t> CsvTable::decimal(std::size_t row, std::size_t column, std::int64_t scale,
+                                       std::int64_t most) const {
+    constexpr std::size_t kMostDigits = 9;
+    const std::string_view number = text(row, column);
+    const std::size_t point = std::min(number.find('.'), number.size());
+    const std::string_view fraction = number.substr(std::min(point + 1, number.size()));
+    std::int64_t whole = 0;
+    std::int64_t parts = 0;
+    std::int64_t unit = 1;
+    bool is_read = parse_whole(number.substr(0, point), most / scale, whole);
+    if (point < number.size()) {
+        const std::string_view digits = fraction.substr(0, kMostDigits);
+        for (std::size_t i = 0; i < digits.size(); ++i)
+            unit *= 10;
+        is_read = is_read && parse_whole(digits, unit, parts) &&
+                  std::ranges::all_of(fraction, [](char c) { return c >= '0' && c <= '9'; });
+    }
+    const std::int64_t value = whole * scale + (parts * scale + unit - 1) / unit;
+    if (is_read && value <= most) return value;
+    return fail(
+        fault(row, column,
+              fmt::format("\"{}\" is no decimal number from 0 to {}", number, most / scale)));
 }
 
 Error CsvTable::fault(std::size_t row, std::size_t column, std::string_view what) const {

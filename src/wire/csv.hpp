@@ -15,7 +15,9 @@ class CsvTable {
   public:
     // invalid_argument, naming the line, where a row has another number of fields than there are
     // columns, or a quote. Lines end with "\n" or "\r\n"; empty ones are left out.
-    static Result<CsvTable> read(std::string_view text);
+    // Where `columns` are given ("a,b,c") and the first line does not begin with the first of
+    // them, the table has no first line of names, and those are its columns.
+    static Result<CsvTable> read(std::string_view text, std::string_view columns = {});
 
     [[nodiscard]] std::size_t size() const { return lines_.size(); }
     [[nodiscard]] bool has(std::string_view column) const;
@@ -29,6 +31,10 @@ class CsvTable {
     // column.
     [[nodiscard]] Result<std::int64_t> number(std::size_t row, std::size_t column,
                                               std::int64_t most) const;
+    // A decimal number of at least 0 ("29.5") times `scale`, rounded up to a whole one, which is at
+    // most `most`; else invalid_argument. `scale` is at most a million.
+    [[nodiscard]] Result<std::int64_t> decimal(std::size_t row, std::size_t column,
+                                               std::int64_t scale, std::int64_t most) const;
     // An error about a field: `what` with line and column in front.
     [[nodiscard]] Error fault(std::size_t row, std::size_t column, std::string_view what) const;
 

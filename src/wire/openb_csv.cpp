@@ -111,6 +111,8 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
     std::size_t spec = name;
     const bool has_spec = table.has("gpu_spec");
     if (has_spec) spec = *table.column("gpu_spec");
+    const bool has_gang = table.has("gang");
+    const std::size_t gang = has_gang ? *table.column("gang") : name;
     TRY(const Times times, Times::of(table));
     std::vector<OpenbPod> pods;
     pods.reserve(table.size());
@@ -130,7 +132,8 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
                         .cards = static_cast<std::int16_t>(count),
                         .milli = static_cast<std::int16_t>(milli),
                         .models = std::string(has_spec ? table.text(row, spec) : ""),
-                        .lasts_s = lasts_s});
+                        .lasts_s = lasts_s,
+                        .gang = std::string(has_gang ? table.text(row, gang) : "")});
     }
     return pods;
 }

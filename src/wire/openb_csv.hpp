@@ -23,8 +23,9 @@ struct OpenbNode {
 };
 
 // A row of openb_pod_list_*.csv: name, cpu_milli, memory_mib, num_gpu, gpu_milli and, in some,
-// gpu_spec and the times at which it came, was started and ended, in seconds. What else there is
-// the experiment does not look at.
+// gpu_spec and the times at which it came, was started and ended, in seconds; and, which no
+// published list has, gang: pods with the same name there are placed all or none. What else there
+// is the experiment does not look at.
 struct OpenbPod {
     std::string name;
     std::int32_t cpu_milli = 0;
@@ -34,6 +35,8 @@ struct OpenbPod {
     std::string models;      // "A|B": one of these; empty: any
     std::int64_t lasts_s =
         0;  // from its start, or where it never started from when it came; 0: not told
+
+    std::string gang;  // its name; empty: of none
 
     friend bool operator==(const OpenbPod&, const OpenbPod&) = default;
 };

@@ -31,6 +31,14 @@ TEST(OpenbCsv, ReadsTheLists) {
     EXPECT_EQ(*short_pods, (std::vector<OpenbPod>{{"p", 4'000, 8'192, 0, 0, ""}}));
 }
 
+TEST(OpenbCsv, Gangs) {
+    const auto pods = read_openb_pods(
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang\na,1,1,0,0,g\nb,1,1,0,0,\n");
+    ASSERT_TRUE(pods) << pods.error().text;
+    EXPECT_EQ((*pods)[0].gang, "g");
+    EXPECT_EQ((*pods)[1].gang, "");
+}
+
 // Goal: how long a pod ran is told from its start, and from when it came where it never started.
 TEST(OpenbCsv, Times) {
     const std::string head =

@@ -54,7 +54,7 @@ std::map<std::string, std::vector<int>> orders_in(const std::string& folder) {
 }
 
 HeldByTrace held(const std::string& folder, int threads, SweepOptions options) {
-    options.folder = folder;
+    options.source.folder = folder;
     options.threads = threads;
     HeldByTrace means;
     for (const auto& [trace, seeds] : orders_in(folder)) {

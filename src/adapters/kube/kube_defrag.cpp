@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_cluster.hpp"
+#include "adapters/kube/kube_pages.hpp"
 #include "wire/defrag_json.hpp"
 #include "wire/eviction_json.hpp"
 #include "wire/kube_objects.hpp"
@@ -13,8 +15,6 @@
 namespace tessera {
 namespace {
 
-// Of a page of a list, megabytes of it.
-constexpr std::chrono::milliseconds kPage{30'000};
 // An eviction that meets another write of the pod is tried again by the API server.
 constexpr std::chrono::milliseconds kEviction{10'000};
 
@@ -22,49 +22,21 @@ constexpr std::chrono::milliseconds kEviction{10'000};
 
 KubeDefrag::KubeDefrag(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
 
-template <class Read>
-Result<> KubeDefrag::each(const std::string& path, const char* right, const Read& read) {
-    std::string next;
-    do {
-        std::string page_path = path + "?limit=500";
-        if (!next.empty()) page_path += "&continue=" + next;
-        const auto body = kube_call(http_, {.method = "GET", .path = page_path}, kPage);
-        if (!body && body.error().code == Code::permission_denied) {
-            return fail(Code::permission_denied,
-                        fmt::format("{}; you need the right to {}", body.error().text, right));
-        }
-        if (!body) return fail(body.error());
-        TRY(const auto document, JsonDocument::parse(*body));
-        TRY(const ListPage page, read_list(document));
-        for (const JsonValue item : page.items)
-            read(item);
-        next = page.next;
-    } while (!next.empty());
-    return {};
-}
-
 Result<defrag::Snapshot> KubeDefrag::read() {
-    defrag::Snapshot out;
-    TRY_VOID(each("/api/v1/nodes", "list nodes", [&](JsonValue json) {
-        out.nodes.push_back(read_node(json));
-        out.traits.push_back(read_node_traits(json));
-    }));
     // Before the pods: a budget that comes later is for the eviction to obey.
-    TRY_VOID(each("/apis/policy/v1/poddisruptionbudgets", "list poddisruptionbudgets.policy",
-                  [&](JsonValue json) { out.budgets.push_back(read_budget(json)); }));
-    TRY_VOID(each("/api/v1/pods", "list pods", [&](JsonValue json) {
-        PodFacts pod = read_pod(json);
-        if (!asks_for_gpus(pod)) return;
-        out.pods.push_back(std::move(pod));
-        out.states.push_back(read_pod_state(json));
-    }));
+    std::vector<defrag::Budget> budgets;
+    TRY_VOID(each_item(http_, "/apis/policy/v1/poddisruptionbudgets",
+                       "list poddisruptionbudgets.policy",
+                       [&](JsonValue json) { budgets.push_back(read_budget(json)); }));
+    TRY(defrag::Snapshot out, read_cluster(http_));
+    out.budgets = std::move(budgets);
     return out;
 }
 
 Result<std::vector<defrag::PodState>> KubeDefrag::pods_of(const std::string& space) {
     std::vector<defrag::PodState> out;
-    TRY_VOID(each(fmt::format("/api/v1/namespaces/{}/pods", space), "list pods",
-                  [&](JsonValue json) { out.push_back(read_pod_state(json)); }));
+    TRY_VOID(each_item(http_, fmt::format("/api/v1/namespaces/{}/pods", space), "list pods",
+                       [&](JsonValue json) { out.push_back(read_pod_state(json)); }));
     return out;
 }
 

@@ -15,9 +15,6 @@ class KubeDefrag final : public DefragCluster {
     Result<> evict(const PodUid& uid, const PodName& pod) override;
 
   private:
-    template <class Read>
-    Result<> each(const std::string& path, const char* right, const Read& read);
-
     HttpClient http_;
 };
 

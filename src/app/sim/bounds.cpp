@@ -114,10 +114,14 @@ class BoundFinder {
 
 Result<std::vector<Job>> jobs_of(const BoundOptions& options, const ReadFile& read) {
     std::vector<Job> jobs;
+    if (options.workload) {
+        jobs.push_back({{"snapshot", 0}, *options.workload, {}});
+        return jobs;
+    }
     for (const std::string& trace : options.traces) {
         for (const int seed : options.seeds) {
             const TraceName name{trace, seed};
-            TRY(Workload workload, load_workload(read, options.folder, name));
+            TRY(Workload workload, load_source(read, options.source, name));
             jobs.push_back({name, std::move(workload), {}});
         }
     }

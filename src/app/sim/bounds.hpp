@@ -8,14 +8,15 @@
 
 #include "app/sim/in_parallel.hpp"
 #include "app/sim/replay.hpp"
-#include "app/sim/workload.hpp"
+#include "app/sim/trace_source.hpp"
 #include "domain/placement/bound/problem.hpp"
 #include "ports/linear_program.hpp"
 
 namespace tessera {
 
 struct BoundOptions {
-    std::string folder;
+    TraceSource source;
+    std::optional<Workload> workload;  // in place of the source's; "snapshot" in the reports
     std::vector<std::string> traces;
     std::vector<int> seeds;
     std::vector<int> arrivals = {100};  // cards asked for, in percent of all

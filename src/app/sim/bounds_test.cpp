@@ -48,7 +48,7 @@ std::unique_ptr<LinearProgram> free_of_charge(std::span<const LpRow> rows) {
 }
 
 BoundOptions options(int threads) {
-    return {.folder = "x",
+    return {.source = {.folder = "x"},
             .traces = {"a"},
             .seeds = {1, 2},
             .arrivals = {50, 100},

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "app/sim/trial.hpp"
 #include "app/sim/waiting_line.hpp"
 #include "domain/placement/fleet/fleet.hpp"
 #include "domain/placement/fleet/index.hpp"
@@ -16,14 +17,53 @@ namespace {
 struct Leaving {
     double at_s;
     std::size_t task;
-    std::size_t node;
-    CardSet cards;
+    std::vector<Placed> places;  // one, or a gang's
 
     // The first to leave on top; among equals the first that came.
     bool operator<(const Leaving& other) const {
         return at_s != other.at_s ? at_s > other.at_s : task > other.task;
     }
 };
+
+// How long who came waited: of tasks, or of gangs.
+class Waits {
+  public:
+    void note_asked(double milli) { asked_milli_ += milli; }
+    void note_placed(double after_s) { waits_.push_back(after_s); }
+    void note_gave_up(double after_s, double milli) {
+        waits_.push_back(after_s);
+        refused_milli_ += milli;
+    }
+
+    ChurnWaits result() {
+        ChurnWaits out;
+        out.came = waits_.size();
+        if (waits_.empty()) return out;
+        double sum = 0;
+        double waited = 0;
+        for (const double wait : waits_) {
+            sum += wait;
+            waited += wait > 0 ? 1 : 0;
+        }
+        const auto count = static_cast<double>(waits_.size());
+        out.mean_wait_s = sum / count;
+        out.waited = waited / count;
+        out.refused_demand = asked_milli_ > 0 ? refused_milli_ / asked_milli_ : 0;
+        const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(0.99 * (count - 1));
+        std::ranges::nth_element(waits_, p99);
+        out.p99_wait_s = *p99;
+        return out;
+    }
+
+  private:
+    double asked_milli_ = 0;
+    double refused_milli_ = 0;
+    std::vector<double> waits_;
+};
+
+double milli_of_all(const ChurnTask& task) {
+    return static_cast<double>(milli_of(task.task)) * task.gang;
+}
 
 // What the window saw.
 class Ledger {
@@ -39,12 +79,11 @@ class Ledger {
         held_milli_ += by_milli;
     }
     void note_placed(std::size_t task, double at_s) {
-        if (counts(task)) waits_.push_back(at_s - tasks_[task].comes_s);
+        if (counts(task)) waits_of(task).note_placed(at_s - tasks_[task].comes_s);
     }
     void note_gave_up(std::size_t task) {
-        if (!counts(task)) return;
-        waits_.push_back(window_.patience_s);
-        refused_milli_ += milli_of(tasks_[task].task);
+        if (counts(task))
+            waits_of(task).note_gave_up(window_.patience_s, milli_of_all(tasks_[task]));
     }
 
     ChurnResult result(double capacity_milli) {
@@ -52,24 +91,11 @@ class Ledger {
         ChurnResult out;
         const double span = std::max(window_.to_s - window_.from_s, 1.0);
         out.held = held_milli_s_ / span / std::max(capacity_milli, 1.0);
-        out.came = waits_.size();
-        if (waits_.empty()) return out;
-        double asked = 0;
-        for (std::size_t i = 0; i < tasks_.size(); ++i)
-            asked += counts(i) ? milli_of(tasks_[i].task) : 0;
-        double sum = 0;
-        double waited = 0;
-        for (const double wait : waits_) {
-            sum += wait;
-            waited += wait > 0 ? 1 : 0;
+        for (std::size_t i = 0; i < tasks_.size(); ++i) {
+            if (counts(i)) waits_of(i).note_asked(milli_of_all(tasks_[i]));
         }
-        const auto count = static_cast<double>(waits_.size());
-        out.mean_wait_s = sum / count;
-        out.waited = waited / count;
-        out.refused_demand = asked > 0 ? refused_milli_ / asked : 0;
-        const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(0.99 * (count - 1));
-        std::ranges::nth_element(waits_, p99);
-        out.p99_wait_s = *p99;
+        out.tasks = single_.result();
+        out.gangs = gangs_.result();
         return out;
     }
 
@@ -78,14 +104,15 @@ class Ledger {
         const double comes = tasks_[task].comes_s;
         return comes >= window_.from_s && comes < window_.to_s;
     }
+    Waits& waits_of(std::size_t task) { return tasks_[task].gang > 1 ? gangs_ : single_; }
 
     std::span<const ChurnTask> tasks_;
     const ChurnWindow window_;
     double held_milli_ = 0;
     double held_milli_s_ = 0;
     double since_s_ = window_.from_s;
-    double refused_milli_ = 0;
-    std::vector<double> waits_;
+    Waits single_;
+    Waits gangs_;
 };
 
 class Churn {
@@ -108,7 +135,8 @@ class Churn {
             const double now = tasks_[task].comes_s;
             leave_until(now);
             give_up(now);
-            index_.arrived(tasks_[task].task);
+            for (int i = 0; i < tasks_[task].gang; ++i)
+                index_.arrived(tasks_[task].task);
             if (!try_to_place(task, now)) line_.add(task);
         }
         // Who came last has his time to wait.
@@ -119,12 +147,12 @@ class Churn {
 
   private:
     bool try_to_place(std::size_t task, double now) {
-        const Task& of = tasks_[task].task;
-        const auto decision = index_.choose(of, draws_());
-        if (!decision) return false;
-        fleet_.place(decision->node, of, decision->rating.cards);
-        leaving_.push({now + tasks_[task].lasts_s, task, decision->node, decision->rating.cards});
-        ledger_.hold(now, milli_of(of));
+        const ChurnTask& of = tasks_[task];
+        const std::vector<Task> alike(static_cast<std::size_t>(of.gang), of.task);
+        auto places = place_together(fleet_, index_, alike, draws_);
+        if (!places) return false;
+        leaving_.push({now + of.lasts_s, task, *std::move(places)});
+        ledger_.hold(now, milli_of_all(of));
         ledger_.note_placed(task, now);
         return true;
     }
@@ -132,11 +160,15 @@ class Churn {
         while (!leaving_.empty() && leaving_.top().at_s <= time_s) {
             const Leaving one = leaving_.top();
             leaving_.pop();
-            const Task& of = tasks_[one.task].task;
-            fleet_.release(one.node, of, one.cards);
-            ledger_.hold(one.at_s, -milli_of(of));
+            const ChurnTask& of = tasks_[one.task];
+            for (const Placed& place : one.places)
+                fleet_.release(static_cast<std::size_t>(place.node), of.task, place.cards);
+            ledger_.hold(one.at_s, -milli_of_all(of));
             give_up(one.at_s);
-            line_.offer(fleet_, one.node, [&](std::size_t task) { try_to_place(task, one.at_s); });
+            for (const Placed& place : one.places) {
+                line_.offer(fleet_, static_cast<std::size_t>(place.node),
+                            [&](std::size_t task) { return try_to_place(task, one.at_s); });
+            }
         }
     }
     void give_up(double now) {

@@ -15,14 +15,19 @@ struct ChurnWindow {
     double patience_s = 0;  // who waits longer gives up
 };
 
-// Of what came in the window, but for the first.
-struct ChurnResult {
-    double held = 0;  // part of all cards, in the mean over the window's time
+// Of what came in the window; a gang counts once.
+struct ChurnWaits {
     std::size_t came = 0;
     double mean_wait_s = 0;  // of all, who gave up having waited his patience
     double p99_wait_s = 0;
     double waited = 0;          // part of the tasks that fitted nowhere when they came
     double refused_demand = 0;  // part of the cards asked for, of tasks that gave up
+};
+
+struct ChurnResult {
+    double held = 0;   // part of all cards, in the mean over the window's time
+    ChurnWaits tasks;  // that are of no gang
+    ChurnWaits gangs;
 };
 
 // One thread. `seeds` as for replay().

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/sim/churn_sweep.hpp"
@@ -19,17 +21,32 @@ constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.36
 struct Figure {
     const char* name;  // of the column
     const char* key;   // in JSON and CSV
-    double (*of)(const ChurnResult& result);
+    double (*of)(const ChurnWaits& waits);
     int places;
 };
 constexpr std::array kFigures = {
-    Figure{"HELD%", "heldPercent", [](const ChurnResult& r) { return 100 * r.held; }, 3},
-    Figure{"WAITED%", "waitedPercent", [](const ChurnResult& r) { return 100 * r.waited; }, 3},
-    Figure{"WAIT s", "meanWaitSeconds", [](const ChurnResult& r) { return r.mean_wait_s; }, 2},
-    Figure{"P99 s", "p99WaitSeconds", [](const ChurnResult& r) { return r.p99_wait_s; }, 0},
+    Figure{"WAITED%", "waitedPercent", [](const ChurnWaits& w) { return 100 * w.waited; }, 3},
+    Figure{"WAIT s", "meanWaitSeconds", [](const ChurnWaits& w) { return w.mean_wait_s; }, 2},
+    Figure{"P99 s", "p99WaitSeconds", [](const ChurnWaits& w) { return w.p99_wait_s; }, 0},
     Figure{"REFUSED%", "refusedDemandPercent",
-           [](const ChurnResult& r) { return 100 * r.refused_demand; }, 3},
+           [](const ChurnWaits& w) { return 100 * w.refused_demand; }, 3},
 };
+
+// Who is told of in a line of its own.
+struct Part {
+    const char* suffix;  // to the policy's name
+    ChurnWaits ChurnResult::* of;
+};
+constexpr std::array kParts = {Part{"", &ChurnResult::tasks}, Part{" gangs", &ChurnResult::gangs}};
+
+double held_percent(const ChurnResult& result) {
+    return 100 * result.held;
+}
+
+bool any_came(std::span<const ChurnRun> runs, const Part& part) {
+    return std::ranges::any_of(runs,
+                               [&](const ChurnRun& run) { return (run.result.*part.of).came > 0; });
+}
 
 // The runs of one load and policy, a seed after the other.
 std::span<const ChurnRun> group_of(std::span<const ChurnRun> runs, const ChurnRun& like) {
@@ -55,32 +72,57 @@ std::string text_of(const Estimate& estimate, int places) {
     return fmt::format("{:.{}f} ±{:.{}f}", estimate.mean, places, estimate.half, places);
 }
 
-Estimate mean_of(std::span<const ChurnRun> runs, const Figure& figure) {
+using Value = std::function<double(const ChurnResult& result)>;
+
+Estimate mean_of(std::span<const ChurnRun> runs, const Value& value) {
     std::vector<double> values;
     for (const ChurnRun& run : runs)
-        values.push_back(figure.of(run.result));
+        values.push_back(value(run.result));
     return estimate(values);
 }
 
 // Of the same seeds: what chance has in common cancels.
 Estimate difference(std::span<const ChurnRun> runs, std::span<const ChurnRun> base,
-                    const Figure& figure) {
+                    const Value& value) {
     std::vector<double> values;
     for (std::size_t i = 0; i < std::min(runs.size(), base.size()); ++i)
-        values.push_back(figure.of(runs[i].result) - figure.of(base[i].result));
+        values.push_back(value(runs[i].result) - value(base[i].result));
     return estimate(values);
 }
 
+// `held` is what all hold together, whoever the line is about.
 std::string line_of(std::string_view load, std::string_view policy, std::size_t width,
-                    std::string_view tasks, const auto& cell) {
-    std::string line = fmt::format("{:>5}  {:<{}}  {:>8}", load, policy, width, tasks);
-    for (const Figure& figure : kFigures) {
-        const std::string text = cell(figure);
+                    std::string_view came, const std::string& held, const auto& cell) {
+    std::string line = fmt::format("{:>5}  {:<{}}  {:>8}", load, policy, width, came);
+    const auto add = [&](const std::string& text) {
         // "±" takes two bytes and one column.
         const std::size_t bytes = text.size() - (text.find("±") == std::string::npos ? 0 : 1);
         line += fmt::format("  {}{}", std::string(bytes < 17 ? 17 - bytes : 0, ' '), text);
-    }
+    };
+    add(held);
+    for (const Figure& figure : kFigures)
+        add(cell(figure));
     return line + "\n";
+}
+
+// A line per part that there is; `estimate_of` says what of a value is told.
+std::string lines_of(std::span<const ChurnRun> runs, std::size_t width, bool with_came,
+                     const std::function<Estimate(const Value& value)>& estimate_of) {
+    constexpr int kHeldPlaces = 3;
+    const ChurnRun& one = runs.front();
+    std::string text;
+    for (const Part& part : kParts) {
+        if (&part != &kParts.front() && !any_came(runs, part)) continue;
+        text += line_of(std::to_string(one.load), one.policy + part.suffix, width,
+                        with_came ? std::to_string((one.result.*part.of).came) : "",
+                        text_of(estimate_of(held_percent), kHeldPlaces), [&](const Figure& figure) {
+                            return text_of(estimate_of([&](const ChurnResult& result) {
+                                               return figure.of(result.*part.of);
+                                           }),
+                                           figure.places);
+                        });
+    }
+    return text;
 }
 
 }  // namespace
@@ -102,18 +144,18 @@ Estimate estimate(std::span<const double> values) {
 }
 
 std::string churn_table(std::span<const ChurnRun> runs) {
+    const std::size_t more = any_came(runs, kParts.back()) ? std::strlen(kParts.back().suffix) : 0;
     std::size_t width = 6;
     for (const ChurnRun& run : runs)
-        width = std::max(width, run.policy.size() + 2);
-    std::string text = line_of("LOAD%", "POLICY", width, "CAME",
+        width = std::max(width, run.policy.size() + 2 + more);
+    std::string text = line_of("LOAD%", "POLICY", width, "CAME", "HELD%",
                                [](const Figure& figure) { return std::string(figure.name); });
     const ChurnRun* base = nullptr;
     for (const ChurnRun* one : groups(runs)) {
         if (base == nullptr || base->load != one->load) base = one;
         const auto group = group_of(runs, *one);
-        text += line_of(
-            std::to_string(one->load), one->policy, width, std::to_string(one->result.came),
-            [&](const Figure& figure) { return text_of(mean_of(group, figure), figure.places); });
+        text +=
+            lines_of(group, width, true, [&](const Value& value) { return mean_of(group, value); });
     }
     if (base == nullptr) return text;
     text += fmt::format("\ndifference to {}, seed by seed\n", base->policy);
@@ -121,24 +163,31 @@ std::string churn_table(std::span<const ChurnRun> runs) {
         if (one->policy == base->policy) continue;
         ChurnRun like = *base;
         like.load = one->load;
-        text +=
-            line_of(std::to_string(one->load), one->policy, width, "", [&](const Figure& figure) {
-                return text_of(difference(group_of(runs, *one), group_of(runs, like), figure),
-                               figure.places);
-            });
+        const auto group = group_of(runs, *one);
+        text += lines_of(group, width, false, [&](const Value& value) {
+            return difference(group, group_of(runs, like), value);
+        });
     }
     return text;
 }
 
 std::string churn_csv(std::span<const ChurnRun> runs) {
-    std::string text = "load,policy,seed,came";
+    const bool has_gangs = any_came(runs, kParts.back());
+    std::string text = "load,policy,seed,came,heldPercent";
     for (const Figure& figure : kFigures)
         text += fmt::format(",{}", figure.key);
+    if (has_gangs) text += ",gangsCame";
+    for (const Figure& figure : kFigures)
+        text += has_gangs ? fmt::format(",{}OfGangs", figure.key) : "";
     text += "\n";
     for (const ChurnRun& run : runs) {
-        text += fmt::format("{},{},{},{}", run.load, run.policy, run.seed, run.result.came);
+        text += fmt::format("{},{},{},{},{:.6f}", run.load, run.policy, run.seed,
+                            run.result.tasks.came, held_percent(run.result));
         for (const Figure& figure : kFigures)
-            text += fmt::format(",{:.6f}", figure.of(run.result));
+            text += fmt::format(",{:.6f}", figure.of(run.result.tasks));
+        if (has_gangs) text += fmt::format(",{}", run.result.gangs.came);
+        for (const Figure& figure : kFigures)
+            text += has_gangs ? fmt::format(",{:.6f}", figure.of(run.result.gangs)) : "";
         text += "\n";
     }
     return text;
@@ -151,9 +200,16 @@ std::string churn_json(std::span<const ChurnRun> runs) {
         Json row = {{"loadPercent", run.load},
                     {"policy", run.policy},
                     {"seed", run.seed},
-                    {"came", run.result.came}};
+                    {"came", run.result.tasks.came},
+                    {"heldPercent", held_percent(run.result)}};
         for (const Figure& figure : kFigures)
-            row[figure.key] = figure.of(run.result);
+            row[figure.key] = figure.of(run.result.tasks);
+        if (run.result.gangs.came > 0) {
+            Json gangs = {{"came", run.result.gangs.came}};
+            for (const Figure& figure : kFigures)
+                gangs[figure.key] = figure.of(run.result.gangs);
+            row["gangs"] = std::move(gangs);
+        }
         rows.push_back(std::move(row));
     }
     return Json{{"runs", std::move(rows)}}.dump(2) + "\n";

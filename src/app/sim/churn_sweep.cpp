@@ -14,7 +14,7 @@ struct Job {
 Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
                                           const Progress& progress) {
     TRY(const auto policies, find_fleet_policies(options.policies));
-    TRY(const Workload workload, load_workload(read, options.folder, options.trace));
+    TRY(const Workload workload, load_source(read, options.source, options.trace));
     const double begin = options.longest_s;
     const double end = begin + options.days * 86'400;
     const auto tasks_of = [&](const Job& job) {

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "app/sim/churn.hpp"
-#include "app/sim/sweep.hpp"
+#include "app/sim/in_parallel.hpp"
+#include "app/sim/trace_source.hpp"
 
 namespace tessera {
 
 struct ChurnSweepOptions {
-    std::string folder;
+    TraceSource source;
     TraceName trace;         // its pods, and its nodes in the tie order of that seed
     std::vector<int> loads;  // percent of all cards
     std::vector<std::string> policies;
@@ -32,7 +33,7 @@ struct ChurnRun {
 };
 
 // Loads outermost, then policies, then seeds. The same seed has the same tasks for all policies.
-// Errors as load_workload, churn_tasks and find_fleet_policy.
+// Errors as load_source, churn_tasks and find_fleet_policy.
 Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
                                           const Progress& progress);
 

@@ -36,11 +36,11 @@ TEST(Churn, ByHand) {
                                     {cards(2), 25, 10},  // waits, from 40 to 50
                                     {cards(1), 26, 3}},  // goes before it, from 30 to 33
                                    {.from_s = 0, .to_s = 100, .patience_s = 50});
-    EXPECT_EQ(result.came, 4U);
+    EXPECT_EQ(result.tasks.came, 4U);
     EXPECT_DOUBLE_EQ(result.held, (2 * 20 + 10 + 3 + 2 * 10) / (2 * 100.0));
-    EXPECT_DOUBLE_EQ(result.mean_wait_s, (0 + 10 + 15 + 4) / 4.0);
-    EXPECT_DOUBLE_EQ(result.waited, 0.75);
-    EXPECT_DOUBLE_EQ(result.refused_demand, 0);
+    EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (0 + 10 + 15 + 4) / 4.0);
+    EXPECT_DOUBLE_EQ(result.tasks.waited, 0.75);
+    EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0);
 }
 
 // Goal: who has waited his time gives up, and what he asked for is told; what comes before the
@@ -51,10 +51,35 @@ TEST(Churn, WhoGivesUp) {
                                     {cards(1), 35, 10},   // waits 5
                                     {cards(2), 70, 10}},  // after
                                    {.from_s = 5, .to_s = 50, .patience_s = 20});
-    EXPECT_EQ(result.came, 2U);
-    EXPECT_DOUBLE_EQ(result.refused_demand, 0.5);
-    EXPECT_DOUBLE_EQ(result.mean_wait_s, (20 + 5) / 2.0);
+    EXPECT_EQ(result.tasks.came, 2U);
+    EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0.5);
+    EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (20 + 5) / 2.0);
     EXPECT_DOUBLE_EQ(result.held, (2 * 35 + 1 * 10) / (2 * 45.0));
+}
+
+// Goal: a gang waits for room for all of it, lets others go before it meanwhile, is counted apart,
+// and gives up whole.
+TEST(Churn, Gangs) {
+    std::vector<ChurnTask> tasks = {{cards(1), 10, 20},   // from 10 to 30
+                                    {cards(1), 15, 10},   // of two: waits, from 30 to 40
+                                    {cards(1), 16, 4},    // goes before it, from 16 to 20
+                                    {cards(1), 45, 10},   // of three: gives up at 95
+                                    {cards(1), 50, 10}};  // from 50 to 60
+    tasks[1].gang = 2;
+    tasks[3].gang = 3;
+    const ChurnResult result = run(tasks, {.from_s = 0, .to_s = 100, .patience_s = 50});
+    EXPECT_EQ(result.tasks.came, 3U);
+    EXPECT_DOUBLE_EQ(result.tasks.waited, 0);
+    EXPECT_EQ(result.gangs.came, 2U);
+    EXPECT_DOUBLE_EQ(result.gangs.waited, 1);
+    EXPECT_DOUBLE_EQ(result.gangs.mean_wait_s, (15 + 50) / 2.0);
+    EXPECT_DOUBLE_EQ(result.gangs.refused_demand, 3 / 5.0);
+    EXPECT_DOUBLE_EQ(result.held, (20 + 2 * 10 + 4 + 10) / (2 * 100.0));
+    const std::vector<ChurnRun> runs = {{90, "A", 1, result}, {90, "B", 1, result}};
+    EXPECT_NE(churn_table(runs).find("   90  A gangs           2 "), std::string::npos)
+        << churn_table(runs);
+    EXPECT_NE(churn_csv(runs).find(",gangsCame,waitedPercentOfGangs,"), std::string::npos);
+    EXPECT_NE(churn_json(runs).find(R"("gangs": {)"), std::string::npos);
 }
 
 // Goal: the tasks ask for as much as was wanted, from the start on, and follow from the seed.
@@ -95,6 +120,7 @@ TEST(WaitingLine, Order) {
     line.offer(fleet, 0, [&](std::size_t task) {
         placed.push_back(task);
         fleet.place(0, tasks[task].task, 2);
+        return true;
     });
     EXPECT_EQ(placed, (std::vector<std::size_t>{1}));
     EXPECT_EQ(line.size(), 3U);
@@ -118,8 +144,10 @@ TEST(Churn, Table) {
     std::vector<ChurnRun> runs;
     for (const std::string policy : {"A", "B"}) {
         for (const double more : {0.0, 0.01}) {
-            runs.push_back(
-                {90, policy, 1, {.held = (policy == "A" ? 0.5 : 0.6) + more, .came = 7}});
+            runs.push_back({90,
+                            policy,
+                            1,
+                            {.held = (policy == "A" ? 0.5 : 0.6) + more, .tasks = {.came = 7}}});
         }
     }
     const std::string text = churn_table(runs);

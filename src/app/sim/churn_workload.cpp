@@ -5,12 +5,17 @@
 
 namespace tessera {
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+    if (workload.has_mixed_gangs) {
+        return fail(Code::unsupported,
+                    "the trace has a gang whose pods ask for different things; here all pods of a "
+                    "gang are alike");
+    }
     const auto lasts = [&](const TimedTask& pod) {
         return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
     };
     double asked = 0;  // milli x seconds, of each pod once
     for (const TimedTask& pod : workload.pods)
-        asked += milli_of(pod.task) * lasts(pod);
+        asked += static_cast<double>(milli_of(pod.task)) * pod.gang * lasts(pod);
     if (asked <= 0) {
         return fail(Code::invalid_argument,
                     "the trace tells no times for which its pods ran (creation_time, "
@@ -25,21 +30,21 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     std::vector<ChurnTask> tasks;
     for (const TimedTask& pod : workload.pods) {
         const double whole = lasts(pod);
-        if (whole <= 0) continue;
+        if (whole <= 0 || pod.gang == 0) continue;
         std::poisson_distribution<int> there(rate * whole);
         std::uniform_real_distribution<double> left(0, whole);
         for (int i = there(draws); i > 0; --i)
-            tasks.push_back({pod.task, 0, left(draws)});
+            tasks.push_back({pod.task, 0, left(draws), pod.gang});
     }
     std::ranges::shuffle(tasks, draws);
     const auto later = static_cast<std::ptrdiff_t>(tasks.size());
     for (const TimedTask& pod : workload.pods) {
         const double whole = lasts(pod);
-        if (whole <= 0) continue;
+        if (whole <= 0 || pod.gang == 0) continue;
         std::exponential_distribution<double> gap(rate);
         double at = gap(draws);
         while (at < options.ends_s) {
-            tasks.push_back({pod.task, at, whole});
+            tasks.push_back({pod.task, at, whole, pod.gang});
             at += gap(draws);
         }
     }

@@ -20,6 +20,7 @@ struct ChurnTask {
     Task task;
     double comes_s = 0;  // 0: there from the start
     double lasts_s = 0;  // from when it is placed
+    int gang = 1;        // so many alike, which come, wait, are placed and leave together
 
     friend bool operator==(const ChurnTask&, const ChurnTask&) = default;
 };
@@ -31,7 +32,8 @@ struct ChurnOptions {
     std::uint64_t seed = 0;  // of who comes when
 };
 
-// By the time that they come; those of the start in random order. invalid_argument where the trace
+// By the time that they come; those of the start in random order. unsupported where a gang's pods
+// are not alike; invalid_argument where the trace
 // tells no times, or none of its pods asks for a card.
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options);
 

@@ -7,13 +7,15 @@
 
 namespace tessera {
 
-// Called after each part of the work, by one thread at a time.
+// Called before the first part of the work and after each, by one thread at a time.
 using Progress = std::function<void(std::size_t done, std::size_t of)>;
 
 // Counts for those who work at the same time. `progress` outlives it.
 class SharedProgress {
   public:
-    SharedProgress(const Progress& progress, std::size_t of) : progress_(progress), of_(of) {}
+    SharedProgress(const Progress& progress, std::size_t of) : progress_(progress), of_(of) {
+        if (of > 0) progress(0, of);
+    }
 
     void one_more() {
         const std::scoped_lock lock(mutex_);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "app/sim/trial.hpp"
 #include "domain/placement/fleet/fleet.hpp"
 #include "domain/placement/fleet/fragmentation.hpp"
 #include "domain/placement/fleet/index.hpp"
@@ -28,7 +29,18 @@ std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& polic
     std::mt19937_64 draws(static_cast<std::uint64_t>(seeds.draws));
     std::vector<Placed> placed;
     placed.reserve(workload.arrivals.size());
-    for (const Task& task : workload.arrivals) {
+    for (std::size_t i = 0; i < workload.arrivals.size(); ++i) {
+        const Task& task = workload.arrivals[i];
+        const std::size_t size = workload.together.empty() ? 1 : workload.together[i];
+        if (size > 1) {
+            const auto gang = std::span(workload.arrivals).subspan(i, size);
+            for (const Task& one : gang)
+                index.arrived(one);
+            const auto rooms = place_together(fleet, index, gang, draws);
+            if (rooms) placed.insert(placed.end(), rooms->begin(), rooms->end());
+            placed.resize(i + size);
+        }
+        if (size != 1) continue;
         index.arrived(task);
         const auto decision = index.choose(task, draws());
         if (decision) fleet.place(decision->node, task, decision->rating.cards);

@@ -1,5 +1,6 @@
 // Replays an order of arrival under a policy, as the FGD experiment does (USENIX ATC 2023, §6):
-// every task is offered once, one that fits nowhere is dropped, none leaves.
+// every task is offered once, one that fits nowhere is dropped, none leaves. A gang is placed or
+// dropped as a whole.
 #pragma once
 
 #include <array>

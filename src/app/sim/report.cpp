@@ -21,17 +21,22 @@ std::string run_table(std::span<const SimRun> runs) {
         trace = std::max(trace, run.name.trace.size());
         policy = std::max(policy, run.policy.size());
     }
+    const bool has_gangs =
+        std::ranges::any_of(runs, [](const SimRun& run) { return run.gangs > 0; });
     std::string text =
-        fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11}\n", "TRACE",
+        fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11}", "TRACE",
                     trace, "POLICY", policy, "SEED", "ARRIVALS", "DROPPED", "HELD@100%",
                     "HELD@130%", "FRAG@100%", "DECISIONS/S");
+    text += has_gangs ? "  GANGS  DROPPED\n" : "\n";
     for (const SimRun& run : runs) {
-        text += fmt::format(
-            "{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11.0f}\n",
-            run.name.trace, trace, run.policy, policy, run.name.seed, run.arrivals, run.dropped,
-            figure(run.curve[100], &CurvePoint::allocation),
-            figure(run.curve[130], &CurvePoint::allocation),
-            figure(run.curve[100], &CurvePoint::fragmentation), run.decisions_per_second());
+        text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11.0f}",
+                            run.name.trace, trace, run.policy, policy, run.name.seed, run.arrivals,
+                            run.dropped, figure(run.curve[100], &CurvePoint::allocation),
+                            figure(run.curve[130], &CurvePoint::allocation),
+                            figure(run.curve[100], &CurvePoint::fragmentation),
+                            run.decisions_per_second());
+        if (has_gangs) text += fmt::format("  {:>5}  {:>7}", run.gangs, run.gangs_dropped);
+        text += "\n";
     }
     return text;
 }
@@ -69,6 +74,8 @@ std::string run_json(std::span<const SimRun> runs) {
                         {"nodes", run.nodes},
                         {"arrivals", run.arrivals},
                         {"dropped", run.dropped},
+                        {"gangs", run.gangs},
+                        {"gangsDropped", run.gangs_dropped},
                         {"decisionsPerSecond", run.decisions_per_second()},
                         {"curve", std::move(curve)}});
     }

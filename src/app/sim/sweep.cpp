@@ -23,6 +23,11 @@ void carry_out(Job& job, std::uint64_t sampling_seed) {
     run.arrivals = placed.size();
     run.dropped = static_cast<std::size_t>(
         std::ranges::count_if(placed, [](const Placed& one) { return one.node < 0; }));
+    for (std::size_t i = 0; i < job.workload->together.size(); ++i) {
+        if (job.workload->together[i] < 2) continue;
+        ++run.gangs;
+        run.gangs_dropped += placed[i].node < 0 ? 1 : 0;
+    }
     run.curve = curve_of(*job.workload, placed);
 }
 
@@ -38,8 +43,7 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
     for (const std::string& trace : options.traces) {
         for (const int seed : options.seeds) {
             const TraceName name{trace, seed};
-            TRY(Workload workload, load_workload(read, options.folder, name));
-            TRY_VOID(take_out(workload, options.without, static_cast<std::uint64_t>(seed)));
+            TRY(Workload workload, load_source(read, options.source, name));
             workloads.push_back(std::move(workload));
             for (const FleetPolicyRow* policy : policies) {
                 jobs.push_back({&workloads.back(),

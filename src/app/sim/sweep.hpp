@@ -5,21 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "app/sim/fewer_nodes.hpp"
 #include "app/sim/in_parallel.hpp"
 #include "app/sim/replay.hpp"
-#include "app/sim/workload.hpp"
+#include "app/sim/trace_source.hpp"
 #include "domain/placement/fleet/policy.hpp"
 
 namespace tessera {
 
 struct SweepOptions {
-    std::string folder;
+    TraceSource source;
     std::vector<std::string> traces;
     std::vector<int> seeds;
     std::vector<std::string> policies;
     std::vector<const FleetPolicyRow*> others;  // that are in no table; after those by name
-    std::vector<FewerNodes> without;            // by the seed of the order of arrival
     std::uint64_t sampling_seed = 0;            // of policies that sample the mix
     int threads = 1;
 };
@@ -30,6 +28,8 @@ struct SimRun {
     std::size_t nodes = 0;
     std::size_t arrivals = 0;
     std::size_t dropped = 0;
+    std::size_t gangs = 0;
+    std::size_t gangs_dropped = 0;
     double seconds = 0;  // of the decisions alone, by the clock
     Curve curve;
 
@@ -39,7 +39,7 @@ struct SimRun {
 };
 
 // Each trace under each seed and policy, in the order of the options, whatever the threads.
-// Nothing runs unless all can: errors of reading the files and of take_out(), not_found for a
+// Nothing runs unless all can: errors of load_source(), not_found for a
 // policy.
 Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& read,
                                   const Progress& progress);

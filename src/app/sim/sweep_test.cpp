@@ -26,7 +26,7 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 SweepOptions options(int threads) {
-    return {.folder = "d",
+    return {.source = {.folder = "d"},
             .traces = {"a", "b"},
             .seeds = {1},
             .policies = {"FGD", "BestFit"},
@@ -38,12 +38,12 @@ TEST(Sweep, KeepsTheOrder) {
     for (const int threads : {1, 3, 9}) {
         std::size_t calls = 0;
         const auto runs = sweep(options(threads), read_file, [&](std::size_t done, std::size_t of) {
-            EXPECT_EQ(done, ++calls);
+            EXPECT_EQ(done, calls++);
             EXPECT_EQ(of, 4U);
         });
         ASSERT_TRUE(runs) << runs.error().text;
         ASSERT_EQ(runs->size(), 4U);
-        EXPECT_EQ(calls, 4U);
+        EXPECT_EQ(calls, 5U) << "before the first, and after each";
         const char* const expected[][2] = {
             {"a", "FGD"}, {"a", "BestFit"}, {"b", "FGD"}, {"b", "BestFit"}};
         for (std::size_t i = 0; i < runs->size(); ++i) {
@@ -71,7 +71,7 @@ TEST(Sweep, RefusesWhatIsNotThere) {
 // Goal: with fewer nodes the same tasks arrive, and what is held is in percent of what is left.
 TEST(Sweep, DoesWithoutNodes) {
     SweepOptions fewer = options(1);
-    fewer.without = {{1, "T4"}};
+    fewer.source.without = {{1, "T4"}};
     const auto runs = sweep(fewer, read_file, [](std::size_t, std::size_t) {});
     ASSERT_TRUE(runs) << runs.error().text;
     EXPECT_EQ(runs->at(0).nodes, 1U);
@@ -79,7 +79,7 @@ TEST(Sweep, DoesWithoutNodes) {
     EXPECT_EQ(runs->at(0).curve[100].allocation, 100);
     EXPECT_EQ(runs->at(2).arrivals, 4U);
     EXPECT_EQ(runs->at(2).dropped, 3U);
-    fewer.without = {{0, "o"}};
+    fewer.source.without = {{0, "o"}};
     EXPECT_EQ(sweep(fewer, read_file, {}).error().code, Code::not_found);
 }
 

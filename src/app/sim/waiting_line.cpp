@@ -3,7 +3,7 @@
 namespace tessera {
 
 void WaitingLine::add(std::size_t task) {
-    Alike& alike = alike_[tasks_[task].task];
+    Alike& alike = alike_[{tasks_[task].task, tasks_[task].gang}];
     if (alike.empty()) by_first_.emplace(task, &alike);
     alike.push_back(task);
     ++size_;
@@ -26,15 +26,15 @@ std::optional<std::size_t> WaitingLine::take_before(double time_s) {
 }
 
 void WaitingLine::offer(const Fleet& fleet, std::size_t node,
-                        const std::function<void(std::size_t)>& place) {
+                        const std::function<bool(std::size_t)>& place) {
     for (auto at = by_first_.begin(); at != by_first_.end();) {
         const std::size_t task = at->first;
-        if (!can_take(fleet.load(node), tasks_[task].task)) {
+        // Where one of a gang finds no room, neither does one of those like it.
+        if (!can_take(fleet.load(node), tasks_[task].task) || !place(task)) {
             ++at;
             continue;
         }
         drop_first(at);
-        place(task);
         at = by_first_.upper_bound(task);
     }
 }

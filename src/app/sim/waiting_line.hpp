@@ -1,5 +1,5 @@
-// Tasks that fit nowhere now, in the order that they came. Who comes later may go first: a task
-// that does not fit keeps nobody waiting who does, as with kube-scheduler.
+// Tasks and gangs that fit nowhere now, in the order that they came. Who comes later may go first:
+// a task that does not fit keeps nobody waiting who does, as with kube-scheduler.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,31 @@ class WaitingLine {
     // Takes away the first, if it came before that time.
     std::optional<std::size_t> take_before(double time_s);
     // A node has more room than before, and nobody waits who fits anywhere else: offers the tasks
-    // that fit on it to `place` in their order until none does. `place` puts it on any node.
-    void offer(const Fleet& fleet, std::size_t node, const std::function<void(std::size_t)>& place);
+    // that fit on it to `place` in their order until none does. `place` puts it on any node, or
+    // says that there is no room for all of a gang.
+    void offer(const Fleet& fleet, std::size_t node, const std::function<bool(std::size_t)>& place);
 
     [[nodiscard]] std::size_t size() const { return size_; }
 
   private:
+    struct Kind {
+        Task task;
+        int gang = 1;
+
+        friend bool operator==(const Kind&, const Kind&) = default;
+    };
+    struct KindHash {
+        std::size_t operator()(const Kind& kind) const {
+            return TaskHash{}(kind.task) + static_cast<std::size_t>(kind.gang);
+        }
+    };
     // Of tasks that are alike. Ascending; not empty.
     using Alike = std::deque<std::size_t>;
 
     void drop_first(std::map<std::size_t, Alike*>::iterator of);
 
     std::span<const ChurnTask> tasks_;
-    std::unordered_map<Task, Alike, TaskHash> alike_;
+    std::unordered_map<Kind, Alike, KindHash> alike_;
     std::map<std::size_t, Alike*> by_first_;
     std::size_t size_ = 0;
 };

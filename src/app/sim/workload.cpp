@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
-#include "wire/openb_csv.hpp"
+#include "app/sim/gangs.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr int kMixPercent = 95;
+constexpr std::size_t kMostNodes = 1'000'000;
 
 // The fleet's models, numbered as the node list first names them.
 class ModelNames {
@@ -78,20 +80,32 @@ Task task_of(const OpenbPod& pod, const ModelNames& models) {
 }  // namespace
 
 Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
-                               const TraceName& name) {
-    const std::string node_file = folder + "/openb_node_list_gpu_node.csv";
+                               const TraceName& name, const std::string& node_list) {
+    const std::string node_file =
+        node_list.empty() ? folder + "/openb_node_list_gpu_node.csv" : node_list;
     TRY(const auto nodes, parsed(read, node_file, read_openb_nodes));
     TRY(const auto pods,
         parsed(read, folder + "/openb_pod_list_" + name.trace + ".csv", read_openb_pods));
     const std::string order =
         fmt::format("{}/arrivals/{}.seed{}.txt", folder, name.trace, name.seed);
+    // The rows of its own list; another one has its own order.
+    const std::size_t rows = node_list.empty() ? nodes.size() : kMostNodes;
     TRY(auto arrivals, parsed(read, order, [&](std::string_view text) {
-            return read_arrivals(text, nodes.size(), pods.size());
+            return read_arrivals(text, rows, pods.size());
         }));
-    ModelNames models;
-    auto shapes = shapes_of(nodes, models);
-    if (!shapes) return fail(shapes.error().in(node_file));
+    if (!node_list.empty()) {
+        arrivals.nodes.resize(nodes.size());
+        std::iota(arrivals.nodes.begin(), arrivals.nodes.end(), 0U);
+    }
+    auto workload = workload_of(nodes, pods, std::move(arrivals));
+    if (!workload) return fail(workload.error().in(node_file));
+    return workload;
+}
 
+Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPod>& pods,
+                             Arrivals arrivals) {
+    ModelNames models;
+    TRY(const auto shapes, shapes_of(nodes, models));
     std::vector<MixSample> samples;
     samples.reserve(pods.size());
     for (const OpenbPod& pod : pods)
@@ -102,13 +116,18 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
     workload.mix = target_mix(samples, kMixPercent);
     workload.model_names = models.all();
     for (const std::uint32_t row : arrivals.nodes) {
-        workload.nodes.push_back((*shapes)[row]);
+        workload.nodes.push_back(shapes[row]);
         workload.node_names.push_back(nodes[row].name);
     }
     for (const std::uint32_t row : arrivals.pods)
         workload.arrivals.push_back(samples[row].task);
     workload.node_rows = std::move(arrivals.nodes);
     workload.pod_rows = std::move(arrivals.pods);
+    std::vector<std::string> gangs;
+    gangs.reserve(pods.size());
+    for (const OpenbPod& pod : pods)
+        gangs.push_back(pod.gang);
+    name_gangs(workload, gangs);
     return workload;
 }
 
@@ -120,6 +139,7 @@ Workload repeated(const Workload& one, int times) {
         all.node_names.insert(all.node_names.end(), one.node_names.begin(), one.node_names.end());
         all.arrivals.insert(all.arrivals.end(), one.arrivals.begin(), one.arrivals.end());
         all.pod_rows.insert(all.pod_rows.end(), one.pod_rows.begin(), one.pod_rows.end());
+        all.together.insert(all.together.end(), one.together.begin(), one.together.end());
     }
     return all;
 }

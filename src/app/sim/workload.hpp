@@ -10,12 +10,14 @@
 #include "base/result.hpp"
 #include "domain/placement/fleet/mix.hpp"
 #include "domain/placement/fleet/node_load.hpp"
+#include "wire/openb_csv.hpp"
 
 namespace tessera {
 
 struct TimedTask {
     Task task;
     std::int64_t lasts_s = 0;  // 0: nobody tells
+    int gang = 1;  // it stands for so many, which are placed all or none; 0: another does
 };
 
 struct Workload {
@@ -25,8 +27,12 @@ struct Workload {
     std::vector<std::string> model_names;  // of cards, by the number of the model
     std::vector<Task> arrivals;            // in order
     std::vector<std::uint32_t> pod_rows;   // parallel: its row in the pod list
-    std::vector<TimedTask> pods;           // of the whole pod list, each row once
-    std::vector<MixClass> mix;             // of the whole pod list, each row once: 95 %
+    // Parallel to the arrivals: so many from here on are placed all or none; 0 for those that
+    // follow the first of a gang. Empty: there are no gangs.
+    std::vector<std::uint32_t> together;
+    bool has_mixed_gangs = false;  // gangs of pods that ask for different things
+    std::vector<TimedTask> pods;   // of the whole pod list, each row once
+    std::vector<MixClass> mix;     // of the whole pod list, each row once: 95 %
 };
 
 // A file's text. Errors name the path.
@@ -38,9 +44,14 @@ struct TraceName {
 };
 
 // From a folder like testing/fixtures/openb: openb_node_list_gpu_node.csv,
-// openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt. Errors name the file.
+// openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt. `nodes` is another node list in place of
+// its own; its tie order is then that of the list. Errors name the file.
 Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
-                               const TraceName& name);
+                               const TraceName& name, const std::string& nodes = {});
+
+// From lists and an order that names their rows. unsupported: too many models.
+Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPod>& pods,
+                             Arrivals arrivals);
 
 // `times` clusters beside each other, and as many times the arrivals, one after the other: for
 // figures that say how cost grows.

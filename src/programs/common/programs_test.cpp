@@ -242,7 +242,8 @@ std::set<std::string> flags_in(std::string text) {
 // Goal: what completes is what a command takes. Method: the flags of its --help.
 TEST(CompletionWords, AreTheOptions) {
     const std::string script = output_of("tessera", {"completion", "bash"});
-    for (const std::string command : {"inspect", "top", "doctor", "resize", "completion"}) {
+    for (const std::string command :
+         {"inspect", "top", "doctor", "resize", "snapshot", "completion"}) {
         const std::size_t begin = script.find("    " + command + ") words=\"");
         ASSERT_NE(begin, std::string::npos) << script;
         const auto words = flags_in(script.substr(begin, script.find(";;", begin) - begin));
@@ -325,6 +326,77 @@ TEST(Simulator, LetsTasksComeAndGo) {
     Program bad("tessera-sim", {"churn", data, "--trace=multigpu40"}, folder.file("bad"));
     EXPECT_EQ(bad.wait(seconds(60)), 2);
     EXPECT_NE(bad.output().find("tells no times"), std::string::npos) << bad.output();
+}
+
+// What the program prints, with one job and with three, which must be the same.
+std::string same_with_any_jobs(const Folder& folder, std::vector<std::string> arguments) {
+    std::set<std::string> outputs;
+    arguments.emplace_back();
+    for (const char* jobs : {"-j1", "-j3"}) {
+        arguments.back() = jobs;
+        Program good("tessera-sim", arguments, folder.file(jobs));
+        EXPECT_EQ(good.wait(seconds(60)), 0) << good.output();
+        outputs.insert(good.output());
+    }
+    EXPECT_EQ(outputs.size(), 1U);
+    return *outputs.begin();
+}
+
+// Goal: gangs, and a what-if on nodes, in every command, the same with any number of jobs.
+TEST(Simulator, GangsAndFewerNodes) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    const std::string trace = "--trace=gpuspec25";
+    const std::string churned = same_with_any_jobs(
+        folder, {"churn", data, trace, "--load=90", "--policy=FGD,Binpack", "--seeds=2",
+                 "--longest=3600", "--days=0.05", "--gangs=20%x4", "--without=20 T4"});
+    EXPECT_NE(churned.find("FGD gangs"), std::string::npos) << churned;
+    const std::string replayed = same_with_any_jobs(
+        folder, {"replay", data, trace, "--policy=FGD,Binpack", "--gangs=20%x4", "--output=csv"});
+    EXPECT_NE(replayed.find("gpuspec25,Binpack,42,100,"), std::string::npos);
+    const std::string all = same_with_any_jobs(folder, {"bound", data, trace, "--output=csv"});
+    EXPECT_NE(all, same_with_any_jobs(folder,
+                                      {"bound", data, trace, "--output=csv", "--without=200 T4"}));
+    for (const auto& [arguments, status, text] :
+         std::vector<std::tuple<std::vector<std::string>, int, std::string>>{
+             {{"bound", data, trace, "--without=2 X"}, 3, "no node with \"X\""},
+             {{"churn", data, trace, "--gangs=8"}, 2, "--gangs: \"8\" is no share"},
+             {{"replay"}, 2, "--data: is missing"},
+             {{"replay", data, "--format=x"}, 3, "--format: no trace format \"x\"; there is"},
+             {{"replay", data, "--format=dlrm2025"}, 2, "name a list with --nodes"},
+             {{"replay", data, "--snapshot=x"}, 2, "excludes"}}) {
+        Program bad("tessera-sim", arguments, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
+}
+
+// Goal: a snapshot is replayed, and bounded; a fault in it is named with the file.
+TEST(Simulator, ReplaysASnapshot) {
+    const Folder folder;
+    const std::string file = folder.file("snapshot");
+    const std::string text =
+        R"({"version":1,"taken":"now","nodes":[{"name":"n","unit":"GiB","host":)"
+        R"({"cpuMilli":8000,"memory":34359738368},"cards":[{"model":"T4","memory":1000},)"
+        R"({"model":"T4","memory":1000}]}],"pods":[{"namespace":"s","name":"p","node":"n","host":)"
+        R"({"cpuMilli":1,"memory":1},"asks":[{"kind":"app","gpus":1,"memory":"bytes",)"
+        R"("amount":500}],"holds":[{"kind":"app","shares":[{"card":1,"memory":500}]}]},)"
+        R"({"namespace":"s","name":"q","host":{"cpuMilli":1,"memory":1},"asks":[{"kind":"app",)"
+        R"("gpus":1,"memory":"wholeCard"}]}]})";
+    ASSERT_TRUE(write_text_file(file, text));
+    const std::string told =
+        same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=FGD,Binpack,Random"});
+    EXPECT_NE(told.find("s/q          n:0"), std::string::npos) << told;
+    const std::string bound =
+        same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=Binpack"});
+    EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  Binpack   75.00"),
+              std::string::npos)
+        << bound;
+    ASSERT_TRUE(write_text_file(file, R"({"version":1,"taken":"now","nodes":[{}]})"));
+    Program bad("tessera-sim", {"replay", "--snapshot=" + file}, folder.file("bad"));
+    EXPECT_EQ(bad.wait(seconds(60)), 2);
+    EXPECT_NE(bad.output().find("snapshot: nodes[0].name: missing"), std::string::npos)
+        << bad.output();
 }
 
 // Goal: the curves are drawn into the file that was named.

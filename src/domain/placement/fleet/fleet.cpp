@@ -44,6 +44,12 @@ void Fleet::release(std::size_t node, const Task& task, CardSet cards) {
     note_change(node);
 }
 
+void Fleet::take_back(std::size_t node, const Task& task, CardSet cards) {
+    release(node, task, cards);
+    placed_milli_ -= milli_of(task);
+    released_milli_ -= milli_of(task);
+}
+
 std::optional<std::span<const std::uint32_t>> Fleet::changes_since(std::uint64_t version) const {
     if (version < dropped_ || this->version() - version > size()) return std::nullopt;
     return std::span(log_).subspan(static_cast<std::size_t>(version - dropped_));

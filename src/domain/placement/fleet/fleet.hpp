@@ -28,6 +28,8 @@ class Fleet {
     void place(std::size_t node, const Task& task, CardSet cards);
     // Undoes place().
     void release(std::size_t node, const Task& task, CardSet cards);
+    // The same of a place() that came to nothing: nothing was moved.
+    void take_back(std::size_t node, const Task& task, CardSet cards);
 
     // Thousandths of cards that place() and release() have moved in all.
     [[nodiscard]] std::int64_t placed_milli() const { return placed_milli_; }

@@ -1,0 +1,69 @@
+#include "adapters/kube/kube_snapshot.hpp"
+
+#include <gtest/gtest.h>
+
+#include "adapters/kube/scripted_server_test.hpp"
+
+namespace tessera {
+namespace {
+
+std::string list_of(const std::string& items, const std::string& next = "") {
+    return R"({"metadata":{"resourceVersion":"1","continue":")" + next + R"("},"items":[)" + items +
+           "]}";
+}
+
+// Goal: nodes, pods of several pages, what says that a node is closed and that a pod chooses its
+// nodes or ends; and nothing but GET is sent.
+TEST(KubeSnapshot, ReadsTheCluster) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/nodes", 200,
+                  list_of(R"({"metadata":{"name":"n","annotations":{"tessera.dev/gpus":)"
+                          R"("{\"version\":1,\"unit\":\"GiB\",\"identity\":\"nri\",\"gpus\":[)"
+                          R"({\"uuid\":\"GPU-0\",\"index\":0,\"minor\":0,\"model\":\"T4\",)"
+                          R"(\"memory\":16106127360,\"reserved\":0,\"health\":\"healthy\"}]}"}},)"
+                          R"("spec":{"unschedulable":true},)"
+                          R"("status":{"allocatable":{"cpu":"8","memory":"32Gi"}}})"));
+    const std::string limits =
+        R"("containers":[{"name":"m","resources":{"limits":{"tessera.dev/gpu":"1"}}}])";
+    server.answer("GET /api/v1/pods", 200,
+                  list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s",)"
+                          R"("deletionTimestamp":"2026-01-02T00:00:00Z",)"
+                          R"("creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{)"
+                          R"("nodeSelector":{"a":"b"},)" +
+                              limits + "}}",
+                          "more"));
+    server.answer("GET /api/v1/pods", 200,
+                  list_of(R"({"metadata":{"uid":"v","name":"plain"},"spec":{"nodeName":"n",)"
+                          R"("containers":[{"resources":{"requests":{"cpu":"500m"}}}]}})"));
+    const auto read = read_cluster_snapshot(server.endpoint());
+    ASSERT_TRUE(read) << read.error().text;
+    ASSERT_EQ(read->nodes.size(), 1U);
+    const SnapshotNode& node = read->nodes.front();
+    EXPECT_TRUE(node.closed);
+    EXPECT_EQ(node.host.cpu_milli, 8'000);
+    EXPECT_EQ(node.others.cpu_milli, 500);
+    EXPECT_EQ(node.cards, (std::vector<SnapshotCard>{{"T4", gibibytes(15), {}, true}}));
+    ASSERT_EQ(read->pods.size(), 1U);
+    const SnapshotPod& pod = read->pods.front();
+    EXPECT_EQ(pod.name, (PodName{"s", "p"}));
+    EXPECT_EQ(pod.created, "2026-01-01T00:00:00Z");
+    EXPECT_EQ(pod.deleted, "2026-01-02T00:00:00Z");
+    EXPECT_TRUE(pod.chooses_nodes);
+    EXPECT_TRUE(pod.node.empty());
+    for (const HttpRequest& request : server.requests())
+        EXPECT_EQ(request.method, "GET");
+}
+
+TEST(KubeSnapshot, SaysWhichRightIsNeeded) {
+    ScriptedServer server;
+    server.answer("GET /api/v1/nodes", 200, list_of(""));
+    server.answer("GET /api/v1/pods", 403, R"({"message":"no"})");
+    const auto read = read_cluster_snapshot(server.endpoint());
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Code::permission_denied);
+    EXPECT_TRUE(read.error().text.ends_with("no; you need the right to list pods"))
+        << read.error().text;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,139 @@
+#include "app/sim/live_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A line of the table and of the CSV.
+struct Line {
+    std::string what;
+    std::string policy;
+    LiveState state;
+};
+
+std::vector<Line> lines_of(const LiveReport& report) {
+    std::vector<Line> lines{{"as it is", "-", report.as_is}};
+    for (const LiveRun& run : report.runs)
+        lines.push_back({"waiting placed", run.policy, run.waiting_placed});
+    for (const LiveRun& run : report.runs)
+        lines.push_back({"all anew", run.policy, run.anew});
+    return lines;
+}
+
+std::vector<int> cards_of(const Placed& room) {
+    std::vector<int> cards;
+    for (int card = 0; card < kMaxCards; ++card) {
+        if ((room.cards & card_bit(card)) != 0) cards.push_back(card);
+    }
+    return cards;
+}
+
+std::string room_text(const LiveReport& report, const Placed& room) {
+    if (room.node < 0) return "-";
+    return fmt::format("{}:{}", report.node_names[static_cast<std::size_t>(room.node)],
+                       fmt::join(cards_of(room), ","));
+}
+
+Json json_of(const LiveState& state) {
+    return {{"heldPercent", state.held},
+            {"fragmentationPercent", state.fragmentation},
+            {"freeCards", state.free_cards},
+            {"placed", state.placed},
+            {"withoutRoom", state.without_room}};
+}
+
+std::string waiting_table(const LiveReport& report) {
+    std::vector<std::vector<std::string>> rows{{"WAITING POD"}};
+    for (const LiveRun& run : report.runs)
+        rows.front().push_back(run.policy);
+    for (std::size_t pod = 0; pod < report.waiting.size(); ++pod) {
+        rows.push_back({report.waiting[pod]});
+        for (const LiveRun& run : report.runs)
+            rows.back().push_back(room_text(report, run.rooms[pod]));
+    }
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i)
+            text += fmt::format("{:<{}}  ", row[i], widths[i]);
+        text += row.back() + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string live_table(const LiveReport& report) {
+    std::string text =
+        fmt::format("{}: {} nodes, {} cards", report.taken, report.nodes, report.cards);
+    if (report.unhealthy > 0) text += fmt::format(" ({} out of order)", report.unhealthy);
+    text += fmt::format("\n\n{:<14}  {:<20}  {:>6}  {:>6}  {:>10}  {:>6}  {:>12}\n", "", "POLICY",
+                        "HELD%", "FRAG%", "FREE CARDS", "PLACED", "WITHOUT ROOM");
+    for (const Line& line : lines_of(report)) {
+        const LiveState& state = line.state;
+        text += fmt::format("{:<14}  {:<20}  {:>6.2f}  {:>6.2f}  {:>10}  {:>6}  {:>12}\n",
+                            line.what, line.policy, state.held, state.fragmentation,
+                            state.free_cards, state.placed, state.without_room);
+    }
+    if (!report.waiting.empty()) text += "\n" + waiting_table(report);
+    if (report.pinned > 0) {
+        text += fmt::format(
+            "\nPods that the engine has no terms for (a share of an init container, more cards "
+            "than {}) stay where they are: {}\n",
+            kMaxCards, report.pinned);
+    }
+    if (report.choosing > 0) {
+        text += fmt::format(
+            "\nPods with a nodeSelector or node affinity, taken here to run on any node: {}\n",
+            report.choosing);
+    }
+    return text;
+}
+
+std::string live_csv(const LiveReport& report) {
+    std::string text = "what,policy,held,fragmentation,free_cards,placed,without_room\n";
+    for (const Line& line : lines_of(report)) {
+        const LiveState& state = line.state;
+        text +=
+            fmt::format("{},{},{:.4f},{:.4f},{},{},{}\n", line.what, line.policy, state.held,
+                        state.fragmentation, state.free_cards, state.placed, state.without_room);
+    }
+    return text;
+}
+
+std::string live_json(const LiveReport& report) {
+    Json policies = Json::array();
+    for (const LiveRun& run : report.runs) {
+        Json waiting = Json::array();
+        for (std::size_t pod = 0; pod < report.waiting.size(); ++pod) {
+            Json one = {{"pod", report.waiting[pod]}};
+            if (const Placed& room = run.rooms[pod]; room.node >= 0) {
+                one["node"] = report.node_names[static_cast<std::size_t>(room.node)];
+                one["cards"] = cards_of(room);
+            }
+            waiting.push_back(std::move(one));
+        }
+        policies.push_back({{"policy", run.policy},
+                            {"waitingPlaced", json_of(run.waiting_placed)},
+                            {"anew", json_of(run.anew)},
+                            {"waiting", std::move(waiting)}});
+    }
+    const Json all = {{"taken", report.taken},         {"nodes", report.nodes},
+                      {"cards", report.cards},         {"cardsOutOfOrder", report.unhealthy},
+                      {"podsPinned", report.pinned},   {"podsThatChooseNodes", report.choosing},
+                      {"asIs", json_of(report.as_is)}, {"policies", std::move(policies)}};
+    return all.dump(2) + "\n";
+}
+
+}  // namespace tessera

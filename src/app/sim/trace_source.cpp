@@ -1,0 +1,121 @@
+#include "app/sim/trace_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "wire/dlrm_csv.hpp"
+#include "wire/openb_csv.hpp"
+#include "wire/pai_csv.hpp"
+
+namespace tessera {
+namespace {
+
+Result<Workload> load_openb(const ReadFile& read, const TraceSource& source,
+                            const TraceName& name) {
+    return load_workload(read, source.folder, name, source.nodes);
+}
+
+// In the order in which they came.
+Result<Workload> in_order(const std::vector<OpenbNode>& nodes, const std::vector<TraceTask>& tasks,
+                          bool together) {
+    std::vector<OpenbPod> pods;
+    std::vector<int> gangs;
+    std::vector<std::int64_t> came;
+    for (const TraceTask& task : tasks) {
+        const int times = together ? 1 : task.instances;
+        pods.insert(pods.end(), static_cast<std::size_t>(times), task.pod);
+        gangs.insert(gangs.end(), static_cast<std::size_t>(times), together ? task.instances : 1);
+        came.insert(came.end(), static_cast<std::size_t>(times), task.came_s);
+    }
+    Arrivals order;
+    order.nodes.resize(nodes.size());
+    std::iota(order.nodes.begin(), order.nodes.end(), 0U);
+    order.pods.resize(pods.size());
+    std::iota(order.pods.begin(), order.pods.end(), 0U);
+    std::ranges::stable_sort(order.pods, {}, [&](std::uint32_t row) { return came[row]; });
+    TRY(Workload workload, workload_of(nodes, pods, std::move(order)));
+    if (!together) return workload;
+    for (std::size_t row = 0; row < gangs.size(); ++row)
+        workload.pods[row].gang = gangs[row];
+    spread_gangs(workload);
+    return workload;
+}
+
+template <class Parse>
+auto parsed(const ReadFile& read, const std::string& path, Parse parse)
+    -> decltype(parse(std::string_view{})) {
+    TRY(const std::string text, read(path));
+    auto value = parse(std::string_view(text));
+    if (!value) return fail(value.error().in(path));
+    return value;
+}
+
+Result<Workload> load_dlrm(const ReadFile& read, const TraceSource& source,
+                           const TraceName& /*name*/) {
+    if (source.nodes.empty()) {
+        return fail(Code::invalid_argument,
+                    "the trace dlrm2025 lists no nodes; name a list with --nodes");
+    }
+    TRY(const auto nodes, parsed(read, source.nodes, read_openb_nodes));
+    TRY(const auto tasks,
+        parsed(read, source.folder + "/disaggregated_DLRM_trace.csv", read_dlrm_instances));
+    return in_order(nodes, tasks, false);
+}
+
+Result<Workload> load_pai(const ReadFile& read, const TraceSource& source,
+                          const TraceName& /*name*/) {
+    TRY(const auto nodes,
+        source.nodes.empty()
+            ? parsed(read, source.folder + "/pai_machine_spec.csv", read_pai_machines)
+            : parsed(read, source.nodes, read_openb_nodes));
+    TRY(const auto tasks, parsed(read, source.folder + "/pai_task_table.csv", read_pai_tasks));
+    return in_order(nodes, tasks, source.together);
+}
+
+constexpr auto kFormats = std::to_array<TraceFormat>({
+    {"openb",
+     "Alibaba 2023: openb_node_list_gpu_node.csv, openb_pod_list_TRACE.csv, "
+     "arrivals/TRACE.seedSEED.txt",
+     "", load_openb},
+    {"dlrm2025",
+     "Alibaba 2025: disaggregated_DLRM_trace.csv, and --nodes, in the order in which instances "
+     "were made",
+     "instances of CPU nodes (role CN), RDMA, disk and max_instance_per_node", load_dlrm},
+    {"pai2020",
+     "Alibaba 2020: pai_machine_spec.csv, pai_task_table.csv, in the order in which tasks started",
+     "tasks that never started, and gpu_type of tasks, which is what they were given and not "
+     "what they asked for",
+     load_pai},
+});
+
+}  // namespace
+
+std::span<const TraceFormat> trace_formats() {
+    return kFormats;
+}
+
+Result<const TraceFormat*> find_trace_format(std::string_view name) {
+    const auto* found = std::ranges::find(kFormats, name, &TraceFormat::name);
+    if (found != kFormats.end()) return found;
+    std::vector<std::string_view> names;
+    names.reserve(kFormats.size());
+    for (const TraceFormat& format : kFormats)
+        names.push_back(format.name);
+    return fail(Code::not_found,
+                fmt::format("no trace format \"{}\"; there is {}", name, fmt::join(names, ", ")));
+}
+
+Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
+                             const TraceName& name) {
+    TRY(const TraceFormat* format, find_trace_format(source.format));
+    TRY(Workload workload, format->load(read, source, name));
+    const auto seed = static_cast<std::uint64_t>(name.seed);
+    TRY_VOID(make_gangs(workload, source.gangs, seed));
+    TRY_VOID(take_out(workload, source.without, seed));
+    return workload;
+}
+
+}  // namespace tessera

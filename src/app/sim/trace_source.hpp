@@ -1,0 +1,41 @@
+// What the simulator's tasks and nodes are read from, and what is changed about them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/sim/fewer_nodes.hpp"
+#include "app/sim/gangs.hpp"
+#include "app/sim/workload.hpp"
+
+namespace tessera {
+
+struct TraceSource {
+    std::string folder;
+    std::string format{"openb"};  // TraceFormat::name
+    std::string nodes;            // a node list like openb's; empty: the trace's own
+    bool together = false;        // the instances of a task are a gang, where the format has such
+    GangShare gangs;
+    std::vector<FewerNodes> without;  // which of a model is drawn by the seed, as the gangs are
+};
+
+// How a trace's files are read.
+struct TraceFormat {
+    std::string_view name;
+    std::string_view summary;   // its files
+    std::string_view left_out;  // what the trace tells and nobody here looks at; empty: nothing
+    Result<Workload> (*load)(const ReadFile& read, const TraceSource& source,
+                             const TraceName& name);
+};
+
+std::span<const TraceFormat> trace_formats();
+// not_found, naming those that there are.
+Result<const TraceFormat*> find_trace_format(std::string_view name);
+
+// Errors: of the format, of reading its files, of make_gangs() and take_out().
+Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
+                             const TraceName& name);
+
+}  // namespace tessera

@@ -1,0 +1,95 @@
+// Each format's files, small and hand-made, in its documented columns.
+#include "app/sim/trace_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tessera {
+namespace {
+
+const std::map<std::string, std::string> kFiles = {
+    {"nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,A10\n"},
+    {"o/openb_node_list_gpu_node.csv", "sn,cpu_milli,memory_mib,gpu,model\nm0,1,1,1,T4\n"},
+    {"o/openb_pod_list_a.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n"},
+    {"o/arrivals/a.seed1.txt", "N 0\nP 0 0\n"},
+    {"d/disaggregated_DLRM_trace.csv",
+     "instance_sn,role,app_name,cpu_request,cpu_limit,gpu_request,gpu_limit,rdma_request,"
+     "rdma_limit,memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,"
+     "creation_time,scheduled_time,deletion_time\n"
+     "i0,HN,app_0,12,12,1,1,25,25,120.0,120.0,680.0,800.0,8,50.0,60.0,100.0\n"
+     "i1,HN,app_0,8,8,1,1,25,25,64.5,64.5,680.0,800.0,8,,,\n"
+     "i2,CN,app_1,64,64,0,0,1,1,320.0,320.0,255.0,300.0,-1,1.0,1.0,2.0\n"},
+    {"p/pai_machine_spec.csv", "m0,T4,96,512,2\nm1,CPU,96,512,0\n"},
+    {"p/pai_task_table.csv",
+     "j1,worker,2.0,Terminated,200.0,260.0,600.0,29.296875,50.0,MISC\n"
+     "j0,ps,1.0,Terminated,100.0,130.0,600.0,2.0,,\n"
+     "j2,worker,1.0,Running,300.0,,100.0,1.0,150.0,V100\n"
+     "j3,worker,1.0,Waiting,,,100.0,1.0,100.0,V100\n"},
+};
+
+Result<std::string> read_file(const std::string& path) {
+    const auto found = kFiles.find(path);
+    if (found == kFiles.end()) return fail(Code::not_found, path + ": there is none");
+    return found->second;
+}
+
+Workload loaded(const TraceSource& source) {
+    auto workload = load_source(read_file, source, {"a", 1});
+    EXPECT_TRUE(workload) << workload.error().text;
+    return *std::move(workload);
+}
+
+TEST(TraceSource, Openb) {
+    EXPECT_EQ(loaded({.folder = "o"}).node_names, (std::vector<std::string>{"m0"}));
+    const Workload other = loaded({.folder = "o", .nodes = "nodes.csv"});
+    EXPECT_EQ(other.node_names, (std::vector<std::string>{"n0"}));
+    EXPECT_EQ(other.arrivals.size(), 2U);
+    EXPECT_TRUE(loaded({.folder = "o", .without = {{1, "T4"}}}).nodes.empty());
+    EXPECT_EQ(loaded({.folder = "o", .gangs = {100, 3}}).arrivals.size(), 6U);
+}
+
+// Goal: instances with GPUs, whoever was there before the trace first, with the time for which
+// each ran.
+TEST(TraceSource, Dlrm) {
+    const Workload workload = loaded({.folder = "d", .format = "dlrm2025", .nodes = "nodes.csv"});
+    ASSERT_EQ(workload.arrivals.size(), 2U);
+    EXPECT_EQ(workload.arrivals[0].cpu_milli, 8'000);
+    EXPECT_EQ(workload.arrivals[0].memory_mib, 66'048);
+    EXPECT_EQ(workload.arrivals[1],
+              (Task{.cpu_milli = 12'000, .memory_mib = 120 * 1024, .milli = 1'000, .count = 1}));
+    EXPECT_EQ(workload.pods[0].lasts_s, 40);
+    EXPECT_EQ(workload.pods[1].lasts_s, 0) << "nobody tells";
+    const auto lacks = load_source(read_file, {.folder = "d", .format = "dlrm2025"}, {"a", 1});
+    ASSERT_FALSE(lacks);
+    EXPECT_NE(lacks.error().text.find("--nodes"), std::string::npos);
+}
+
+// Goal: a task's instances one by one or together, parts and multiples of a card, in the order in
+// which tasks started.
+TEST(TraceSource, Pai) {
+    const Workload apart = loaded({.folder = "p", .format = "pai2020"});
+    EXPECT_EQ(apart.nodes.size(), 2U);
+    EXPECT_EQ(apart.nodes[0], (NodeShape{96'000, 512 * 1024, 2, 0}));
+    ASSERT_EQ(apart.arrivals.size(), 4U);
+    EXPECT_EQ(apart.arrivals[0].count, 0);
+    EXPECT_EQ(apart.arrivals[1],
+              (Task{.cpu_milli = 6'000, .memory_mib = 30'000, .milli = 500, .count = 1}));
+    EXPECT_EQ(apart.arrivals[3].count, 2);
+    EXPECT_EQ(apart.arrivals[3].milli, 1'000);
+    EXPECT_TRUE(apart.together.empty());
+    EXPECT_EQ(apart.pods[0].lasts_s, 60);
+    const Workload together = loaded({.folder = "p", .format = "pai2020", .together = true});
+    EXPECT_EQ(together.together, (std::vector<std::uint32_t>{1, 2, 0, 1}));
+    EXPECT_EQ(together.pods[0].gang, 2);
+}
+
+TEST(TraceSource, UnknownFormat) {
+    const auto refused = load_source(read_file, {.folder = "p", .format = "x"}, {"a", 1});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(),
+              (Error{Code::not_found, "no trace format \"x\"; there is openb, dlrm2025, pai2020"}));
+}
+
+}  // namespace
+}  // namespace tessera

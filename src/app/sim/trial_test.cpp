@@ -1,0 +1,95 @@
+// All or none, held by random gangs on random clusters.
+#include "app/sim/trial.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <random>
+
+#include "domain/placement/fleet/policy.hpp"
+
+namespace tessera {
+namespace {
+
+NodeShape any_shape() {
+    return {.cpu_milli = *rc::gen::inRange(1, 5) * 8'000,
+            .memory_mib = 4'000,
+            .cards = *rc::gen::inRange(0, 5),
+            .model = *rc::gen::inRange(0, 3)};
+}
+
+Task any_task() {
+    return {.cpu_milli = *rc::gen::inRange(0, 5) * 3'000,
+            .memory_mib = 100,
+            .milli = *rc::gen::elementOf(std::vector<std::int16_t>{190, 500, 810, 1000}),
+            .count = *rc::gen::elementOf(std::vector<std::int16_t>{1, 1, 2})};
+}
+
+std::vector<NodeLoad> loads_of(const Fleet& fleet) {
+    std::vector<NodeLoad> loads;
+    for (std::size_t node = 0; node < fleet.size(); ++node)
+        loads.push_back(fleet.load(node));
+    return loads;
+}
+
+struct Kept {
+    Task task;
+    Placed placed;
+};
+
+// Goal: no gang is ever half placed: it has as many places as tasks, or the fleet is what it was,
+// to the counts of what was moved; and the index that saw it tried and taken back decides as one
+// that is made anew.
+RC_GTEST_PROP(Trial, AllOrNone, ()) {
+    const auto& row = fleet_policies()[*rc::gen::inRange<std::size_t>(0, fleet_policies().size())];
+    std::vector<NodeShape> shapes(*rc::gen::inRange<std::size_t>(1, 12));
+    for (NodeShape& shape : shapes)
+        shape = any_shape();
+    const std::vector<MixClass> mix{{.cpu_milli = 3'000, .milli = 500, .count = 1, .share = 1}};
+    Fleet fleet(shapes);
+    const auto policy = row.make({.mix = mix});
+    FleetIndex index(fleet, *policy);
+    std::mt19937_64 draws(1);
+    std::vector<Kept> running;
+    for (int step = 0; step < 40; ++step) {
+        if (!running.empty() && *rc::gen::inRange(0, 4) == 0) {
+            const Kept one = running.back();
+            running.pop_back();
+            fleet.release(static_cast<std::size_t>(one.placed.node), one.task, one.placed.cards);
+            continue;
+        }
+        std::vector<Task> gang(*rc::gen::inRange<std::size_t>(1, 9), any_task());
+        if (*rc::gen::arbitrary<bool>()) gang.back() = any_task();
+        for (const Task& task : gang)
+            index.arrived(task);
+        const auto before = loads_of(fleet);
+        const std::int64_t moved = fleet.placed_milli();
+        const std::int64_t given_back = fleet.released_milli();
+        const auto placed = place_together(fleet, index, gang, draws);
+        RC_ASSERT(fleet.released_milli() == given_back);
+        if (!placed) {
+            RC_ASSERT(loads_of(fleet) == before);
+            RC_ASSERT(fleet.placed_milli() == moved);
+        } else {
+            RC_ASSERT(placed->size() == gang.size());
+            for (std::size_t i = 0; i < gang.size(); ++i) {
+                RC_ASSERT(std::popcount((*placed)[i].cards) == gang[i].count);
+                running.push_back({gang[i], (*placed)[i]});
+            }
+        }
+        const auto same = policy->copy();
+        FleetIndex anew(fleet, *same);
+        const Task next = any_task();
+        const auto kept = index.choose(next, 7);
+        const auto recomputed = anew.choose(next, 7);
+        RC_ASSERT(kept.has_value() == recomputed.has_value());
+        if (!kept) continue;
+        RC_ASSERT(kept->node == recomputed->node);
+        RC_ASSERT(kept->rating.score == recomputed->rating.score);
+        RC_ASSERT(kept->rating.cards == recomputed->rating.cards);
+    }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,138 @@
+#include "domain/snapshot/cluster_snapshot.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "domain/cluster/pod_ask.hpp"
+#include "domain/cluster/state.hpp"
+
+namespace tessera {
+namespace {
+
+std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
+    std::vector<SnapshotCard> cards;
+    cards.reserve(node.gpus.size());
+    for (const Gpu& gpu : node.gpus)
+        cards.push_back({gpu.model, gpu.capacity(), gpu.excess, gpu.healthy});
+    return cards;
+}
+
+std::vector<SnapshotHolder> holds_of(const Allocation& allocation, const NodeInventory& node) {
+    std::vector<SnapshotHolder> holds;
+    for (const ContainerAllocation& container : allocation.containers) {
+        SnapshotHolder holder{container.kind, {}};
+        for (const GpuShare& share : container.gpus) {
+            const Gpu* gpu = find_gpu(node.gpus, share.uuid);
+            if (gpu == nullptr) continue;
+            holder.shares.push_back(
+                {static_cast<int>(gpu - node.gpus.data()), share.memory, share.cores, share.whole});
+        }
+        if (!holder.shares.empty()) holds.push_back(std::move(holder));
+    }
+    return holds;
+}
+
+SnapshotPod pod_of(const SeenPod& seen, const PodAsk& ask) {
+    SnapshotPod pod{.name = ask.name,
+                    .created = seen.facts.created,
+                    .deleted = seen.deleted,
+                    .node = seen.facts.node.str(),
+                    .host = ask.host,
+                    .gang = ask.gang,
+                    .chooses_nodes = seen.chooses_nodes,
+                    .asks = {},
+                    .holds = {}};
+    for (const ContainerRequest& container : ask.request) {
+        pod.asks.push_back(
+            {container.kind, container.gpu.gpus, container.gpu.memory, container.gpu.cores});
+    }
+    return pod;
+}
+
+// Numbers for names, in the order in which they come.
+class Numbers {
+  public:
+    explicit Numbers(std::string what) : what_(std::move(what)) {}
+
+    void replace(std::string& name) {
+        if (name.empty()) return;
+        const auto next = static_cast<int>(numbers_.size()) + 1;
+        const int number = numbers_.try_emplace(name, next).first->second;
+        name = what_ + "-" + std::to_string(number);
+    }
+
+  private:
+    std::string what_;
+    std::map<std::string, int> numbers_;
+};
+
+}  // namespace
+
+ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const SeenPod> pods) {
+    ClusterState state;
+    for (const SeenNode& node : nodes)
+        state.set_node(node.inventory);
+    std::map<NodeName, HostAsk> others;
+    for (const SeenPod& pod : pods) {
+        state.set_pod(pod.facts);
+        if (pod.facts.finished || asks_for_gpus(pod.facts)) continue;
+        HostAsk& sum = others[pod.facts.node];
+        sum.cpu_milli += pod.facts.host.cpu_milli;
+        sum.memory += pod.facts.host.memory;
+    }
+    const auto view = state.view();
+    ClusterSnapshot out;
+    std::map<PodUid, TenantPtr> tenants;
+    std::map<NodeName, const NodeView*> views;
+    for (const SeenNode& node : nodes) {
+        const NodeInventory& has = node.inventory;
+        const NodeView* seen = view->find(has.name.str());
+        out.nodes.push_back({.name = has.name.str(),
+                             .unit = has.unit,
+                             .host = has.host,
+                             .others = others[has.name],
+                             .closed = node.closed || (seen != nullptr && !seen->blocked.empty()),
+                             .cards = cards_of(has)});
+        if (seen == nullptr) continue;
+        views[has.name] = seen;
+        for (const TenantPtr& tenant : seen->tenants)
+            tenants[tenant->uid] = tenant;
+    }
+    for (const SeenPod& pod : pods) {
+        if (pod.facts.finished || !asks_for_gpus(pod.facts)) continue;
+        const auto ask = ask_of(pod.facts);
+        if (!ask) continue;
+        SnapshotPod told = pod_of(pod, *ask);
+        const auto on = views.find(pod.facts.node);
+        const auto tenant = tenants.find(pod.facts.uid);
+        if (on != views.end() && tenant != tenants.end())
+            told.holds = holds_of(tenant->second->allocation, on->second->inventory);
+        // A pod on a node that is gone, or that holds what nobody can tell, is no question.
+        if (!told.node.empty() && told.holds.empty()) continue;
+        out.pods.push_back(std::move(told));
+    }
+    return out;
+}
+
+ClusterSnapshot anonymous(ClusterSnapshot snapshot) {
+    Numbers nodes("node");
+    Numbers spaces("space");
+    Numbers pods("pod");
+    Numbers gangs("gang");
+    for (SnapshotNode& node : snapshot.nodes)
+        nodes.replace(node.name);
+    for (SnapshotPod& pod : snapshot.pods) {
+        nodes.replace(pod.node);
+        if (pod.gang) {
+            pod.gang->gang = pod.name.space + "/" + pod.gang->gang;
+            gangs.replace(pod.gang->gang);
+        }
+        pod.name.name = pod.name.str();
+        pods.replace(pod.name.name);
+        spaces.replace(pod.name.space);
+    }
+    return snapshot;
+}
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+#include "domain/snapshot/cluster_snapshot.hpp"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders/builders.hpp"
+
+namespace tessera {
+namespace {
+
+PodFacts on(PodFacts pod, const NodeInventory& node, int card, Bytes memory) {
+    const auto allocation = build::allocation(
+        pod, node.name.str(), {{node.gpus[static_cast<std::size_t>(card)].uuid, card, memory, {}}});
+    return build::bound(std::move(pod), allocation);
+}
+
+// Goal: who holds what, who waits, what others take of the host; who is finished, asks for nothing
+// or asks nonsense is left out.
+TEST(ClusterSnapshot, TellsWhoIsWhere) {
+    const NodeInventory node = build::node("n", 2, gibibytes(16));
+    std::vector<SeenPod> pods;
+    pods.push_back(
+        {on(build::pod("runs", build::native(gibibytes(4))), node, 1, gibibytes(4)), "", false});
+    pods.push_back({build::pod("waits", build::whole()), "", true});
+    pods.push_back({build::pod("done", build::whole()), "", false});
+    pods.back().facts.finished = true;
+    pods.push_back({build::pod("nonsense", {build::container("m", {{"tessera.dev/gpu", "x"}})})});
+    pods.push_back({build::pod("plain", {})});
+    pods.back().facts.node = node.name;
+    pods.back().facts.host = {500, mebibytes(7)};
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, true}}, pods);
+    ASSERT_EQ(out.nodes.size(), 1U);
+    EXPECT_TRUE(out.nodes[0].closed);
+    EXPECT_EQ(out.nodes[0].others, (HostAsk{500, mebibytes(7)}));
+    EXPECT_EQ(out.nodes[0].cards.size(), 2U);
+    ASSERT_EQ(out.pods.size(), 2U);
+    EXPECT_EQ(out.pods[0].node, "n");
+    EXPECT_EQ(out.pods[0].holds,
+              (std::vector<SnapshotHolder>{{ContainerKind::app, {{1, gibibytes(4), {}, false}}}}));
+    EXPECT_EQ(out.pods[0].asks[0].memory, (MemoryAsk{MemoryAsk::Kind::bytes, gibibytes(4).count}));
+    EXPECT_EQ(out.pods[1].name.name, "waits");
+    EXPECT_TRUE(out.pods[1].node.empty());
+    EXPECT_TRUE(out.pods[1].chooses_nodes);
+}
+
+// Goal: no name stays, and what had the same name has the same number.
+TEST(ClusterSnapshot, Anonymous) {
+    ClusterSnapshot snapshot;
+    snapshot.nodes = {{.name = "a.secret"}, {.name = "b.secret"}};
+    snapshot.pods = {{.name = {"team", "x"}, .node = "b.secret", .gang = GangMembership{"g", 2}},
+                     {.name = {"team", "y"}, .node = "", .gang = GangMembership{"g", 2}},
+                     {.name = {"other", "x"}, .node = "a.secret", .gang = GangMembership{"g", 2}}};
+    const ClusterSnapshot out = anonymous(snapshot);
+    EXPECT_EQ(out.nodes[1].name, "node-2");
+    EXPECT_EQ(out.pods[0].node, "node-2");
+    EXPECT_EQ(out.pods[0].name, (PodName{"space-1", "pod-1"}));
+    EXPECT_EQ(out.pods[1].node, "");
+    EXPECT_EQ(out.pods[2].name, (PodName{"space-2", "pod-3"}));
+    EXPECT_EQ(out.pods[0].gang->gang, out.pods[1].gang->gang);
+    EXPECT_NE(out.pods[0].gang->gang, out.pods[2].gang->gang);
+}
+
+}  // namespace
+}  // namespace tessera

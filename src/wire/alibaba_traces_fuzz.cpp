@@ -1,0 +1,38 @@
+#include "domain/placement/fleet/node_load.hpp"
+#include "testing/fuzz/fuzz.hpp"
+#include "wire/dlrm_csv.hpp"
+#include "wire/pai_csv.hpp"
+
+namespace tessera {
+namespace {
+
+void check(const Result<std::vector<TraceTask>>& tasks) {
+    if (!tasks) {
+        FUZZ_CHECK(!tasks.error().text.empty());
+        return;
+    }
+    for (const TraceTask& task : *tasks) {
+        FUZZ_CHECK(task.pod.milli >= 0 && task.pod.milli <= kMilliPerCard);
+        FUZZ_CHECK(task.pod.cards >= 0 && task.pod.cards <= kMaxCards);
+        FUZZ_CHECK((task.pod.milli == 0) == (task.pod.cards == 0));
+        FUZZ_CHECK(task.pod.cpu_milli >= 0 && task.pod.lasts_s >= 0 && task.instances > 0);
+    }
+}
+
+}  // namespace
+}  // namespace tessera
+
+// What is read is within the engine's limits; an error says where.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tessera;
+    const std::string_view text = fuzz_text(data, size);
+    check(read_dlrm_instances(text));
+    check(read_pai_tasks(text));
+    if (const auto nodes = read_pai_machines(text)) {
+        for (const OpenbNode& node : *nodes)
+            FUZZ_CHECK(node.cpu_milli >= 0 && node.cards >= 0 && node.cards <= kMaxCards);
+    } else {
+        FUZZ_CHECK(!nodes.error().text.empty());
+    }
+    return 0;
+}

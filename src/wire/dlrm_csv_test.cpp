@@ -1,0 +1,51 @@
+#include "wire/dlrm_csv.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+const std::string kHead =
+    "instance_sn,role,cpu_request,gpu_request,memory_request,creation_time,scheduled_time,"
+    "deletion_time\n";
+
+TEST(DlrmCsv, ReadsInstances) {
+    const auto tasks = read_dlrm_instances(kHead +
+                                           "a,HN,12,1,120.0,,,\n"
+                                           "b,CN,64,0,320.0,1.0,1.0,2.0\n"
+                                           "c,HN,1.5,0,0.5,10.0,NaN,12.5\n");
+    ASSERT_TRUE(tasks) << tasks.error().text;
+    EXPECT_EQ(*tasks, (std::vector<TraceTask>{
+                          {.pod = {"a", 12'000, 122'880, 1, 1'000, "", 0}, .came_s = -1},
+                          {.pod = {"c", 1'500, 512, 0, 0, "", 3}, .came_s = 10}}));
+}
+
+// Goal: an error says where, and what is wrong.
+TEST(DlrmCsv, NamesLineAndColumn) {
+    struct Case {
+        std::string text;
+        const char* error;
+    };
+    for (const Case& c :
+         {Case{"role\n", "line 1: no column instance_sn; there is role"},
+          {kHead + "a,XN,1,1,1,,,\n", "line 2, column role: is neither CN nor HN"},
+          {kHead + "a,HN,x,1,1,,,\n",
+           "line 2, column cpu_request: \"x\" is no decimal number from 0 to 1000000"},
+          {kHead + "a,HN,1,17,1,,,\n",
+           "line 2, column gpu_request: \"17\" is no decimal number from 0 to 16"},
+          {kHead + "a,HN,1,1,1.,,,\n",
+           "line 2, column memory_request: \"1.\" is no decimal number from 0 to 976562"},
+          {kHead + "a,HN,1,1,.5,,,\n",
+           "line 2, column memory_request: \".5\" is no decimal number from 0 to 976562"},
+          {kHead + "a,HN,1,1,1.2.3,,,\n",
+           "line 2, column memory_request: \"1.2.3\" is no decimal number from 0 to 976562"},
+          {kHead + "a,HN,1,1,1,10,20,15\n",
+           "line 2, column deletion_time: before it was made, or scheduled"}}) {
+        const auto tasks = read_dlrm_instances(c.text);
+        ASSERT_FALSE(tasks) << c.text;
+        EXPECT_EQ(tasks.error(), (Error{Code::invalid_argument, c.error})) << tasks.error().text;
+    }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,353 @@
+#include "wire/snapshot_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "wire/json.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
+constexpr std::int64_t kMostMilli = 1'000'000'000;
+
+template <class T>
+struct Word {
+    std::string_view text;
+    T value;
+};
+constexpr std::array kUnits = {Word{"GiB", MemoryUnit::gib}, Word{"MiB", MemoryUnit::mib}};
+constexpr std::array kKinds = {Word{"app", ContainerKind::app}, Word{"init", ContainerKind::init},
+                               Word{"sidecar", ContainerKind::sidecar}};
+constexpr std::array kMemory = {Word{"wholeCard", MemoryAsk::Kind::whole_card},
+                                Word{"bytes", MemoryAsk::Kind::bytes},
+                                Word{"nodeUnits", MemoryAsk::Kind::node_units}};
+
+template <class T, std::size_t N>
+std::string_view word_of(const std::array<Word<T>, N>& words, T value) {
+    return std::ranges::find(words, value, &Word<T>::value)->text;
+}
+
+// A value and where it stands in the document.
+class At {
+  public:
+    At(JsonValue json, std::string path) : json_(json), path_(std::move(path)) {}
+
+    [[nodiscard]] At operator[](std::string_view key) const {
+        return {json_[key], path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key)};
+    }
+    [[nodiscard]] bool present() const { return json_.present(); }
+
+    [[nodiscard]] tl::unexpected<Error> fault(std::string_view what) const {
+        return fail(Code::invalid_argument, fmt::format("{}: {}", path_, what));
+    }
+    [[nodiscard]] Result<std::int64_t> number(std::int64_t least, std::int64_t most) const {
+        if (!present()) return fault("missing");
+        const auto value = json_.integer();
+        if (!value || *value < least || *value > most)
+            return fault(fmt::format("is no whole number from {} to {}", least, most));
+        return *value;
+    }
+    [[nodiscard]] Result<std::int64_t> number_or_0(std::int64_t most) const {
+        if (!present()) return 0;
+        return number(0, most);
+    }
+    [[nodiscard]] Result<std::string> text() const {
+        if (!present()) return fault("missing");
+        const auto value = json_.text();
+        if (!value || value->empty()) return fault("is no text, or empty");
+        return std::string(*value);
+    }
+    [[nodiscard]] Result<std::string> text_or_empty() const {
+        if (!present()) return std::string();
+        return text();
+    }
+    [[nodiscard]] Result<bool> yes_or_no() const {
+        if (!present()) return false;
+        if (json_.true_or_absent_false()) return true;
+        if (json_.text() || json_.integer() || json_.is_array() || json_.is_object())
+            return fault("is neither true nor false");
+        return false;
+    }
+    template <class T, std::size_t N>
+    [[nodiscard]] Result<T> one_of(const std::array<Word<T>, N>& words) const {
+        TRY(const std::string name, text());
+        const auto found = std::ranges::find(words, name, &Word<T>::text);
+        if (found == words.end()) return fault(fmt::format("\"{}\" is not known", name));
+        return found->value;
+    }
+    // What `read` makes of each element; an array that is not there is empty.
+    template <class Read>
+    [[nodiscard]] auto each_or_none(const Read& read) const
+        -> Result<std::vector<typename decltype(read(std::declval<At>()))::value_type>> {
+        std::vector<typename decltype(read(std::declval<At>()))::value_type> out;
+        if (!present()) return out;
+        if (!json_.is_array()) return fault("is no list");
+        for (const JsonValue element : json_.elements()) {
+            TRY(auto one, read(At(element, fmt::format("{}[{}]", path_, out.size()))));
+            out.push_back(std::move(one));
+        }
+        return out;
+    }
+    template <class Read>
+    [[nodiscard]] auto each(const Read& read) const -> decltype(each_or_none(read)) {
+        if (!present()) return fault("missing");
+        return each_or_none(read);
+    }
+
+  private:
+    JsonValue json_;
+    std::string path_;
+};
+
+Result<HostAsk> read_host(const At& at) {
+    HostAsk host;
+    TRY(host.cpu_milli, at["cpuMilli"].number(0, kMostMilli));
+    TRY(host.memory.count, at["memory"].number(0, kMostBytes));
+    return host;
+}
+
+Result<Percent> read_percent(const At& at) {
+    TRY(const std::int64_t value, at.number_or_0(100));
+    return Percent{static_cast<int>(value)};
+}
+
+Result<SnapshotCard> read_card(const At& at) {
+    SnapshotCard card;
+    TRY(card.model, at["model"].text_or_empty());
+    TRY(card.memory.count, at["memory"].number(1, kMostBytes));
+    TRY(card.excess.count, at["excess"].number_or_0(kMostBytes));
+    TRY(const bool sick, at["unhealthy"].yes_or_no());
+    card.healthy = !sick;
+    return card;
+}
+
+Result<SnapshotNode> read_snapshot_node(const At& at) {
+    SnapshotNode node;
+    TRY(node.name, at["name"].text());
+    TRY(node.unit, at["unit"].one_of(kUnits));
+    TRY(node.host, read_host(at["host"]));
+    if (at["others"].present()) {
+        TRY(node.others, read_host(at["others"]));
+    }
+    TRY(node.closed, at["closed"].yes_or_no());
+    TRY(node.cards, at["cards"].each(read_card));
+    return node;
+}
+
+Result<SnapshotAsk> read_ask(const At& at) {
+    SnapshotAsk ask;
+    TRY(ask.kind, at["kind"].one_of(kKinds));
+    TRY(const std::int64_t gpus, at["gpus"].number(1, kMaxGpusPerContainer));
+    ask.gpus = static_cast<int>(gpus);
+    TRY(ask.memory.kind, at["memory"].one_of(kMemory));
+    if (ask.memory.kind != MemoryAsk::Kind::whole_card) {
+        const bool in_bytes = ask.memory.kind == MemoryAsk::Kind::bytes;
+        TRY(ask.memory.amount, at["amount"].number(1, in_bytes ? kMostBytes : kMostBytes >> 30));
+    }
+    TRY(ask.cores, read_percent(at["cores"]));
+    return ask;
+}
+
+Result<SnapshotShare> read_share(const At& at) {
+    SnapshotShare share;
+    TRY(const std::int64_t card, at["card"].number(0, 1'000'000));
+    share.card = static_cast<int>(card);
+    TRY(share.memory.count, at["memory"].number(0, kMostBytes));
+    TRY(share.cores, read_percent(at["cores"]));
+    TRY(share.whole, at["whole"].yes_or_no());
+    return share;
+}
+
+Result<SnapshotHolder> read_holder(const At& at) {
+    SnapshotHolder holder;
+    TRY(holder.kind, at["kind"].one_of(kKinds));
+    TRY(holder.shares, at["shares"].each(read_share));
+    if (holder.shares.empty()) return at["shares"].fault("is empty");
+    return holder;
+}
+
+Result<SnapshotPod> read_snapshot_pod(const At& at) {
+    SnapshotPod pod;
+    TRY(pod.name.space, at["namespace"].text());
+    TRY(pod.name.name, at["name"].text());
+    TRY(pod.created, at["created"].text_or_empty());
+    TRY(pod.deleted, at["deleted"].text_or_empty());
+    TRY(pod.node, at["node"].text_or_empty());
+    TRY(pod.host, read_host(at["host"]));
+    if (const At gang = at["gang"]; gang.present()) {
+        pod.gang.emplace();
+        TRY(pod.gang->gang, gang["name"].text());
+        TRY(const std::int64_t size, gang["size"].number(1, kMostGangPods));
+        pod.gang->size = static_cast<int>(size);
+    }
+    TRY(pod.chooses_nodes, at["choosesNodes"].yes_or_no());
+    TRY(pod.asks, at["asks"].each(read_ask));
+    if (pod.asks.empty()) return at["asks"].fault("is empty");
+    TRY(pod.holds, at["holds"].each_or_none(read_holder));
+    if (pod.node.empty() != pod.holds.empty())
+        return at["holds"].fault("is there for a pod on no node, or missing for one on a node");
+    return pod;
+}
+
+Result<> check_names(const ClusterSnapshot& snapshot) {
+    std::map<std::string_view, const SnapshotNode*> nodes;
+    for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
+        const SnapshotNode& node = snapshot.nodes[i];
+        if (nodes.emplace(node.name, &node).second) continue;
+        return fail(Code::invalid_argument,
+                    fmt::format("nodes[{}].name: \"{}\" is there twice", i, node.name));
+    }
+    for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
+        const SnapshotPod& pod = snapshot.pods[i];
+        if (pod.node.empty()) continue;
+        const auto node = nodes.find(pod.node);
+        if (node == nodes.end()) {
+            return fail(Code::invalid_argument,
+                        fmt::format("pods[{}].node: no node \"{}\" in nodes", i, pod.node));
+        }
+        for (std::size_t h = 0; h < pod.holds.size(); ++h) {
+            for (std::size_t s = 0; s < pod.holds[h].shares.size(); ++s) {
+                const auto card = static_cast<std::size_t>(pod.holds[h].shares[s].card);
+                if (card < node->second->cards.size()) continue;
+                return fail(Code::invalid_argument,
+                            fmt::format("pods[{}].holds[{}].shares[{}].card: the node has {} cards",
+                                        i, h, s, node->second->cards.size()));
+            }
+        }
+    }
+    return {};
+}
+
+void write_host(JsonWriter& w, std::string_view key, const HostAsk& host) {
+    w.object(key, [&] {
+        w.member("cpuMilli", host.cpu_milli);
+        w.member("memory", host.memory.count);
+    });
+}
+
+void write_text(JsonWriter& w, std::string_view key, const std::string& text) {
+    if (!text.empty()) w.member(key, text);
+}
+
+void write_cores(JsonWriter& w, Percent cores) {
+    if (cores.value != 0) w.member("cores", cores.value);
+}
+
+std::string write_node(const SnapshotNode& node) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("name", node.name);
+        w.member("unit", word_of(kUnits, node.unit));
+        write_host(w, "host", node.host);
+        if (node.others != HostAsk{}) write_host(w, "others", node.others);
+        if (node.closed) w.member("closed", true);
+        w.array("cards", [&] {
+            for (const SnapshotCard& card : node.cards) {
+                w.object([&] {
+                    write_text(w, "model", card.model);
+                    w.member("memory", card.memory.count);
+                    if (card.excess != Bytes{}) w.member("excess", card.excess.count);
+                    if (!card.healthy) w.member("unhealthy", true);
+                });
+            }
+        });
+    });
+    return w.take();
+}
+
+void write_ask(JsonWriter& w, const SnapshotAsk& ask) {
+    w.object([&] {
+        w.member("kind", word_of(kKinds, ask.kind));
+        w.member("gpus", ask.gpus);
+        w.member("memory", word_of(kMemory, ask.memory.kind));
+        if (ask.memory.kind != MemoryAsk::Kind::whole_card) w.member("amount", ask.memory.amount);
+        write_cores(w, ask.cores);
+    });
+}
+
+void write_holder(JsonWriter& w, const SnapshotHolder& holder) {
+    w.object([&] {
+        w.member("kind", word_of(kKinds, holder.kind));
+        w.array("shares", [&] {
+            for (const SnapshotShare& share : holder.shares) {
+                w.object([&] {
+                    w.member("card", share.card);
+                    w.member("memory", share.memory.count);
+                    write_cores(w, share.cores);
+                    if (share.whole) w.member("whole", true);
+                });
+            }
+        });
+    });
+}
+
+std::string write_pod(const SnapshotPod& pod) {
+    JsonWriter w;
+    w.object([&] {
+        w.member("namespace", pod.name.space);
+        w.member("name", pod.name.name);
+        write_text(w, "created", pod.created);
+        write_text(w, "deleted", pod.deleted);
+        write_text(w, "node", pod.node);
+        write_host(w, "host", pod.host);
+        if (pod.gang) {
+            w.object("gang", [&] {
+                w.member("name", pod.gang->gang);
+                w.member("size", pod.gang->size);
+            });
+        }
+        if (pod.chooses_nodes) w.member("choosesNodes", true);
+        w.array("asks", [&] {
+            for (const SnapshotAsk& ask : pod.asks)
+                write_ask(w, ask);
+        });
+        if (pod.holds.empty()) return;
+        w.array("holds", [&] {
+            for (const SnapshotHolder& holder : pod.holds)
+                write_holder(w, holder);
+        });
+    });
+    return w.take();
+}
+
+template <class T>
+std::string lines(const std::vector<T>& values, std::string (*write)(const T& value)) {
+    std::string out = "[";
+    for (const T& value : values)
+        out += (out.size() > 1 ? ",\n  " : "\n  ") + write(value);
+    return out + "]";
+}
+
+}  // namespace
+
+std::string write_snapshot(const ClusterSnapshot& snapshot) {
+    return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}}}\n",
+                       kSnapshotVersion, json_string(snapshot.taken),
+                       lines(snapshot.nodes, write_node), lines(snapshot.pods, write_pod));
+}
+
+Result<ClusterSnapshot> read_snapshot(std::string_view text) {
+    auto document = JsonDocument::parse(text);
+    if (!document) return fail(document.error().in("no snapshot"));
+    const At root(document->root(), "");
+    TRY(const std::int64_t version, root["version"].number(1, 1'000'000));
+    if (version != kSnapshotVersion) {
+        return fail(Code::unsupported, fmt::format("version: {} is not {}, the one that this "
+                                                   "release reads; use the tessera-sim of the "
+                                                   "release that wrote it",
+                                                   version, kSnapshotVersion));
+    }
+    ClusterSnapshot out;
+    TRY(out.taken, root["taken"].text());
+    TRY(out.nodes, root["nodes"].each(read_snapshot_node));
+    TRY(out.pods, root["pods"].each(read_snapshot_pod));
+    TRY_VOID(check_names(out));
+    return out;
+}
+
+}  // namespace tessera

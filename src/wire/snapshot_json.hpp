@@ -1,0 +1,21 @@
+// A cluster's snapshot as text: docs/formats/snapshot.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "domain/snapshot/cluster_snapshot.hpp"
+
+namespace tessera {
+
+inline constexpr int kSnapshotVersion = 1;
+
+// A node and a pod to a line.
+std::string write_snapshot(const ClusterSnapshot& snapshot);
+
+// invalid_argument names the field that is missing or out of range ("pods[3].asks[0].gpus");
+// unsupported for another version. Names of nodes are there once, and pods and shares name nodes
+// and cards that are there.
+Result<ClusterSnapshot> read_snapshot(std::string_view text);
+
+}  // namespace tessera

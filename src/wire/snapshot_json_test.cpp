@@ -1,0 +1,124 @@
+#include "wire/snapshot_json.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "testing/builders/random_text.hpp"
+
+namespace tessera {
+namespace {
+
+const std::string kNode =
+    R"({"name":"n","unit":"GiB","host":{"cpuMilli":8000,"memory":1024},"cards":[)"
+    R"({"model":"T4","memory":1000}]})";
+const std::string kPod = R"({"namespace":"s","name":"p","host":{"cpuMilli":0,"memory":0},)"
+                         R"("asks":[{"kind":"app","gpus":1,"memory":"wholeCard"}]})";
+
+std::string document(const std::string& nodes, const std::string& pods) {
+    return R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[)" + nodes + R"(],"pods":[)" +
+           pods + "]}";
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+TEST(SnapshotJson, ReadsTheLeast) {
+    const auto read = read_snapshot(document(kNode, kPod));
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->nodes[0], (SnapshotNode{.name = "n",
+                                            .host = {8'000, {1'024}},
+                                            .cards = {{.model = "T4", .memory = {1'000}}}}));
+    EXPECT_EQ(read->pods[0].asks, (std::vector<SnapshotAsk>{{}}));
+    EXPECT_FALSE(read->pods[0].gang);
+}
+
+// Goal: an error names the field. Method: one thing wrong at a time.
+TEST(SnapshotJson, NamesTheField) {
+    struct Case {
+        std::string text;
+        std::string error;
+    };
+    const std::string held = with(kPod, R"("host")",
+                                  R"("node":"n","holds":[{"kind":"app","shares":[)"
+                                  R"({"card":0,"memory":5}]}],"host")");
+    for (const Case& c : {
+             Case{"{", "no snapshot: "},
+             {"{}", "version: missing"},
+             {R"({"version":1})", "taken: missing"},
+             {R"({"version":1,"taken":"x"})", "nodes: missing"},
+             {R"({"version":1,"taken":"x","nodes":[]})", "pods: missing"},
+             {document("7", kPod), "nodes[0].name: missing"},
+             {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
+             {document(with(kNode, "GiB", "TiB"), ""), "nodes[0].unit: \"TiB\" is not known"},
+             {document(with(kNode, "8000", "-1"), ""),
+              "nodes[0].host.cpuMilli: is no whole number from 0 to 1000000000"},
+             {document(with(kNode, R"("memory":1000)", R"("memory":"x")"), ""),
+              "nodes[0].cards[0].memory: is no whole number from 1 to"},
+             {document(with(kNode, R"("unit")", R"("closed":1,"unit")"), ""),
+              "nodes[0].closed: is neither true nor false"},
+             {document(kNode, with(kPod, R"("gpus":1)", R"("gpus":65)")),
+              "pods[0].asks[0].gpus: is no whole number from 1 to 64"},
+             {document(kNode, with(kPod, "wholeCard", "bytes")), "pods[0].asks[0].amount: missing"},
+             {document(kNode, kPod + "," + with(kPod, R"("kind":"app")", R"("kind":"x")")),
+              "pods[1].asks[0].kind: \"x\" is not known"},
+             {document(kNode, with(kPod, R"("host")", R"("node":"n","host")")),
+              "pods[0].holds: is there for a pod on no node, or missing for one on a node"},
+             {document(kNode, with(held, R"("card":0)", R"("card":1)")),
+              "pods[0].holds[0].shares[0].card: the node has 1 cards"},
+             {document(kNode, with(held, R"("node":"n")", R"("node":"m")")),
+              "pods[0].node: no node \"m\" in nodes"},
+             {document(kNode, with(kPod, R"("host")", R"("gang":{"name":"g"},"host")")),
+              "pods[0].gang.size: missing"},
+         }) {
+        const auto read = read_snapshot(c.text);
+        ASSERT_FALSE(read) << c.text;
+        EXPECT_EQ(read.error().code, Code::invalid_argument);
+        EXPECT_TRUE(read.error().text.starts_with(c.error)) << read.error().text;
+    }
+    const auto newer = read_snapshot(R"({"version":2})");
+    ASSERT_FALSE(newer);
+    EXPECT_EQ(newer.error().code, Code::unsupported);
+    EXPECT_TRUE(newer.error().text.starts_with("version: 2 is not 1")) << newer.error().text;
+}
+
+// Goal: what is written reads as the same.
+RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
+    const auto amount = [] { return *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40); };
+    ClusterSnapshot snapshot{.taken = random_text(), .nodes = {}, .pods = {}};
+    for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
+        SnapshotNode node{.name = random_text() + std::to_string(i),
+                          .unit = *rc::gen::element(MemoryUnit::gib, MemoryUnit::mib),
+                          .host = {amount() >> 20, {amount()}},
+                          .others = {amount() >> 20, {amount()}},
+                          .closed = *rc::gen::arbitrary<bool>(),
+                          .cards = {}};
+        for (int card = 0; card < 2; ++card) {
+            node.cards.push_back(
+                {random_text(), {amount() + 1}, {amount()}, *rc::gen::arbitrary<bool>()});
+        }
+        snapshot.nodes.push_back(std::move(node));
+    }
+    for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
+        SnapshotPod pod{.name = {random_text(), random_text()},
+                        .created = random_text(),
+                        .host = {amount() >> 20, {amount()}},
+                        .chooses_nodes = *rc::gen::arbitrary<bool>(),
+                        .asks = {{}, {ContainerKind::sidecar, 3, {}, {7}}}};
+        pod.asks[0].memory = {MemoryAsk::Kind::bytes, amount() + 1};
+        if (*rc::gen::arbitrary<bool>()) pod.gang = GangMembership{random_text(), 8};
+        if (*rc::gen::arbitrary<bool>()) {
+            pod.node = snapshot.nodes.front().name;
+            pod.holds = {{ContainerKind::app, {{1, {amount()}, {5}, *rc::gen::arbitrary<bool>()}}}};
+        }
+        snapshot.pods.push_back(std::move(pod));
+    }
+    const auto again = read_snapshot(write_snapshot(snapshot));
+    RC_ASSERT(again.has_value());
+    RC_ASSERT(*again == snapshot);
+}
+
+}  // namespace
+}  // namespace tessera

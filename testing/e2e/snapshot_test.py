@@ -1,0 +1,61 @@
+"""tessera snapshot of the real Kubernetes, and what tessera-sim makes of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from e2e import case, pods, truth
+from e2e.case import StackCase
+from e2e.truth import Json
+from stack.gpu_node import GpuNode
+
+
+class SnapshotTest(StackCase):
+    """One node with two cards of 15 GiB."""
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        return case.two_nodes(nri=True)[:1]
+
+    def snapshot(self, *arguments: str) -> tuple[Path, Json]:
+        """The file, and what is in it."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name) / "snapshot.json"
+        self.stack.tessera("snapshot", str(path), *arguments)
+        return path, json.loads(path.read_text())
+
+    def simulate(self, *arguments: str) -> str:
+        """What tessera-sim prints."""
+        printed: str = self.stack.tessera(*arguments, program="tessera-sim")
+        return printed
+
+    def test_what_runs_and_what_waits(self) -> None:
+        first, = self.running(pods.simple("first", pods.native("6Gi")))
+        self.running(pods.simple("second", pods.native("12Gi")))
+        self.create(pods.simple("whole", pods.native()))
+        self.wait_event("whole", "asked a whole card")
+        path, told = self.snapshot()
+        node = told["nodes"][[n["name"] for n in told["nodes"]].index("node-a")]
+        self.assertEqual(len(node["cards"]), 2)
+        self.assertGreater(node["host"]["cpuMilli"], 0)
+        by_name = {pod["name"]: pod for pod in told["pods"]}
+        self.assertEqual(set(by_name), {"first", "second", "whole"})
+        self.assertNotIn("node", by_name["whole"])
+        self.assertEqual(by_name["first"]["node"], "node-a")
+        share = by_name["first"]["holds"][0]["shares"][0]
+        self.assertEqual(share["memory"], 6 << 30)
+        self.assertEqual(share["card"], truth.shares(first)["main"][0]["index"])
+        report = json.loads(self.simulate("replay", "--snapshot", str(path), "--policy",
+                                          "Binpack,FGD", "-o", "json"))
+        self.assertEqual(report["asIs"]["placed"], 2)
+        self.assertEqual(report["asIs"]["withoutRoom"], 1)
+        for run in report["policies"]:
+            self.assertEqual(run["waiting"], [{"pod": "default/whole"}])
+        self.assertIn("ASKED", self.simulate("bound", "--snapshot", str(path)))
+        path, told = self.snapshot("--anonymous")
+        self.assertNotIn("first", path.read_text())
+        self.assertNotIn("node-a", path.read_text())
+        self.assertEqual(len(told["pods"]), 3)
