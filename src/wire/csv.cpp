@@ -29,10 +29,9 @@ std::string_view take_line(std::string_view& text) {
 }
 
 bool parse_whole(std::string_view text, std::int64_t most, std::int64_t& value) {
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && stopped == end && value >= 0 && value <= most &&
-           text.front() != '-';
+    const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && stopped == text.data() + text.size() && value >= 0 &&
+           value <= most && text.front() != '-';
 }
 
 Result<CsvTable> CsvTable::read(std::string_view text, std::string_view columns) {
