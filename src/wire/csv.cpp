@@ -29,10 +29,9 @@ std::string_view take_line(std::string_view& text) {
 }
 
 bool parse_whole(std::string_view text, std::int64_t most, std::int64_t& value) {
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && stopped == end && value >= 0 && value <= most &&
-           text.front() != '-';
+    const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && stopped == text.data() + text.size() && value >= 0 &&
+           value <= most && text.front() != '-';
 }
 
 Result<CsvTable> CsvTable::read(std::string_view text, std::string_view columns) {
@@ -104,8 +103,10 @@ Result<std::int64_t> CsvTable::decimal(std::size_t row, std::size_t column, std:
         is_read = is_read && parse_whole(digits, unit, parts) &&
                   std::ranges::all_of(fraction, [](char c) { return c >= '0' && c <= '9'; });
     }
-    const std::int64_t value = whole * scale + (parts * scale + unit - 1) / unit;
-    if (is_read && value <= most) return value;
+    // What was not read may be any number.
+    const std::int64_t value =
+        is_read ? whole * scale + (parts * scale + unit - 1) / unit : most + 1;
+    if (value <= most) return value;
     return fail(
         fault(row, column,
               fmt::format("\"{}\" is no decimal number from 0 to {}", number, most / scale)));

@@ -31,6 +31,9 @@ TEST(DlrmCsv, NamesLineAndColumn) {
           {kHead + "a,XN,1,1,1,,,\n", "line 2, column role: is neither CN nor HN"},
           {kHead + "a,HN,x,1,1,,,\n",
            "line 2, column cpu_request: \"x\" is no decimal number from 0 to 1000000"},
+          {kHead + "a,HN,18888888888888888.5,1,1,,,\n",
+           "line 2, column cpu_request: \"18888888888888888.5\" is no decimal number from 0 to "
+           "1000000"},
           {kHead + "a,HN,1,17,1,,,\n",
            "line 2, column gpu_request: \"17\" is no decimal number from 0 to 16"},
           {kHead + "a,HN,1,1,1.,,,\n",

@@ -70,7 +70,7 @@ Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text) {
         TRY(const std::int64_t cpu_milli, amount(table, row, cpu, kMilliPerPercent, kMost));
         TRY(const std::int64_t memory_mib, amount(table, row, memory, kMibPerGib, kMost));
         TRY(const std::int64_t milli,
-            amount(table, row, gpu, kMilliPerPercent, kMaxCards * kMilliPerCard));
+            amount(table, row, gpu, kMilliPerPercent, std::int64_t{kMaxCards} * kMilliPerCard));
         const std::int64_t cards = (milli + kMilliPerCard - 1) / kMilliPerCard;
         tasks.push_back(
             {.pod = {.name = fmt::format("{}/{}", table.text(row, job), table.text(row, name)),

@@ -1,6 +1,10 @@
 #include "app/sim/live_replay.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
 
 #include "app/sim/live_report.hpp"
 #include "domain/placement/engine_terms.hpp"
@@ -143,6 +147,61 @@ TEST(LiveReplay, SeveralContainers) {
     EXPECT_EQ(report.runs[0].rooms[0].node, 1);
     EXPECT_DOUBLE_EQ(report.runs[0].anew.held, 100 * 2.5 / 3);
     EXPECT_EQ(report.runs[0].anew.placed, 2);
+}
+
+// Goal: whatever a snapshot says (nodes that are over-committed, without cards or with more than
+// the engine tells apart, shares larger than any card, gangs in parts), every policy gives each pod
+// a place or none, and a gang all of them or none.
+RC_GTEST_PROP(LiveReplay, AnySnapshot, ()) {
+    ClusterSnapshot snapshot{.taken = "now"};
+    for (int i = *rc::gen::inRange(1, 5); i > 0; --i) {
+        SnapshotNode any = node("n" + std::to_string(i), *rc::gen::inRange(0, 19),
+                                gibibytes(*rc::gen::element(10, 40)), *rc::gen::element("A", "B"));
+        any.host.cpu_milli = *rc::gen::inRange(0, 9) * 8'000;
+        any.others.cpu_milli = *rc::gen::inRange(0, 3) * 9'000;
+        any.closed = *rc::gen::inRange(0, 4) == 0;
+        any.unit = *rc::gen::element(MemoryUnit::gib, MemoryUnit::mib);
+        for (SnapshotCard& card : any.cards) {
+            card.healthy = *rc::gen::inRange(0, 5) > 0;
+            card.excess = gibibytes(*rc::gen::inRange(0, 2));
+        }
+        snapshot.nodes.push_back(std::move(any));
+    }
+    const SnapshotNode& first = snapshot.nodes.front();
+    for (int i = *rc::gen::inRange(0, 30); i > 0; --i) {
+        SnapshotPod any = pod("p" + std::to_string(i), gibibytes(*rc::gen::inRange(0, 50)),
+                              *rc::gen::element(1, 1, 2, 17));
+        any.asks[0].kind = *rc::gen::element(ContainerKind::app, ContainerKind::app,
+                                             ContainerKind::init, ContainerKind::sidecar);
+        any.asks[0].cores = {*rc::gen::inRange(0, 101)};
+        any.host.cpu_milli = *rc::gen::inRange(0, 4) * 5'000;
+        if (*rc::gen::inRange(0, 3) == 0) any.asks.push_back(any.asks[0]);
+        if (*rc::gen::inRange(0, 3) == 0)
+            any.gang = GangMembership{*rc::gen::element("g", "h"), *rc::gen::inRange(1, 4)};
+        const bool runs = !first.cards.empty() && *rc::gen::arbitrary<bool>();
+        if (runs)
+            any = on(any, first.name, *rc::gen::inRange(0, static_cast<int>(first.cards.size())));
+        snapshot.pods.push_back(std::move(any));
+    }
+    std::vector<std::string> policies;
+    for (const FleetPolicyRow& row : fleet_policies())
+        policies.emplace_back(row.name);
+    const LiveReport report = replayed(snapshot, policies);
+    const auto pods = static_cast<int>(snapshot.pods.size());
+    for (const LiveRun& run : report.runs) {
+        RC_ASSERT(run.waiting_placed.placed + run.waiting_placed.without_room == pods);
+        RC_ASSERT(run.anew.placed + run.anew.without_room == pods);
+        RC_ASSERT(run.waiting_placed.placed >= report.as_is.placed);
+        std::map<std::string, std::set<bool>> has_room;  // by gang
+        for (std::size_t i = 0; i < report.waiting.size(); ++i) {
+            const auto of = std::ranges::find_if(snapshot.pods, [&](const SnapshotPod& one) {
+                return one.name.str() == report.waiting[i];
+            });
+            if (of->gang) has_room[of->gang->gang].insert(run.rooms[i].node >= 0);
+        }
+        for (const auto& [gang, rooms] : has_room)
+            RC_ASSERT(rooms.size() == 1U);
+    }
 }
 
 // Goal: the same whatever the threads.

@@ -1,10 +1,12 @@
 #include "app/sim/trial.hpp"
 
+#include <ranges>
+
 namespace tessera {
 
 Trial::~Trial() {
-    for (auto one = placed_.rbegin(); one != placed_.rend(); ++one)
-        fleet_.take_back(one->node, one->task, one->cards);
+    for (const One& one : placed_ | std::views::reverse)
+        fleet_.take_back(one.node, one.task, one.cards);
 }
 
 void Trial::place(std::size_t node, const Task& task, CardSet cards) {
