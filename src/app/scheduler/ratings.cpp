@@ -112,10 +112,11 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         return by_card.back();
     };
     const CardRules& rules = rules_of(pod.request);
+    const bool has_rules = !rules.empty();
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const PlacementRow& row = view.row(positions[i]);
-        NodeLoad admitted;
-        if (!rules.empty()) {
+        std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
+        if (has_rules) {
             const auto cards = admitted_cards(rules, row.node->offer());
             admitted = with_cards(row.node->load, cards);
         }
@@ -123,8 +124,8 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         std::int64_t sum = 0;
         bool is_rated = !scored.tasks.empty();
         for (const auto& [task, column] : scored.tasks) {
-            const std::int32_t one = rules.empty() ? score(*column, task, row, positions[i])
-                                                   : score(*column, task, admitted);
+            const std::int32_t one = admitted ? score(*column, task, *admitted)
+                                              : score(*column, task, row, positions[i]);
             is_rated = is_rated && one != kNotTaken;
             sum += one;
         }

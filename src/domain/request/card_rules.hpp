@@ -45,7 +45,10 @@ struct CardRules {
     std::optional<CardGroup> together;
     bool joins = false;  // another of `together` holds a card somewhere: ClusterView::joined
 
-    [[nodiscard]] bool empty() const { return *this == CardRules{}; }
+    [[nodiscard]] bool empty() const {
+        return models.empty() && barred_models.empty() && uuids.empty() && barred_uuids.empty() &&
+               !apart && !together;
+    }
     // The groups that the pod is of.
     [[nodiscard]] std::vector<CardGroup> groups() const;
 
