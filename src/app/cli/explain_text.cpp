@@ -55,6 +55,7 @@ std::string terms_text(const NodeStory& node) {
 
 std::string cards_text(const NodeStory& node) {
     std::vector<std::string> parts;
+    parts.reserve(node.cards.size());
     for (const CardStory& card : node.cards)
         parts.push_back(fmt::format("{} ({} free)", card.index, to_string(card.free)));
     return fmt::format("{}", fmt::join(parts, ", "));

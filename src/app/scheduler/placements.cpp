@@ -54,9 +54,9 @@ class Sizes {
             best = *std::move(tasks);
             most = count;
         }
+        const bool is_any = rules.models.empty() && rules.barred_models.empty();
         for (Task& task : best)
-            task.models =
-                rules.models.empty() && rules.barred_models.empty() ? kAnyModel : admitted;
+            task.models = is_any ? kAnyModel : admitted;
         return best;
     }
 
