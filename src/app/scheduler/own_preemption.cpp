@@ -172,7 +172,8 @@ Result<> OwnPreemption::take_cheapest(const PendingPod& pod, const Refused& refu
         if (stays == nullptr) return begin(pod, refused, *best, stop);
         stayed = stays->name.str();
         guarded_until_[stays->uid] = now + kGuarded;
-        best->plan = plan_preemption(*best->node, **pod.ask, {}, guarded());
+        const PodAsk joined = tools_.keeper.view()->joined(**pod.ask);
+        best->plan = plan_preemption(*best->node, joined, {}, guarded());
         if (best->plan.kind != Kind::evict || best->plan.victims.size() > most) choices.erase(best);
     }
     // The next turn goes on behind all who were found so far.

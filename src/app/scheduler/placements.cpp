@@ -119,8 +119,7 @@ std::vector<Task> Placements::usual_kinds() const {
     std::vector<Task> out;
     out.reserve(mix.size());
     for (const MixClass& of : mix) {
-        out.push_back(
-            {.cpu_milli = of.cpu_milli, .milli = of.milli, .count = of.count, .models = of.models});
+        out.push_back({.cpu_milli = of.cpu_milli, .milli = of.milli, .count = of.count});
     }
     return out;
 }

@@ -141,7 +141,8 @@ std::optional<PromisedRooms::Look> PromisedRooms::look_at(const PodUid& uid, con
         if (std::ranges::find(room.left, tenant->uid, &Victim::uid) == room.left.end())
             others.push_back(tenant->uid);
     }
-    const Preemption plan = plan_preemption(*node, ask, room.told, others);
+    const PodAsk pod = tools_.keeper.view()->joined(ask);
+    const Preemption plan = plan_preemption(*node, pod, room.told, others);
     if (plan.kind != Kind::evict) return Look{plan.kind, {}};
     return Look{plan.kind, plan.victims.front()->uid};
 }
@@ -174,9 +175,10 @@ bool PromisedRooms::may_go_elsewhere(const PodUid& uid, const PodAsk& ask, const
     if (asked.without_since) return true;
     if (asked.offered && tools_.clock.steady() - *asked.offered < kOffered) return true;
     const auto view = tools_.keeper.view();
+    const PodAsk pod = view->joined(ask);
     return std::ranges::any_of(room.refused.nodes, [&](const NodeName& name) {
         const NodeView* node = name == room.node ? nullptr : view->find(name.str());
-        return node != nullptr && plan_preemption(*node, ask).kind == Kind::fits;
+        return node != nullptr && plan_preemption(*node, pod).kind == Kind::fits;
     });
 }
 

@@ -113,12 +113,17 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
     };
     const CardRules& rules = rules_of(pod.request);
     const bool has_rules = !rules.empty();
+    Admission admission(rules);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const PlacementRow& row = view.row(positions[i]);
         std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
         if (has_rules) {
-            const auto cards = admitted_cards(rules, row.node->offer());
-            admitted = with_cards(row.node->load, cards);
+            admission.look_at(row.node->offer());
+            admitted = row.node->load;
+            for (std::size_t card = 0; card < admitted->milli.size(); ++card) {
+                const bool is_there = card < row.node->cards.size();
+                if (is_there && !admission.admits(card)) admitted->milli.at(card) = 0;
+            }
         }
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;

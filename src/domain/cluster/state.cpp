@@ -25,9 +25,9 @@ InventorySource served_by(const NodeInventory& inventory, bool known) {
 }
 
 // A text that makes no sense makes no group: the pod is where it is.
-std::vector<CardGroup> groups_of(const PodFacts& pod) {
-    const auto rules = parse_card_rules(pod.card_rules, pod.name.space);
-    return rules ? rules->groups() : std::vector<CardGroup>{};
+CardRules rules_of(const PodFacts& pod) {
+    auto rules = parse_card_rules(pod.card_rules, pod.name.space);
+    return rules ? *std::move(rules) : CardRules{};
 }
 
 // Of a node's tenants. The names are the tenant's own: the result lives as long as it does.
@@ -204,6 +204,7 @@ void ClusterState::take_bound(const PodFacts& pod) {
     }
     const auto hold_seen = [&](Allocation allocation) {
         auto held = holds(allocation.containers);
+        const CardRules rules = rules_of(pod);
         hold({.uid = pod.uid,
               .name = pod.name,
               .stage = Stage::seen,
@@ -211,7 +212,8 @@ void ClusterState::take_bound(const PodFacts& pod) {
               .terminating = pod.terminating,
               .allocation = std::move(allocation),
               .holds = std::move(held),
-              .groups = groups_of(pod)});
+              .groups = rules.groups(),
+              .together = rules.together});
     };
     if (!asks_for_gpus(pod)) return drop(pod.uid);
     if (const Allocation* own = own_allocation(pod)) {
@@ -316,7 +318,8 @@ Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& n
           .attempt = 1,
           .allocation = allocation,
           .holds = std::move(held),
-          .groups = rules_of(pod.request).groups()});
+          .groups = rules_of(pod.request).groups(),
+          .together = rules_of(pod.request).together});
     return Reservation{.kind = Reservation::Kind::write,
                        .allocation = std::move(allocation),
                        .node = now.inventory,

@@ -42,6 +42,7 @@ struct Tenant {
     std::optional<Allocation> resizing;  // what may have been written in its place, or may be yet
     std::vector<Hold> holds;             // of what covers both
     std::vector<CardGroup> groups;       // CardRules::groups of the pod
+    std::optional<CardGroup> together;   // CardRules::together
 
     friend bool operator==(const Tenant&, const Tenant&) = default;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,44 +38,14 @@ void put(ViewPiece& piece, std::size_t i, NodeView node, std::uint64_t version) 
     piece.rows[i].version = version;
 }
 
-// Groups of the pods that hold cards of the node, or are kept room there; mostly none.
-using Members = std::vector<std::pair<CardGroup, PodUid>>;
-
-Members members_of(const NodeView& node) {
-    Members out;
-    for (const TenantPtr& tenant : node.tenants) {
-        for (const CardGroup group : tenant->groups)
-            out.emplace_back(group, tenant->uid);
-    }
-    for (const PodAskPtr& nominee : node.nominees) {
-        for (const CardGroup group : nominee->request.front().gpu.rules.groups())
-            out.emplace_back(group, nominee->uid);
-    }
-    return out;
-}
-
-// Null where nothing changes.
-std::shared_ptr<const Company> moved(const Company& before, const Members& from,
-                                     const Members& to) {
-    if (from == to) return nullptr;
-    const auto after = std::make_shared<Company>(before);
-    for (const auto& [group, pod] : from)
-        after->remove(group, pod);
-    for (const auto& [group, pod] : to)
-        after->add(group, pod);
-    return after;
-}
-
 }  // namespace
 
 void ViewBuilder::set_nodes(std::vector<NodeView> nodes) {
     pieces_.clear();
-    const auto company = std::make_shared<Company>();
-    for (const NodeView& node : nodes) {
-        for (const auto& [group, pod] : members_of(node))
-            company->add(group, pod);
-    }
-    company_ = company;
+    company_ = {};
+    shown_company_.reset();
+    for (const NodeView& node : nodes)
+        keep_company(node, 1);
     std::vector<std::string> names;
     for (std::size_t first = 0; first < nodes.size(); first += ViewPiece::kNodes) {
         const auto piece = std::make_shared<ViewPiece>();
@@ -100,16 +71,35 @@ bool ViewBuilder::replace(NodeView node) {
     ClusterView::PiecePtr& shown = pieces_[position / ViewPiece::kNodes];
     const std::size_t i = position % ViewPiece::kNodes;
     if (shown->rows[i].cards != node.free.size()) return false;
-    auto company = moved(*company_, members_of(*shown->nodes[i]), members_of(node));
-    if (company) company_ = std::move(company);
+    keep_company(*shown->nodes[i], -1);
+    keep_company(node, 1);
     const auto piece = std::make_shared<ViewPiece>(*shown);
     put(*piece, i, std::move(node), ++versions_);
     shown = piece;
     return true;
 }
 
-std::shared_ptr<const ClusterView> ViewBuilder::build(const UnseenIndex& unseen) const {
-    return std::make_shared<const ClusterView>(pieces_, index_, unseen, company_);
+void ViewBuilder::keep_company(const NodeView& node, int sign) {
+    const auto note = [&](const std::optional<CardGroup>& group, const PodUid& pod,
+                          Company::As as) {
+        if (!group) return;
+        shown_company_.reset();
+        if (sign > 0) {
+            company_.add(*group, pod, as);
+        } else {
+            company_.remove(*group, pod, as);
+        }
+    };
+    for (const TenantPtr& tenant : node.tenants)
+        note(tenant->together, tenant->uid, Company::As::holder);
+    for (const PodAskPtr& nominee : node.nominees) {
+        note(nominee->request.front().gpu.rules.together, nominee->uid, Company::As::nominee);
+    }
+}
+
+std::shared_ptr<const ClusterView> ViewBuilder::build(const UnseenIndex& unseen) {
+    if (!shown_company_) shown_company_ = std::make_shared<const Company>(company_);
+    return std::make_shared<const ClusterView>(pieces_, index_, unseen, shown_company_);
 }
 
 }  // namespace tessera

@@ -18,14 +18,17 @@ class ViewBuilder {
     // of cards than before: then only set_nodes() can tell.
     bool replace(NodeView node);
 
-    [[nodiscard]] std::shared_ptr<const ClusterView> build(const UnseenIndex& unseen) const;
+    [[nodiscard]] std::shared_ptr<const ClusterView> build(const UnseenIndex& unseen);
 
   private:
+    // Notes the pods of a node, or forgets them again (`sign` -1).
+    void keep_company(const NodeView& node, int sign);
+
     std::uint64_t versions_ = 0;  // that were given
     std::vector<ClusterView::PiecePtr> pieces_;
     std::shared_ptr<const NameIndex> index_;
-    // Views have it: changed by way of a copy.
-    std::shared_ptr<const Company> company_ = std::make_shared<const Company>();
+    Company company_;
+    std::shared_ptr<const Company> shown_company_;  // null: it has changed since
 };
 
 }  // namespace tessera

@@ -201,6 +201,7 @@ void Layout::count(std::size_t lodger, const Place& place, int sign) {
     Tenant made;
     made.holds =
         holds(containers_of(lodgers_[lodger].pod->request, place.fit, node.gpus, node.unit));
+    made.groups = rules_of(lodgers_[lodger].pod->request).groups();
     count_holds(made, node.gpus, room.cards, sign);
 }
 

@@ -19,7 +19,12 @@ bool holds_cards(const PodFacts& pod) {
 // Nothing where it may be moved.
 std::optional<std::string> why_it_stays(const Snapshot& snapshot, std::size_t i) {
     auto why = why_it_stays(snapshot.states[i], snapshot.budgets);
-    if (!why && !ask_of(snapshot.pods[i])) return "a request that makes no sense";
+    if (why) return why;
+    const auto ask = ask_of(snapshot.pods[i]);
+    if (!ask) return "a request that makes no sense";
+    // Its successor goes where its group is, whatever place the plan has found.
+    if (!ask->request.empty() && rules_of(ask->request).together)
+        return fmt::format("an annotation {}", kGpuTogether);
     return why;
 }
 

@@ -30,11 +30,10 @@ void Admission::look_at(const Offer& offer) {
 }
 
 bool Admission::admits_names(const Gpu& gpu) {
-    if (!rules_.uuids.empty() || !rules_.barred_uuids.empty())
-        return tessera::admits(rules_, gpu.uuid, gpu.model);
+    if (!admits_uuid(rules_, gpu.uuid)) return false;
     const auto known = std::ranges::find(models_, gpu.model, &std::pair<std::string, bool>::first);
     if (known != models_.end()) return known->second;
-    const bool is_admitted = tessera::admits(rules_, gpu.uuid, gpu.model);
+    const bool is_admitted = admits_model(rules_, gpu.model);
     models_.emplace_back(gpu.model, is_admitted);
     return is_admitted;
 }

@@ -12,6 +12,7 @@
 
 #include "domain/cluster/state.hpp"
 #include "domain/placement/place.hpp"
+#include "domain/placement/victims.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -135,6 +136,68 @@ TEST(Admission, CountsRoomThatIsKept) {
     };
     EXPECT_TRUE(joins("e"));
     EXPECT_FALSE(joins("d")) << "with itself";
+}
+
+// Goal: two pods of a gang that are to be together find room on one card, and are both bound there,
+// whichever is the first.
+TEST(Admission, PlacesAGangTogether) {
+    for (const bool is_turned : {false, true}) {
+        Cluster cluster(2);
+        const CardRuleTexts pair{.together = "pair"};
+        const std::vector<std::string> names = {is_turned ? "b" : "a", is_turned ? "a" : "b"};
+        for (const std::string& name : names) {
+            cluster.state().set_pod(Cluster::pod(name, 2, pair));
+            ASSERT_TRUE(cluster.state().promise(PodUid("uid-" + name), NodeName("n1"), {}));
+        }
+        EXPECT_EQ(cluster.where(Cluster::pod("a", 2, pair), 1), "n1:0");
+        EXPECT_EQ(cluster.where(Cluster::pod("b", 2, pair)), "n1:0");
+    }
+}
+
+// Goal: a pod that is bound elsewhere than room was kept for it is found where it is.
+TEST(Admission, AMateIsFoundWhereItIs) {
+    for (const int bound : {0, 1}) {
+        Cluster cluster(2);
+        const CardRuleTexts pair{.together = "pair"};
+        PodFacts first = Cluster::pod("first", 2, pair);
+        first.nominated = NodeName(bound == 0 ? "n1" : "n0");
+        cluster.state().set_pod(first);
+        cluster.state().view();
+        EXPECT_EQ(cluster.where(first, bound), fmt::format("n{}:0", bound));
+        EXPECT_NE(cluster.where(Cluster::pod("second", 2, pair), 1 - bound).find("company"),
+                  std::string::npos);
+        EXPECT_EQ(cluster.where(Cluster::pod("second", 2, pair)), fmt::format("n{}:0", bound));
+    }
+}
+
+// Goal: a pod that is ending is still on its card, also where a nominee waits for its room.
+TEST(Admission, WhoIsEndingIsStillThere) {
+    Cluster cluster(1);
+    const CardRuleTexts web{.apart = "web"};
+    PodFacts ending = Cluster::pod("ending", 8, web);  // best fit would go beside it
+    const auto made = cluster.place(ending);
+    ASSERT_TRUE(made);
+    ending.terminating = true;
+    cluster.state().set_pod(build::bound(ending, *made));
+    PodFacts nominee = Cluster::pod("nominee", 4, {.models = "A100"});
+    nominee.nominated = NodeName("n0");
+    cluster.state().set_pod(nominee);
+    EXPECT_EQ(cluster.where(Cluster::pod("next", 2, web)), "n0:2");
+}
+
+// Goal: nobody ends whom the pod wants to be with.
+TEST(Admission, NobodyEndsAMate) {
+    Cluster cluster(1);
+    const CardRuleTexts pair{.together = "pair"};
+    EXPECT_EQ(cluster.where(Cluster::pod("mate", 4, pair)), "n0:0");
+    EXPECT_EQ(cluster.where(Cluster::pod("stranger", 12, {.uuids = "GPU-n0-0"})), "n0:0");
+    PodAsk pod = build::ask(Cluster::pod("pod", 8, pair));
+    pod.priority = 100;
+    const auto view = cluster.state().view();
+    const auto plan = plan_preemption(*view->find("n0"), view->joined(pod));
+    ASSERT_EQ(plan.kind, Preemption::Kind::evict);
+    ASSERT_EQ(plan.victims.size(), 1U);
+    EXPECT_EQ(plan.victims[0]->name.name, "stranger");
 }
 
 struct Placed {

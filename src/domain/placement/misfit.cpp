@@ -68,7 +68,8 @@ Most most_of(std::span<const Card> cards) {
 Explainer::Explainer(const PodRequest& request)
     : request_(request),
       one_share_(asks_one_share(request)),
-      only_memory_(asks_only_memory(request)) {}
+      only_memory_(asks_only_memory(request)),
+      admission_(rules_of(request)) {}
 
 const Misfit& Explainer::explain(const PlacementRow& row) {
     if (!only_memory_) {
@@ -85,18 +86,17 @@ const Misfit& Explainer::explain(const PlacementRow& row) {
     return at->second;
 }
 
-Misfit Explainer::explain(const Offer& offer) const {
+Misfit Explainer::explain(const Offer& offer) {
     if (offer.cards.empty()) return {true, "no GPU on this node", Obstacle::no_gpu, {}};
     if (offer.single_share && !one_share_) return {true, kSingleShare, Obstacle::single_share, {}};
     const CardRules& rules = rules_of(request_);
     if (rules.empty()) return explain_room(offer.cards, offer.unit);
-    Admission admission(rules);
-    admission.look_at(offer);
+    admission_.look_at(offer);
     std::vector<Card> admitted;
     int of_kind = 0;
     for (std::size_t i = 0; i < offer.cards.size(); ++i) {
-        if (admission.verdict(i) != Admitted::other_card) ++of_kind;
-        if (admission.admits(i)) admitted.push_back(offer.cards[i]);
+        if (admission_.verdict(i) != Admitted::other_card) ++of_kind;
+        if (admission_.admits(i)) admitted.push_back(offer.cards[i]);
     }
     const GpuRequest& gpu = hardest(request_, offer.unit);
     if (of_kind < gpu.gpus) {

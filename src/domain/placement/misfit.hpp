@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "domain/cluster/view.hpp"
+#include "domain/placement/admission.hpp"
 #include "domain/placement/obstacle.hpp"
 
 namespace tessera {
@@ -29,7 +30,7 @@ class Explainer {
     // The request outlives the explainer.
     explicit Explainer(const PodRequest& request);
 
-    [[nodiscard]] Misfit explain(const Offer& offer) const;
+    [[nodiscard]] Misfit explain(const Offer& offer);
     // The words are the same for nodes that are alike, and kept: one address per wording, as long
     // as the explainer.
     const Misfit& explain(const PlacementRow& row);
@@ -46,6 +47,7 @@ class Explainer {
     const PodRequest& request_;
     const bool one_share_;
     const bool only_memory_;
+    Admission admission_;
     std::map<Alike, Misfit> explained_;
     std::map<std::string, Misfit, std::less<>> worded_;  // where Alike says too little
 };

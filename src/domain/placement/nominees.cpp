@@ -58,6 +58,10 @@ std::vector<Card> cards_left(const NodeView& node, const Asker& pod) {
         card.held = std::max(card.held, now.held);
         card.cores_held = std::max(card.cores_held, now.cores_held);
         card.holders = std::max(card.holders, now.holders);
+        for (const CardGroup group : now.groups) {
+            if (std::ranges::find(card.groups, group) == card.groups.end())
+                card.groups.push_back(group);
+        }
     }
     return cards;
 }

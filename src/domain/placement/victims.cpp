@@ -60,6 +60,12 @@ bool is_one_of(const PodUid& uid, std::span<const PodUid> pods) {
     return std::ranges::find(pods, uid) != pods.end();
 }
 
+// The pod wants to be where it is.
+bool is_mate(const Tenant& tenant, const PodAsk& pod) {
+    const auto& group = rules_of(pod.request).together;
+    return group && tenant.together == group;
+}
+
 // Those of `candidates` that cannot be spared; nothing where not even all of them make room.
 std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
     for (const Tenant* tenant : candidates)
@@ -93,7 +99,7 @@ Preemption plan_preemption(const NodeView& node, const PodAsk& pod, std::span<co
         if (tenant->terminating || is_one_of(tenant->uid, ending)) {
             trial.remove(*tenant);
         } else if (tenant->stage == Stage::seen && tenant->priority < pod.priority &&
-                   !is_one_of(tenant->uid, guarded)) {
+                   !is_one_of(tenant->uid, guarded) && !is_mate(*tenant, pod)) {
             lower.push_back(tenant.get());
         }
     }

@@ -1,7 +1,6 @@
 #include "domain/request/card_rules.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,10 +39,22 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
+// White space as a YAML block has it.
 std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(' ');
+    constexpr std::string_view kSpace = " \t\r\n";
+    const auto first = text.find_first_not_of(kSpace);
     if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(' ') - first + 1);
+    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// What stands in the names of cards. Such an entry becomes a part of the words that kube-scheduler
+// prints as a format: no percent sign.
+bool is_entry(std::string_view text) {
+    constexpr std::string_view kOthers = " ._/()+-:";
+    return text.size() <= kLongestEntry && std::ranges::any_of(text, is_alnum) &&
+           std::ranges::all_of(text, [&](char c) {
+               return is_alnum(c) || kOthers.find(c) != std::string_view::npos;
+           });
 }
 
 tl::unexpected<Error> refuse(std::string_view annotation, std::string_view text,
@@ -67,8 +78,7 @@ Result<Wishes> read_wishes(std::string_view annotation, std::string_view text,
         std::string_view entry = trimmed(rest.substr(0, comma));
         const bool is_barred = entry.starts_with('!');
         if (is_barred) entry = trimmed(entry.substr(1));
-        const bool is_name = std::ranges::any_of(entry, is_alnum) && entry.size() <= kLongestEntry;
-        if (!is_name || ++entries > kMostEntries) return refuse(annotation, text, write);
+        if (!is_entry(entry) || ++entries > kMostEntries) return refuse(annotation, text, write);
         (is_barred ? out.barred : out.wanted).emplace_back(entry);
         if (comma == std::string_view::npos) break;
         rest.remove_prefix(comma + 1);
@@ -110,12 +120,22 @@ std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
     return out;
 }
 
-std::string texts_of(const std::vector<GpuUuid>& uuids) {
-    std::vector<std::string_view> out;
-    out.reserve(uuids.size());
-    for (const GpuUuid& uuid : uuids)
-        out.emplace_back(uuid.str());
-    return fmt::format("{}", fmt::join(out, " or "));
+const std::string& text_of(const std::string& model) {
+    return model;
+}
+const std::string& text_of(const GpuUuid& uuid) {
+    return uuid.str();
+}
+
+// The first few of them: the words go into the answer once for each node.
+template <class Wish>
+std::string words_of_some(const std::vector<Wish>& wishes) {
+    constexpr std::size_t kNamed = 3;
+    std::string out;
+    for (std::size_t i = 0; i < std::min(wishes.size(), kNamed); ++i)
+        out += (i == 0 ? "" : " or ") + text_of(wishes[i]).substr(0, 48);
+    if (wishes.size() > kNamed) out += fmt::format(" or {} more", wishes.size() - kNamed);
+    return out;
 }
 
 bool is_one_of(const std::vector<std::string>& wishes, std::string_view model) {
@@ -164,8 +184,12 @@ bool is_of_model(std::string_view wish, std::string_view model) {
 }
 
 bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model) {
+    return admits_uuid(rules, uuid) && admits_model(rules, model);
+}
+
+bool admits_uuid(const CardRules& rules, const GpuUuid& uuid) {
     if (!rules.uuids.empty() && !is_one_of(rules.uuids, uuid)) return false;
-    return !is_one_of(rules.barred_uuids, uuid) && admits_model(rules, model);
+    return !is_one_of(rules.barred_uuids, uuid);
 }
 
 bool admits_model(const CardRules& rules, std::string_view model) {
@@ -175,11 +199,10 @@ bool admits_model(const CardRules& rules, std::string_view model) {
 
 std::string wish_of(const CardRules& rules) {
     std::string out = "a card";
-    if (!rules.models.empty()) out += fmt::format(" of model {}", fmt::join(rules.models, " or "));
-    if (!rules.barred_models.empty())
-        out += fmt::format(" that is no {}", fmt::join(rules.barred_models, " or "));
-    if (!rules.uuids.empty()) out += fmt::format(" with the UUID {}", texts_of(rules.uuids));
-    if (!rules.barred_uuids.empty()) out += fmt::format(" but {}", texts_of(rules.barred_uuids));
+    if (!rules.models.empty()) out += " of model " + words_of_some(rules.models);
+    if (!rules.barred_models.empty()) out += " that is no " + words_of_some(rules.barred_models);
+    if (!rules.uuids.empty()) out += " with the UUID " + words_of_some(rules.uuids);
+    if (!rules.barred_uuids.empty()) out += " but " + words_of_some(rules.barred_uuids);
     return out;
 }
 

@@ -58,6 +58,7 @@ struct CardRules {
 // invalid_argument, naming the annotation and what to write in it.
 Result<CardRules> parse_card_rules(const CardRuleTexts& texts, std::string_view space);
 
+bool admits_uuid(const CardRules& rules, const GpuUuid& uuid);
 bool admits_model(const CardRules& rules, std::string_view model);
 // By model and UUID.
 bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model);
@@ -66,7 +67,8 @@ bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model)
 // A100-SXM4-80GB", whatever their case. "A10" is no word of it.
 bool is_of_model(std::string_view wish, std::string_view model);
 
-// What is asked for by model and UUID, in words: "a card of model A100 or H100".
+// What is asked for by model and UUID, in words: "a card of model A100 or H100". Short, whatever
+// the pod has written.
 std::string wish_of(const CardRules& rules);
 
 }  // namespace tessera

@@ -51,6 +51,7 @@ TEST(CardRules, AListAdmitsAnyOfItAndNoneThatIsBarred) {
              Row{"!T4", "", true},
              Row{"NVIDIA, !A100", "NVIDIA H100", true},
              Row{"NVIDIA, ! A100", "NVIDIA A100", false},
+             Row{"A100,\n  T4\n", "Tesla T4", true},
          }) {
         const auto rules = of_models(text);
         ASSERT_TRUE(rules) << text;
@@ -83,6 +84,18 @@ TEST(CardRules, AGroupIsOfANamespaceAndAnAnnotation) {
     EXPECT_TRUE(parse_card_rules({}, "a")->empty());
 }
 
+// Goal: what a pod writes does not make the scheduler's answer long.
+TEST(CardRules, WordsAreFew) {
+    std::string text = "T4";
+    for (int i = 0; i < 60; ++i)
+        text += ", " + std::string(100, 'x');
+    const auto rules = of_models(text);
+    ASSERT_TRUE(rules);
+    EXPECT_LT(wish_of(*rules).size(), 200U);
+    EXPECT_NE(wish_of(*rules).find("a card of model T4 or xxx"), std::string::npos);
+    EXPECT_NE(wish_of(*rules).find(" or 58 more"), std::string::npos);
+}
+
 // Goal: what makes no sense is refused with the annotation, the text and what to write.
 TEST(CardRules, RefusesWhatIsNoList) {
     struct Row {
@@ -96,6 +109,8 @@ TEST(CardRules, RefusesWhatIsNoList) {
         {{.models = "!"}, "tessera.dev/gpu-models", "no list of models"},
         {{.models = "- _"}, "tessera.dev/gpu-models", "no list of models"},
         {{.models = std::string(200, 'x')}, "tessera.dev/gpu-models", "no list of models"},
+        {{.models = "!!A100"}, "tessera.dev/gpu-models", "no list of models"},
+        {{.models = "100%s"}, "tessera.dev/gpu-models", "no list of models"},
         {{.uuids = "GPU-1,"}, "tessera.dev/gpu-uuids", "nvidia-smi -L"},
         {{.apart = "a b"}, "tessera.dev/gpu-apart", "\"a b\" is not the name of a group"},
         {{.together = std::string(64, 'x')}, "tessera.dev/gpu-together", "up to 63"},

@@ -101,6 +101,9 @@ ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const See
     }
     for (const SeenPod& pod : pods) {
         if (pod.facts.finished || !asks_for_gpus(pod.facts)) continue;
+        const bool waits_for_nobody =
+            pod.facts.node.empty() && (pod.facts.gated || pod.facts.terminating);
+        if (waits_for_nobody) continue;
         const auto ask = ask_of(pod.facts);
         if (!ask) continue;
         SnapshotPod told = pod_of(pod, *ask);
