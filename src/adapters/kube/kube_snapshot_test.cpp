@@ -13,7 +13,7 @@ std::string list_of(const std::string& items, const std::string& next = "") {
 }
 
 // Goal: nodes, pods of several pages, what says that a node is closed and that a pod chooses its
-// nodes or ends; and nothing but GET is sent.
+// nodes; nobody places a pod that ends before it was placed; and nothing but GET is sent.
 TEST(KubeSnapshot, ReadsTheCluster) {
     ScriptedServer server;
     server.answer("GET /api/v1/nodes", 200,
@@ -27,9 +27,11 @@ TEST(KubeSnapshot, ReadsTheCluster) {
         R"("containers":[{"name":"m","resources":{"limits":{"tessera.dev/gpu":"1"}}}])";
     server.answer("GET /api/v1/pods", 200,
                   list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s",)"
-                          R"("deletionTimestamp":"2026-01-02T00:00:00Z",)"
                           R"("creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{)"
                           R"("nodeSelector":{"a":"b"},)" +
+                              limits +
+                              R"(}},{"metadata":{"uid":"w","name":"ends",)"
+                              R"("deletionTimestamp":"2026-01-02T00:00:00Z"},"spec":{)" +
                               limits + "}}",
                           "more"));
     server.answer("GET /api/v1/pods", 200,
@@ -47,7 +49,6 @@ TEST(KubeSnapshot, ReadsTheCluster) {
     const SnapshotPod& pod = read->pods.front();
     EXPECT_EQ(pod.name, (PodName{"s", "p"}));
     EXPECT_EQ(pod.created, "2026-01-01T00:00:00Z");
-    EXPECT_EQ(pod.deleted, "2026-01-02T00:00:00Z");
     EXPECT_TRUE(pod.chooses_nodes);
     EXPECT_TRUE(pod.node.empty());
     for (const HttpRequest& request : server.requests())
