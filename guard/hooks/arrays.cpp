@@ -21,26 +21,35 @@ std::uint64_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR* array) {
     return array == nullptr || takes_nothing(*array) ? 0 : array_bytes(*array);
 }
 
+// Of either version of the CUDA API.
+template <typename Descriptor>
+CUDA_ARRAY3D_DESCRIPTOR flat(const Descriptor& of) {
+    return {of.Width, of.Height, 0, of.Format, of.NumChannels, 0};
+}
+
+// `whole`: what the descriptor asks for.
+template <typename Real, typename Descriptor>
+CUresult create_array(const Real& real, CUarray* array, const Descriptor* descriptor,
+                      const CUDA_ARRAY3D_DESCRIPTOR* whole) {
+    return create(
+        array, bytes_of(whole), [&] { return real(array, descriptor); },
+        [&] { driver()->cuArrayDestroy(*array); });
+}
+
 }  // namespace
 
 CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
     const Entered real(&Driver::cuArrayCreate_v2);
     if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
-    const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,  descriptor->Height,      0,
-                                           descriptor->Format, descriptor->NumChannels, 0};
-    return create(
-        array, bytes_of(&whole), [&] { return real(array, descriptor); },
-        [&] { driver()->cuArrayDestroy(*array); });
+    const CUDA_ARRAY3D_DESCRIPTOR whole = flat(*descriptor);
+    return create_array(real, array, descriptor, &whole);
 }
 
 CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* descriptor) {
     const Entered real(&Driver::cuArrayCreate);
     if (!real.is_held() || descriptor == nullptr) return real(array, descriptor);
-    const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,  descriptor->Height,      0,
-                                           descriptor->Format, descriptor->NumChannels, 0};
-    return create(
-        array, bytes_of(&whole), [&] { return real(array, descriptor); },
-        [&] { driver()->cuArrayDestroy(*array); });
+    const CUDA_ARRAY3D_DESCRIPTOR whole = flat(*descriptor);
+    return create_array(real, array, descriptor, &whole);
 }
 
 CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* descriptor) {
@@ -49,17 +58,13 @@ CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* descr
     const CUDA_ARRAY3D_DESCRIPTOR whole = {descriptor->Width,       descriptor->Height,
                                            descriptor->Depth,       descriptor->Format,
                                            descriptor->NumChannels, descriptor->Flags};
-    return create(
-        array, bytes_of(&whole), [&] { return real(array, descriptor); },
-        [&] { driver()->cuArrayDestroy(*array); });
+    return create_array(real, array, descriptor, &whole);
 }
 
 CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
     const Entered real(&Driver::cuArray3DCreate_v2);
     if (!real.is_held()) return real(array, descriptor);
-    return create(
-        array, bytes_of(descriptor), [&] { return real(array, descriptor); },
-        [&] { driver()->cuArrayDestroy(*array); });
+    return create_array(real, array, descriptor, descriptor);
 }
 
 CUresult cuArrayDestroy(CUarray array) {
