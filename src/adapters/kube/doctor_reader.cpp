@@ -10,6 +10,7 @@
 
 #include "adapters/http/certificate.hpp"
 #include "adapters/kube/kube_call.hpp"
+#include "adapters/kube/kube_pages.hpp"
 #include "adapters/os/base64.hpp"
 #include "wire/doctor_json.hpp"
 #include "wire/kube_objects.hpp"
@@ -64,20 +65,8 @@ class Reader {
         return JsonDocument::parse(*body);
     }
 
-    template <class Read>
-    Result<> each(const std::string& path, const std::string& right, const Read& read) {
-        std::string next;
-        do {
-            const char sign = path.find('?') == std::string::npos ? '?' : '&';
-            std::string page_path = fmt::format("{}{}limit=500", path, sign);
-            if (!next.empty()) page_path += "&continue=" + next;
-            TRY(const auto document, get(page_path, right));
-            TRY(const ListPage page, read_list(document));
-            for (const JsonValue item : page.items)
-                read(item);
-            next = page.next;
-        } while (!next.empty());
-        return {};
+    Result<> each(const std::string& path, const std::string& right, const ReadItem& read) {
+        return each_item([&](const std::string& page) { return get(page, right); }, path, read);
     }
 
     std::string in_space(std::string_view group, std::string_view rest) const {

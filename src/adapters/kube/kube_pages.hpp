@@ -9,9 +9,16 @@
 
 namespace tessera {
 
-// Calls `read` with each item of the list at `path`, whose value lives no longer than that call.
-// permission_denied says that one needs the right to `right`; other errors as kube_call.
+// Its value lives no longer than the call.
+using ReadItem = std::function<void(JsonValue item)>;
+using FetchPage = std::function<Result<JsonDocument>(const std::string& path)>;
+
+// Calls `read` with each item of the list at `path`. Errors: those of `fetch`, or of a list that
+// is none.
+Result<> each_item(const FetchPage& fetch, const std::string& path, const ReadItem& read);
+// The same of what the server says. permission_denied says that one needs the right to `right`;
+// other errors as kube_call.
 Result<> each_item(HttpClient& http, const std::string& path, const char* right,
-                   const std::function<void(JsonValue item)>& read);
+                   const ReadItem& read);
 
 }  // namespace tessera
