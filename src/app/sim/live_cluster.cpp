@@ -154,39 +154,38 @@ class Builder {
 
     // In the order in which the last pod of each came.
     void add_groups() {
-        using Gang = std::pair<std::string, std::string>;
-        std::map<Gang, LiveGroup> waiting;
-        std::map<Gang, LiveGroup> all;
-        std::map<Gang, int> running;
-        std::map<Gang, std::size_t> left;
-        for (const SnapshotPod& pod : snapshot_.pods) {
-            if (pod.gang && !pod.node.empty()) ++running[{pod.name.space, pod.gang->gang}];
-        }
-        const auto gang_of = [&](const LivePod& pod) -> std::optional<Gang> {
-            const SnapshotPod& from = snapshot_.pods[pod.row];
-            if (!from.gang) return std::nullopt;
-            return Gang{from.name.space, from.gang->gang};
+        struct Gang {
+            LiveGroup waiting;
+            LiveGroup all;
+            int running = 0;
+            std::size_t left = 0;  // of its pods, those to come yet
         };
+        std::map<std::pair<std::string, std::string>, Gang> gangs;  // by namespace and name
+        const auto gang_of = [&](const SnapshotPod& pod) -> Gang* {
+            return pod.gang ? &gangs[{pod.name.space, pod.gang->gang}] : nullptr;
+        };
+        for (const SnapshotPod& pod : snapshot_.pods) {
+            if (Gang* gang = gang_of(pod)) gang->running += pod.node.empty() ? 0 : 1;
+        }
         for (const LivePod& pod : out_.pods) {
-            if (const auto gang = gang_of(pod)) ++left[*gang];
+            if (Gang* gang = gang_of(snapshot_.pods[pod.row])) ++gang->left;
         }
         for (std::size_t i = 0; i < out_.pods.size(); ++i) {
             const LivePod& pod = out_.pods[i];
-            const auto gang = gang_of(pod);
-            if (!gang) {
+            const SnapshotPod& from = snapshot_.pods[pod.row];
+            Gang* gang = gang_of(from);
+            if (gang == nullptr) {
                 if (pod.node < 0) out_.waiting.push_back({{i}, 1});
                 out_.all.push_back({{i}, 1});
                 continue;
             }
-            const int size = snapshot_.pods[pod.row].gang->size;
-            const int there = running.contains(*gang) ? running.at(*gang) : 0;
-            all[*gang].pods.push_back(i);
-            all[*gang].size = there > 0 ? 1 : size;
-            if (pod.node < 0) waiting[*gang].pods.push_back(i);
-            waiting[*gang].size = std::max(size - there, 1);
-            if (--left[*gang] > 0) continue;
-            out_.all.push_back(all[*gang]);
-            if (!waiting[*gang].pods.empty()) out_.waiting.push_back(waiting[*gang]);
+            gang->all.pods.push_back(i);
+            gang->all.size = gang->running > 0 ? 1 : from.gang->size;
+            if (pod.node < 0) gang->waiting.pods.push_back(i);
+            gang->waiting.size = std::max(from.gang->size - gang->running, 1);
+            if (--gang->left > 0) continue;
+            out_.all.push_back(gang->all);
+            if (!gang->waiting.pods.empty()) out_.waiting.push_back(gang->waiting);
         }
     }
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "app/cli/tab_writer.hpp"
+
 namespace tessera {
 namespace {
 
@@ -50,26 +52,15 @@ Json json_of(const LiveState& state) {
 }
 
 std::string waiting_table(const LiveReport& report) {
-    std::vector<std::vector<std::string>> rows{{"WAITING POD"}};
+    std::string text = "WAITING POD";
     for (const LiveRun& run : report.runs)
-        rows.front().push_back(run.policy);
+        text += "\t" + run.policy;
     for (std::size_t pod = 0; pod < report.waiting.size(); ++pod) {
-        rows.push_back({report.waiting[pod]});
+        text += "\n" + report.waiting[pod];
         for (const LiveRun& run : report.runs)
-            rows.back().push_back(room_text(report, run.rooms[pod]));
+            text += "\t" + room_text(report, run.rooms[pod]);
     }
-    std::vector<std::size_t> widths(rows.front().size());
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string text;
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i + 1 < row.size(); ++i)
-            text += fmt::format("{:<{}}  ", row[i], widths[i]);
-        text += row.back() + "\n";
-    }
-    return text;
+    return align_tabs(text + "\n");
 }
 
 }  // namespace

@@ -44,15 +44,6 @@ Result<Workload> in_order(const std::vector<OpenbNode>& nodes, const std::vector
     return workload;
 }
 
-template <class Parse>
-auto parsed(const ReadFile& read, const std::string& path, Parse parse)
-    -> decltype(parse(std::string_view{})) {
-    TRY(const std::string text, read(path));
-    auto value = parse(std::string_view(text));
-    if (!value) return fail(value.error().in(path));
-    return value;
-}
-
 Result<Workload> load_dlrm(const ReadFile& read, const TraceSource& source,
                            const TraceName& /*name*/) {
     if (source.nodes.empty()) {

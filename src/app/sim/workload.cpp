@@ -45,15 +45,6 @@ class ModelNames {
     std::vector<std::string> names_;
 };
 
-template <class Parse>
-auto parsed(const ReadFile& read, const std::string& path, Parse parse)
-    -> decltype(parse(std::string_view{})) {
-    TRY(const std::string text, read(path));
-    auto value = parse(std::string_view(text));
-    if (!value) return fail(value.error().in(path));
-    return value;
-}
-
 Result<std::vector<NodeShape>> shapes_of(const std::vector<OpenbNode>& nodes, ModelNames& models) {
     std::vector<NodeShape> shapes;
     shapes.reserve(nodes.size());

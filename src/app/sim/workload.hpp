@@ -38,6 +38,16 @@ struct Workload {
 // A file's text. Errors name the path.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
+// What `parse` makes of the file. Errors name the path.
+template <class Parse>
+auto parsed(const ReadFile& read, const std::string& path, Parse parse)
+    -> decltype(parse(std::string_view{})) {
+    TRY(const std::string text, read(path));
+    auto value = parse(std::string_view(text));
+    if (!value) return fail(value.error().in(path));
+    return value;
+}
+
 struct TraceName {
     std::string trace;  // "default" for openb_pod_list_default.csv
     int seed = 0;       // of the arrival order
