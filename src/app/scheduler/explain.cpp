@@ -136,17 +136,12 @@ void sort(std::vector<NodeStory>& stories, const ClusterView& view, bool is_rate
 Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& name,
                              std::string_view standard) {
     TRY(const FleetPolicyRow* row, find_policy_option(standard));
-    const auto found = std::ranges::find(snapshot.pods, name, &PodFacts::name);
-    if (found == snapshot.pods.end()) {
-        return fail(Code::not_found, fmt::format("there is no pod {} in namespace {} that asks for "
-                                                 "GPUs",
-                                                 name.name, name.space));
-    }
-    if (found->finished)
-        return fail(Code::conflict, fmt::format("pod {} has finished", name.str()));
-    const auto ask = ask_of(*found);
+    TRY(const std::size_t at, find_pod(snapshot, name));
+    const PodFacts& found = snapshot.pods[at];
+    if (found.finished) return fail(Code::conflict, fmt::format("pod {} has finished", name.str()));
+    const auto ask = ask_of(found);
     if (!ask) return fail(ask.error().in("pod " + name.str()));
-    const PodFacts facts = as_waiting(*found);
+    const PodFacts facts = as_waiting(found);
     ClusterState state;
     for (const NodeInventory& node : snapshot.nodes)
         state.set_node(node);
@@ -163,13 +158,12 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
     const PodAsk pod = view->joined(*ask);
     PodStory story{
         .pod = name,
-        .on = found->node,
+        .on = found.node,
         .policy = ask->policy.empty() ? std::string(row->option) : ask->policy,
         .is_own_policy = !ask->policy.empty(),
         .learnt = learnt,
         .gang = gang_sentence(state, *ask),
-        .nodes = stories_of(snapshot, static_cast<std::size_t>(found - snapshot.pods.begin()),
-                            facts, pod, *view, rater.get()),
+        .nodes = stories_of(snapshot, at, facts, pod, *view, rater.get()),
     };
     sort(story.nodes, *view, rater != nullptr);
     return story;

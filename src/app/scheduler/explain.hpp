@@ -29,9 +29,9 @@ struct NodeStory {
     NodeName node;
     bool fits = false;
     std::string why;  // it does not; in the words of the scheduler's event
-    std::int64_t score =
-        0;              // the highest is the best; of binpack: bytes left on the cards, negative
-    bool rated = true;  // the policy has terms for the pod there
+    // Of one that fits: the highest is the best. Of binpack: bytes left on the cards, negative.
+    std::int64_t score = 0;
+    bool rated = true;  // the policy has terms for the pod there, and the score is its own
     std::vector<ScoreTerm> terms;
     std::vector<CardStory> cards;
 };

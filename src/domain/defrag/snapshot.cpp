@@ -81,24 +81,27 @@ std::map<std::string, int> stays_of(const Snapshot& snapshot) {
     return out;
 }
 
-Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name) {
+Result<std::size_t> find_pod(const Snapshot& snapshot, const PodName& name) {
     const auto pod = std::ranges::find(snapshot.pods, name, &PodFacts::name);
-    if (pod == snapshot.pods.end()) {
-        return fail(Code::not_found, fmt::format("there is no pod {} in namespace {} that asks for "
-                                                 "GPUs",
-                                                 name.name, name.space));
-    }
-    const char* why = pod->finished        ? "has finished"
-                      : pod->terminating   ? "is ending"
-                      : !pod->node.empty() ? "is on a node already"
-                      : pod->gated         ? "has scheduling gates"
-                                           : nullptr;
+    if (pod != snapshot.pods.end()) return static_cast<std::size_t>(pod - snapshot.pods.begin());
+    return fail(Code::not_found,
+                fmt::format("there is no pod {} in namespace {} that asks for GPUs", name.name,
+                            name.space));
+}
+
+Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name) {
+    TRY(const std::size_t at, find_pod(snapshot, name));
+    const PodFacts& pod = snapshot.pods[at];
+    const char* why = pod.finished        ? "has finished"
+                      : pod.terminating   ? "is ending"
+                      : !pod.node.empty() ? "is on a node already"
+                      : pod.gated         ? "has scheduling gates"
+                                          : nullptr;
     if (why != nullptr) return fail(Code::conflict, fmt::format("pod {} {}", name.str(), why));
-    auto ask = ask_of(*pod);
+    auto ask = ask_of(pod);
     if (!ask) return fail(ask.error().in("pod " + name.str()));
     if (ask->request.empty())
         return fail(Code::conflict, fmt::format("pod {} asks for no GPU", name.str()));
-    const auto at = static_cast<std::size_t>(pod - snapshot.pods.begin());
     return RoomFor{*std::move(ask), BarredNodes(snapshot).of(snapshot.states[at].nodes)};
 }
 

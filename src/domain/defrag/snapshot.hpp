@@ -27,6 +27,9 @@ Cluster cluster_of(const Snapshot& snapshot);
 // Why pods that hold cards stay: reason → how many. For who wonders that no plan is found.
 std::map<std::string, int> stays_of(const Snapshot& snapshot);
 
+// Where it stands among Snapshot::pods. not_found: there is none of that name with GPUs.
+Result<std::size_t> find_pod(const Snapshot& snapshot, const PodName& name);
+
 // The pod that waits. not_found: there is none of that name with GPUs; conflict: it waits for no
 // card; invalid_argument: what it asks makes no sense.
 Result<RoomFor> find_waiting(const Snapshot& snapshot, const PodName& name);
