@@ -37,6 +37,23 @@ void leave_out_memory(Task& task) {
     task.memory_mib = 0;
 }
 
+// Leaves the cards that the pod does not admit without room.
+void leave_out(NodeLoad& load, Admission& admission, const Offer& offer) {
+    admission.look_at(offer);
+    const std::size_t cards = std::min(offer.cards.size(), load.milli.size());
+    for (std::size_t card = 0; card < cards; ++card) {
+        if (!admission.admits(card)) load.milli.at(card) = 0;
+    }
+}
+
+// What `room` offers of the node to the pod.
+NodeLoad load_for(const PodAsk& pod, const NodeView& node, const Offer& room) {
+    NodeLoad load = with_cards(node.load, room.cards);
+    Admission admission(rules_of(pod.request));
+    leave_out(load, admission, room);
+    return load;
+}
+
 std::optional<std::vector<Task>> tasks_on(const Offer& room, const PodAsk& pod) {
     Bytes largest;
     for (const Card& card : room.cards)
@@ -118,12 +135,8 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         const PlacementRow& row = view.row(positions[i]);
         std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
         if (has_rules) {
-            admission.look_at(row.node->offer());
             admitted = row.node->load;
-            for (std::size_t card = 0; card < admitted->milli.size(); ++card) {
-                const bool is_there = card < row.node->cards.size();
-                if (is_there && !admission.admits(card)) admitted->milli.at(card) = 0;
-            }
+            leave_out(*admitted, admission, row.node->offer());
         }
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;
@@ -145,9 +158,7 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
     if (!tasks) return std::nullopt;
     std::vector<Bytes> own(room.cards.size());
     std::vector<Percent> own_cores(room.cards.size());
-    const CardRules& rules = rules_of(pod.request);
-    const std::vector<Card> cards_here = admitted_cards(rules, room);
-    NodeLoad load = with_cards(node.load, cards_here);
+    NodeLoad load = load_for(pod, node, room);
     Fit fit;
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < tasks->size(); ++i) {
@@ -159,7 +170,7 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
         for (std::size_t card = 0; card < room.cards.size(); ++card) {
             if (card >= kMaxCards || (cards & card_bit(static_cast<int>(card))) == 0) continue;
             const Bytes ask = bytes_of(container.gpu.memory, room.unit, room.cards[card].capacity);
-            if (!has_room(cards_here[card], own[card], own_cores[card], container, ask))
+            if (!has_room(room.cards[card], own[card], own_cores[card], container, ask))
                 return std::nullopt;
             own[card] += ask;
             own_cores[card] = own_cores[card] + container.gpu.cores;
@@ -174,7 +185,7 @@ std::vector<ScoreTerm> Ratings::terms(const NodeView& node, const Offer& room,
                                       const PodAsk& pod) const {
     const auto tasks = tasks_on(room, pod);
     if (!tasks) return {};
-    const NodeLoad load = with_cards(node.load, admitted_cards(rules_of(pod.request), room));
+    const NodeLoad load = load_for(pod, node, room);
     Task task = tasks->front();
     leave_out_memory(task);
     const std::scoped_lock lock(mutex_);

@@ -38,14 +38,4 @@ bool Admission::admits_names(const Gpu& gpu) {
     return is_admitted;
 }
 
-std::vector<Card> admitted_cards(const CardRules& rules, const Offer& offer) {
-    std::vector<Card> cards(offer.cards.begin(), offer.cards.end());
-    Admission admission(rules);
-    admission.look_at(offer);
-    for (std::size_t i = 0; i < cards.size(); ++i) {
-        if (!admission.admits(i)) cards[i].healthy = false;
-    }
-    return cards;
-}
-
 }  // namespace tessera

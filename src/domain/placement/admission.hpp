@@ -39,8 +39,4 @@ class Admission {
     std::vector<std::pair<std::string, bool>> models_;  // seen
 };
 
-// The offer's cards, those that are not admitted as though they were out of use: for who knows of
-// no rules.
-std::vector<Card> admitted_cards(const CardRules& rules, const Offer& offer);
-
 }  // namespace tessera

@@ -183,10 +183,6 @@ bool is_of_model(std::string_view wish, std::string_view model) {
     return !wanted.empty() && !std::ranges::search(words, wanted).empty();
 }
 
-bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model) {
-    return admits_uuid(rules, uuid) && admits_model(rules, model);
-}
-
 bool admits_uuid(const CardRules& rules, const GpuUuid& uuid) {
     if (!rules.uuids.empty() && !is_one_of(rules.uuids, uuid)) return false;
     return !is_one_of(rules.barred_uuids, uuid);

@@ -60,8 +60,6 @@ Result<CardRules> parse_card_rules(const CardRuleTexts& texts, std::string_view 
 
 bool admits_uuid(const CardRules& rules, const GpuUuid& uuid);
 bool admits_model(const CardRules& rules, std::string_view model);
-// By model and UUID.
-bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model);
 
 // Whether the wish, such as "A100", is words in a row of a model's name, such as "NVIDIA
 // A100-SXM4-80GB", whatever their case. "A10" is no word of it.

@@ -9,6 +9,10 @@ namespace {
 
 const GpuUuid kCard("GPU-1");
 
+bool admits(const CardRules& rules, const GpuUuid& uuid, std::string_view model) {
+    return admits_uuid(rules, uuid) && admits_model(rules, model);
+}
+
 Result<CardRules> of_models(const std::string& text) {
     return parse_card_rules({.models = text}, "default");
 }
