@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <set>
 
-#include "gpusim/state/layout.hpp"
 #include "gpusim/state/size_text.hpp"
 
 namespace gpusim {
@@ -88,12 +87,29 @@ void read_uuid(CardSpec& card, const YAML::Node& node) {
     if (!fits) refuse(node, "uuid", fmt::format("\"{}\" is not like {}", node.Scalar(), kShape));
 }
 
-void read_minor(CardSpec& card, const YAML::Node& node) {
-    const std::string text = scalar(node, "minor");
-    const bool is_number = text.size() <= 3 && scan(text, "%3u%n", &card.minor);
-    if (!is_number || card.minor > 255) {
-        refuse(node, "minor", fmt::format("\"{}\" is not a number from 0 to 255", text));
+unsigned number(const YAML::Node& node, const std::string& field, unsigned most) {
+    const std::string text = scalar(node, field);
+    unsigned value = 0;
+    if (text.size() > 3 || !scan(text, "%3u%n", &value) || value > most) {
+        refuse(node, field, fmt::format("\"{}\" is not a number from 0 to {}", text, most));
     }
+    return value;
+}
+
+void read_minor(CardSpec& card, const YAML::Node& node) {
+    card.minor = number(node, "minor", 255);
+}
+
+void read_numa(CardSpec& card, const YAML::Node& node) {
+    card.numa = number(node, "numa", 63);
+}
+
+void read_pcie_switch(CardSpec& card, const YAML::Node& node) {
+    card.pcie_switch = number(node, "pcie_switch", 255);
+}
+
+void read_nvlink(CardSpec& card, const YAML::Node& node) {
+    card.nvlink = number(node, "nvlink", 255);
 }
 
 void read_pci_bus_id(CardSpec& card, const YAML::Node& node) {
@@ -125,6 +141,9 @@ constexpr Field kFields[] = {
     {"pci_bus_id", false, read_pci_bus_id},
     {"compute_capability", false, read_compute_capability},
     {"context_overhead", false, read_context_overhead},
+    {"numa", false, read_numa},
+    {"pcie_switch", false, read_pcie_switch},
+    {"nvlink", false, read_nvlink},
 };
 
 // Generated UUIDs must not change between runs: manifests and tests name them. splitmix64 over

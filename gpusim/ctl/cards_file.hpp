@@ -10,12 +10,17 @@
 //         pci_bus_id: 0000:17:00.0  # optional: 0000:<16 + index in hex>:00.0
 //         compute_capability: 7.5   # optional: 7.5
 //         context_overhead: 0       # optional: what each CUDA context costs; 0
+//         numa: 0                   # optional: the NUMA node of its slot, to 63; 0
+//         pcie_switch: 0            # optional: cards with the same number are behind one; none
+//         nvlink: 0                 # optional: cards with the same number are linked; none
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
+
+#include "gpusim/state/layout.hpp"
 
 namespace gpusim {
 
@@ -31,6 +36,9 @@ struct CardSpec {
     unsigned pci_device = 0;
     int compute_major = 7;
     int compute_minor = 5;
+    unsigned numa = 0;
+    std::uint32_t pcie_switch = kNone;
+    std::uint32_t nvlink = kNone;
 };
 
 struct CardsText {

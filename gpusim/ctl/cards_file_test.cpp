@@ -60,6 +60,19 @@ TEST(CardsFile, FillsInWhatIsLeftOut) {
               (*parse_cards({text, "f.yaml", "other"}))[0].uuid);
 }
 
+TEST(CardsFile, Links) {
+    const auto cards = parse(
+        "cards:\n  - {model: A, memory: 1GiB, numa: 1, pcie_switch: 2, nvlink: 0}\n"
+        "  - {model: A, memory: 1GiB}\n");
+    ASSERT_TRUE(cards) << cards.error();
+    EXPECT_EQ((*cards)[0].numa, 1U);
+    EXPECT_EQ((*cards)[0].pcie_switch, 2U);
+    EXPECT_EQ((*cards)[0].nvlink, 0U);
+    EXPECT_EQ((*cards)[1].numa, 0U);
+    EXPECT_EQ((*cards)[1].pcie_switch, kNone);
+    EXPECT_EQ((*cards)[1].nvlink, kNone);
+}
+
 TEST(CardsFile, RefusesByFieldAndLine) {
     const std::string two = "cards:\n  - {model: A, memory: 1GiB, ";
     const std::string more = "}\n  - {model: B, memory: 1GiB, ";
@@ -101,6 +114,9 @@ TEST(CardsFile, RefusesByFieldAndLine) {
         {two + "minor: 256}", "minor: \"256\" is not a number from 0 to 255"},
         {two + "minor: -1}", "minor: \"-1\" is not a number"},
         {two + "minor: 1x}", "minor: \"1x\" is not a number"},
+        {two + "numa: 64}", "numa: \"64\" is not a number from 0 to 63"},
+        {two + "pcie_switch: a}", "pcie_switch: \"a\" is not a number from 0 to 255"},
+        {two + "nvlink: [0, 1]}", "nvlink: wants one plain value"},
         {two + "pci_bus_id: '17'}", "pci_bus_id: \"17\" is not like 0000:17:00.0"},
         {two + "pci_bus_id: '0000:11:00.0'" + more + "}", "f.yaml:3: pci_bus_id: another card has"},
         {two + "compute_capability: seven}", "compute_capability: \"seven\" is not like 7.5"},
@@ -119,7 +135,10 @@ TEST(CardsFile, SamplesAreGood) {
     const struct {
         const char* name;
         std::size_t count;
-    } samples[] = {{"two-15gib.yaml", 2}, {"15-and-24gib.yaml", 2}, {"eight-80gib.yaml", 8}};
+    } samples[] = {{"two-15gib.yaml", 2},
+                   {"15-and-24gib.yaml", 2},
+                   {"eight-80gib.yaml", 8},
+                   {"four-in-pairs.yaml", 4}};
     for (const auto& sample : samples) {
         std::ifstream in(std::string(TESSERA_SOURCE_DIR "/gpusim/cards/") + sample.name);
         const auto cards = parse(std::string{std::istreambuf_iterator<char>(in), {}});

@@ -36,6 +36,16 @@ void format_bus_id(const Card& card, int domain_digits, char (&text)[Size]) {
                   card.pci_bus & 0xffU, card.pci_device & 0xffU);
 }
 
+nvmlReturn_t find_pair(nvmlDevice_t device1, nvmlDevice_t device2, const Card*& first,
+                       const Card*& second) {
+    const nvmlReturn_t error = gpusim::find_card(device1, &first);
+    return error != NVML_SUCCESS ? error : gpusim::find_card(device2, &second);
+}
+
+bool is_same(std::uint32_t a, std::uint32_t b) {
+    return a == b && a != gpusim::kNone;
+}
+
 nvmlReturn_t not_supported(nvmlDevice_t device) {
     const Card* card = nullptr;
     const nvmlReturn_t error = gpusim::find_card(device, &card);
@@ -179,16 +189,40 @@ nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t
     return NVML_SUCCESS;
 }
 
-// Every card hangs on the one CPU that the simulated node has.
+// A NUMA node has one PCIe root; switches hang on it directly, and cards on either.
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevice_t device2,
                                                  nvmlGpuTopologyLevel_t* level) {
-    const Card* card = nullptr;
-    for (nvmlDevice_t device : {device1, device2}) {
-        const nvmlReturn_t error = gpusim::find_card(device, &card);
-        if (error != NVML_SUCCESS) return error;
+    const Card* first = nullptr;
+    const Card* second = nullptr;
+    if (const nvmlReturn_t error = find_pair(device1, device2, first, second);
+        error != NVML_SUCCESS) {
+        return error;
     }
     if (level == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    *level = device1 == device2 ? NVML_TOPOLOGY_INTERNAL : NVML_TOPOLOGY_NODE;
+    if (first == second) {
+        *level = NVML_TOPOLOGY_INTERNAL;
+    } else if (is_same(first->pcie_switch, second->pcie_switch)) {
+        *level = NVML_TOPOLOGY_SINGLE;
+    } else {
+        *level = first->numa == second->numa ? NVML_TOPOLOGY_NODE : NVML_TOPOLOGY_SYSTEM;
+    }
+    return NVML_SUCCESS;
+}
+
+// Cards reach each other wherever they are; by NVLink, where they are linked.
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
+                                    nvmlGpuP2PCapsIndex_t caps, nvmlGpuP2PStatus_t* status) {
+    const Card* first = nullptr;
+    const Card* second = nullptr;
+    if (const nvmlReturn_t error = find_pair(device1, device2, first, second);
+        error != NVML_SUCCESS) {
+        return error;
+    }
+    if (status == nullptr || first == second || caps < 0 || caps > NVML_P2P_CAPS_INDEX_PCI)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    const bool is_by_link = caps == NVML_P2P_CAPS_INDEX_NVLINK;
+    const bool is_ok = !is_by_link || is_same(first->nvlink, second->nvlink);
+    *status = is_ok ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
     return NVML_SUCCESS;
 }
 
@@ -196,11 +230,20 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int*, unsigned i
     return not_supported(device);
 }
 
-nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int, unsigned long*,
-                                         nvmlAffinityScope_t) {
-    return not_supported(device);
+nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int set_size,
+                                         unsigned long* set, nvmlAffinityScope_t scope) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (set_size == 0 || set == nullptr || scope > NVML_AFFINITY_SCOPE_SOCKET)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    std::memset(set, 0, set_size * sizeof *set);
+    set[0] = 1UL << card->numa;
+    return NVML_SUCCESS;
 }
 
+// Only of cards whose memory is a NUMA node of its own.
 nvmlReturn_t nvmlDeviceGetNumaNodeId(nvmlDevice_t device, unsigned int*) {
     return not_supported(device);
 }

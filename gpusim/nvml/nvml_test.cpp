@@ -153,10 +153,54 @@ TEST_F(Nvml, PlacesCards) {
                   NVML_SUCCESS);
         EXPECT_EQ(level, NVML_TOPOLOGY_NODE);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetNumaNodeId)(first, &number), NVML_ERROR_NOT_SUPPORTED);
-        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryAffinity)(first, 1, &set, 0),
-                  NVML_ERROR_NOT_SUPPORTED);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryAffinity)(first, 1, &set, 0), NVML_SUCCESS);
+        EXPECT_EQ(set, 1UL) << "NUMA node 0";
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryAffinity)(first, 0, &set, 0),
+                  NVML_ERROR_INVALID_ARGUMENT);
         EXPECT_EQ(CALL(nvml, nvmlDeviceGetMigMode)(first, &number, &number),
                   NVML_ERROR_NOT_SUPPORTED);
+    });
+}
+
+TEST(NvmlLinks, AreThoseOfTheCards) {
+    const SimulatedNode node(
+        "cards:\n"
+        "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0}\n"
+        "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0, nvlink: 3}\n"
+        "  - {model: A, memory: 1GiB, numa: 0}\n"
+        "  - {model: A, memory: 1GiB, numa: 1, nvlink: 3}\n");
+    in_child([&] {
+        const Library nvml(node.library("libnvidia-ml.so.1"));
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        nvmlDevice_t cards[4] = {};
+        for (unsigned i = 0; i < 4; i++)
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(i, &cards[i]), NVML_SUCCESS);
+        const auto level = [&](int a, int b) {
+            nvmlGpuTopologyLevel_t found = NVML_TOPOLOGY_SYSTEM;
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetTopologyCommonAncestor)(cards[a], cards[b], &found),
+                      NVML_SUCCESS);
+            return found;
+        };
+        EXPECT_EQ(level(0, 0), NVML_TOPOLOGY_INTERNAL);
+        EXPECT_EQ(level(0, 1), NVML_TOPOLOGY_SINGLE);
+        EXPECT_EQ(level(1, 2), NVML_TOPOLOGY_NODE);
+        EXPECT_EQ(level(2, 3), NVML_TOPOLOGY_SYSTEM);
+        const auto status = [&](int a, int b, nvmlGpuP2PCapsIndex_t caps) {
+            nvmlGpuP2PStatus_t found = NVML_P2P_STATUS_UNKNOWN;
+            EXPECT_EQ(CALL(nvml, nvmlDeviceGetP2PStatus)(cards[a], cards[b], caps, &found),
+                      NVML_SUCCESS);
+            return found;
+        };
+        EXPECT_EQ(status(1, 3, NVML_P2P_CAPS_INDEX_NVLINK), NVML_P2P_STATUS_OK);
+        EXPECT_EQ(status(0, 1, NVML_P2P_CAPS_INDEX_NVLINK), NVML_P2P_STATUS_NOT_SUPPORTED);
+        EXPECT_EQ(status(0, 1, NVML_P2P_CAPS_INDEX_READ), NVML_P2P_STATUS_OK);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetP2PStatus)(cards[0], cards[1], NVML_P2P_CAPS_INDEX_READ,
+                                                     nullptr),
+                  NVML_ERROR_INVALID_ARGUMENT);
+        unsigned long set[2] = {0, 7};
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetMemoryAffinity)(cards[3], 2, set, 0), NVML_SUCCESS);
+        EXPECT_EQ(set[0], 2UL);
+        EXPECT_EQ(set[1], 0UL);
     });
 }
 

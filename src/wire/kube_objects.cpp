@@ -197,7 +197,8 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.card_rules = {.models = annotations[kGpuModels].text_or(""),
                         .uuids = annotations[kGpuUuids].text_or(""),
                         .apart = annotations[kGpuApart].text_or(""),
-                        .together = annotations[kGpuTogether].text_or("")};
+                        .together = annotations[kGpuTogether].text_or(""),
+                        .links = annotations[kGpuLinks].text_or("")};
     facts.legacy = read_legacy(annotations);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto wish = annotations[key::kResize].text()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <tuple>
 
@@ -16,6 +17,41 @@ constexpr std::string_view kByNothing = "none";
 
 tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
     return fail(Code::invalid_argument, fmt::format("tessera.dev/gpus: {}: {}", field, why));
+}
+
+constexpr int kMostIndex = 63;  // of cards in a set of links
+
+// The indices of other cards, as a set.
+Result<std::uint64_t> read_peers(JsonValue json, std::string_view field) {
+    if (json.present() && !json.is_array()) return bad(field, "is no list of indices");
+    std::uint64_t peers = 0;
+    for (const JsonValue peer : json.elements()) {
+        const auto index = peer.integer();
+        if (!index || *index < 0 || *index > kMostIndex)
+            return bad(field, "holds what is no index of a card, 0 to 63");
+        peers |= std::uint64_t{1} << static_cast<unsigned>(*index);
+    }
+    return peers;
+}
+
+void write_peers(JsonWriter& w, std::string_view field, std::uint64_t peers) {
+    if (peers == 0) return;
+    w.array(field, [&] {
+        for (std::uint64_t left = peers; left != 0; left &= left - 1)
+            w.item(std::int64_t{std::countr_zero(left)});
+    });
+}
+
+Result<CardLinks> read_links(JsonValue json) {
+    CardLinks links;
+    if (json["numa"].present()) {
+        const auto numa = json["numa"].integer();
+        if (!numa || *numa < 0 || *numa > 1024) return bad("numa", "is no number of a NUMA node");
+        links.numa = static_cast<int>(*numa);
+    }
+    TRY(links.pcie, read_peers(json["pcie"], "pcie"));
+    TRY(links.nvlink, read_peers(json["nvlink"], "nvlink"));
+    return links;
 }
 
 Result<Gpu> read_gpu(JsonValue json) {
@@ -40,6 +76,7 @@ Result<Gpu> read_gpu(JsonValue json) {
     if (gpu.excess < Bytes{} || gpu.excess > gpu.capacity()) return bad("excess", "out of range");
     gpu.healthy = json["health"].text_or("healthy") == "healthy";
     gpu.reason = json["reason"].text_or("");
+    TRY(gpu.links, read_links(json));
     return gpu;
 }
 
@@ -64,6 +101,9 @@ std::string write_node_gpus(const NodeGpus& gpus) {
                     if (gpu.excess != Bytes{}) w.member("excess", gpu.excess.count);
                     w.member("health", gpu.healthy ? "healthy" : "unhealthy");
                     if (!gpu.healthy) w.member("reason", gpu.reason);
+                    if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
+                    write_peers(w, "pcie", gpu.links.pcie);
+                    write_peers(w, "nvlink", gpu.links.nvlink);
                 });
             }
         });

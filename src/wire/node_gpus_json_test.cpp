@@ -46,6 +46,27 @@ TEST(NodeGpusJson, Excess) {
     EXPECT_EQ(*read, gpus);
 }
 
+// Goal: links are there where the driver has told of them, and read back.
+TEST(NodeGpusJson, Links) {
+    NodeGpus gpus = example();
+    gpus.gpus[0].links = {.numa = 1, .pcie = 0b10, .nvlink = std::uint64_t{1} << 63 | 0b110};
+    const std::string text = write_node_gpus(gpus);
+    EXPECT_NE(text.find(R"("health":"healthy","numa":1,"pcie":[1],"nvlink":[1,2,63]})"),
+              std::string::npos)
+        << text;
+    const auto read = read_node_gpus(text);
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(*read, gpus);
+    for (const char* wrong : {R"("numa":-1)", R"("numa":"0")", R"("pcie":1)", R"("pcie":[64])",
+                              R"("nvlink":[-1])", R"("nvlink":["GPU-1"])"}) {
+        const auto refused =
+            read_node_gpus(R"({"version":1,"gpus":[{"uuid":"a","index":1,"memory":9,)" +
+                           std::string(wrong) + "}]}");
+        ASSERT_FALSE(refused) << wrong;
+        EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    }
+}
+
 // Goal: a node without cards is no error, and cards come by index whatever their order.
 TEST(NodeGpusJson, EmptyAndSorted) {
     const auto empty = read_node_gpus(R"({"version":1,"unit":"MiB","gpus":[]})");

@@ -9,7 +9,8 @@
 #include <mutex>
 #include <set>
 
-#include "api/nvidia/nvml.h"
+#include "adapters/nvml/nvml_library.hpp"
+#include "adapters/nvml/nvml_links.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -21,14 +22,6 @@ constexpr std::array kLibraryFolders = {
     "usr/lib/aarch64-linux-gnu", "lib64",     "lib/x86_64-linux-gnu",
 };
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
-
-struct Nvml {
-#define NVML_SYMBOL(name) decltype(&::name) name = nullptr;
-#define NVML_OPTIONAL(name) decltype(&::name) name = nullptr;
-#include "adapters/nvml/nvml_symbols.def"
-#undef NVML_SYMBOL
-#undef NVML_OPTIONAL
-};
 
 Result<Nvml> resolve(void* library) {
     Nvml nvml;
@@ -47,7 +40,8 @@ Result<Nvml> resolve(void* library) {
 
 class NvmlInventory final : public GpuInventory {
   public:
-    NvmlInventory(void* library, const Nvml& nvml) : library_(library), nvml_(nvml) {}
+    NvmlInventory(void* library, const Nvml& nvml)
+        : library_(library), nvml_(nvml), links_(nvml_) {}
 
     ~NvmlInventory() override {
         if (events_ != nullptr) nvml_.nvmlEventSetFree(events_);
@@ -62,6 +56,7 @@ class NvmlInventory final : public GpuInventory {
         unsigned count = 0;
         TRY_VOID(ok(nvml_.nvmlDeviceGetCount_v2(&count), "nvmlDeviceGetCount"));
         std::vector<GpuReading> readings;
+        std::vector<nvmlDevice_t> devices;  // parallel
         for (unsigned i = 0; i < count; ++i) {
             nvmlDevice_t device = nullptr;
             GpuReading reading;
@@ -74,17 +69,21 @@ class NvmlInventory final : public GpuInventory {
                 skipped_.erase(i);
                 known_[device] = reading;
                 readings.push_back(std::move(reading));
+                devices.push_back(device);
             } else if (const auto known = known_.find(handles_[i]); known != known_.end()) {
                 // A card in trouble no longer says who it is: what it said before still holds.
                 reading = known->second;
                 reading.lost = nvml_.nvmlErrorString(got);
                 reading.recovery = RecoveryAction::unknown;
                 readings.push_back(std::move(reading));
+                devices.push_back(known->first);
             } else if (skipped_.insert(i).second) {
                 log_event(Event::gpu_skipped,
                           {{"index", static_cast<int>(i)}, {"reason", nvml_.nvmlErrorString(got)}});
             }
         }
+        for (std::size_t i = 0; i < readings.size(); ++i)
+            readings[i].links = links_.of(i, devices, readings);
         return readings;
     }
 
@@ -221,7 +220,8 @@ class NvmlInventory final : public GpuInventory {
     // be.
     std::map<nvmlDevice_t, GpuReading> known_;  // as last read
     std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last given
-    std::set<unsigned> skipped_;                // cards that never said who they are: log once
+    LinkReader links_;
+    std::set<unsigned> skipped_;  // cards that never said who they are: log once
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ constexpr char kCards[] =
 // Over the simulated driver. Each node has its own copy of the library, so each test begins anew.
 class NvmlInventoryTest : public ::testing::Test {
   protected:
+    explicit NvmlInventoryTest(const char* cards = kCards) : node_(cards) {}
+
     void open() {
         auto opened = open_nvml(node_.root().string());
         ASSERT_TRUE(opened) << opened.error().text;
@@ -58,7 +60,7 @@ class NvmlInventoryTest : public ::testing::Test {
         return std::nullopt;
     }
 
-    gpusim::SimulatedNode node_{kCards};
+    gpusim::SimulatedNode node_;
     std::unique_ptr<GpuInventory> driver_;
 };
 
@@ -79,6 +81,43 @@ TEST_F(NvmlInventoryTest, ReadsCards) {
     EXPECT_EQ(cards[0].lost, "");
     EXPECT_EQ(cards[0].recovery, RecoveryAction::none);
     EXPECT_EQ(cards[1].model, "NVIDIA A10");
+}
+
+class NvmlLinksTest : public NvmlInventoryTest {
+  protected:
+    NvmlLinksTest()
+        : NvmlInventoryTest(
+              "cards:\n"
+              "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0}\n"
+              "  - {model: A, memory: 1GiB, numa: 0, pcie_switch: 0, nvlink: 3}\n"
+              "  - {model: A, memory: 1GiB, numa: 1, nvlink: 3}\n") {}
+
+    std::vector<CardLinks> links() {
+        std::vector<CardLinks> out;
+        for (const GpuReading& reading : read())
+            out.push_back(reading.links);
+        return out;
+    }
+    const std::vector<CardLinks> expected_ = {{.numa = 0, .pcie = 0b010, .nvlink = 0},
+                                              {.numa = 0, .pcie = 0b001, .nvlink = 0b100},
+                                              {.numa = 1, .pcie = 0, .nvlink = 0b010}};
+};
+
+// Goal: who is linked with whom is the driver's to say; a card that is lost later keeps its links.
+TEST_F(NvmlLinksTest, AreReadAndKept) {
+    open();
+    EXPECT_EQ(links(), expected_);
+    control("lose 1");
+    EXPECT_EQ(links(), expected_);
+}
+
+// Goal: what could not be asked at first is asked again.
+TEST_F(NvmlLinksTest, AreAskedAgain) {
+    control("lose 1");
+    open();
+    EXPECT_EQ(read().size(), 2U);
+    control("recover 1");
+    EXPECT_EQ(links(), expected_);
 }
 
 // Goal: one card in trouble, whatever the driver says of it, leaves the others as they are; it

@@ -80,7 +80,8 @@ Result<NodeInventory> Cards::read() {
                              .memory = reading.memory,
                              .reserved = reading.reserved,
                              .healthy = reason.empty(),
-                             .reason = reason});
+                             .reason = reason,
+                             .links = reading.links});
     }
     return node;
 }

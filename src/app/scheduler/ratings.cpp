@@ -1,10 +1,12 @@
 #include "app/scheduler/ratings.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
 #include "domain/placement/admission.hpp"
+#include "domain/placement/card_sets.hpp"
 #include "domain/placement/engine_terms.hpp"
 
 namespace tessera {
@@ -129,7 +131,7 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         return by_card.back();
     };
     const CardRules& rules = rules_of(pod.request);
-    const bool has_rules = !rules.empty();
+    const bool has_rules = !rules.admits_any();
     Admission admission(rules);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const PlacementRow& row = view.row(positions[i]);
@@ -152,31 +154,70 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
     return ratings;
 }
 
-std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& room,
+// What is left of a node while a pod's containers take their cards.
+struct Ratings::Room {
+    const Offer& offer;
+    NodeLoad load;  // what the pod does not admit is full
+    std::vector<Bytes> own = std::vector<Bytes>(offer.cards.size());
+    std::vector<Percent> own_cores = std::vector<Percent>(offer.cards.size());
+
+    [[nodiscard]] bool takes(const ContainerRequest& container, CardSet cards) const {
+        for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+            if (!is_among(cards, i)) continue;
+            const Card& card = offer.cards[i];
+            const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
+            if (!has_room(card, own[i], own_cores[i], container, ask)) return false;
+        }
+        return true;
+    }
+
+    void take(const ContainerRequest& container, const Task& task, CardSet cards, Fit& fit) {
+        for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+            if (!is_among(cards, i)) continue;
+            own[i] += bytes_of(container.gpu.memory, offer.unit, offer.cards[i].capacity);
+            own_cores[i] = own_cores[i] + container.gpu.cores;
+            fit.cards.push_back(static_cast<int>(i));
+        }
+        load = load_after(load, task, cards);
+    }
+};
+
+std::optional<CardSet> Ratings::choose_among(CardMask among, const Room& room,
+                                             const ContainerRequest& container, const Task& task,
+                                             std::uint64_t draw) const {
+    NodeLoad load = room.load;
+    for (std::size_t card = 0; card < load.milli.size(); ++card) {
+        if (!is_among(among, card)) load.milli.at(card) = 0;
+    }
+    if (!can_take_but_memory(load, task)) return std::nullopt;
+    CardSet cards = policy_->rate(load, task, draw).cards;
+    if (task.count == 1) {
+        const auto first = static_cast<std::size_t>(std::countr_zero(cards));
+        const auto may_take = [&](std::size_t card) {
+            return card < load.milli.size() && load.milli.at(card) == load.milli.at(first);
+        };
+        cards = card_bit(static_cast<int>(least_missed(room.offer, first, may_take)));
+    }
+    return room.takes(container, cards) ? std::optional(cards) : std::nullopt;
+}
+
+std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& offer,
                                    const PodAsk& pod) const {
-    const auto tasks = tasks_on(room, pod);
+    const auto tasks = tasks_on(offer, pod);
     if (!tasks) return std::nullopt;
-    std::vector<Bytes> own(room.cards.size());
-    std::vector<Percent> own_cores(room.cards.size());
-    NodeLoad load = load_for(pod, node, room);
+    Room room{.offer = offer, .load = load_for(pod, node, offer)};
     Fit fit;
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < tasks->size(); ++i) {
+        const ContainerRequest& container = pod.request[i];
         Task task = (*tasks)[i];
         leave_out_memory(task);
-        if (!can_take_but_memory(load, task)) return std::nullopt;
-        const CardSet cards = policy_->rate(load, task, draw_of(pod.uid)).cards;
-        const ContainerRequest& container = pod.request[i];
-        for (std::size_t card = 0; card < room.cards.size(); ++card) {
-            if (card >= kMaxCards || (cards & card_bit(static_cast<int>(card))) == 0) continue;
-            const Bytes ask = bytes_of(container.gpu.memory, room.unit, room.cards[card].capacity);
-            if (!has_room(room.cards[card], own[card], own_cores[card], container, ask))
-                return std::nullopt;
-            own[card] += ask;
-            own_cores[card] = own_cores[card] + container.gpu.cores;
-            fit.cards.push_back(static_cast<int>(card));
+        std::optional<CardSet> cards;
+        for (const CardMask among : card_sets(offer, container.gpu)) {
+            if (!cards) cards = choose_among(among, room, container, task, draw_of(pod.uid));
         }
-        load = load_after(load, task, cards);
+        if (!cards) return std::nullopt;
+        room.take(container, task, *cards, fit);
     }
     return fit;
 }

@@ -47,7 +47,12 @@ class Ratings final : public NodeRater {
         StateMemo<std::int32_t> by_state;
     };
     struct Scored;
+    struct Room;
 
+    // The container's cards, all of them in `among`; nothing where it does not fit there.
+    [[nodiscard]] std::optional<CardSet> choose_among(CardMask among, const Room& room,
+                                                      const ContainerRequest& container,
+                                                      const Task& task, std::uint64_t draw) const;
     std::int32_t score(Column& column, const Task& task, const PlacementRow& row,
                        std::uint32_t position) const;
     std::int32_t score(Column& column, const Task& task, const NodeLoad& load) const;

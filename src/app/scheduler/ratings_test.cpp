@@ -6,6 +6,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "app/scheduler/node_choice.hpp"
 #include "domain/cluster/state.hpp"
@@ -215,6 +216,44 @@ TEST(Ratings, HasNoSayWhereItHasNoTerms) {
     }
     const PodFacts more = build::pod("d", build::native(mebibytes(1)));
     EXPECT_FALSE(state.reserve(build::ask(more), NodeName("n1"), &ratings));
+}
+
+// Goal: under every policy several cards are near each other, by the pod's own wish or not, and
+// single ones leave pairs whole.
+TEST(Ratings, KeepToLinks) {
+    NodeInventory node = build::node("n", 4, gibibytes(16));
+    for (std::size_t card = 0; card < 4; ++card)
+        node.gpus[card].links.nvlink = std::uint64_t{1} << ((card + 2) % 4);
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        if (row.option.empty()) continue;
+        const Ratings ratings(row.make({}));
+        ClusterState state;
+        state.set_node(node);
+        const auto place = [&](const char* name, std::vector<ContainerSpec> containers,
+                               const char* links) {
+            PodFacts pod = build::pod(name, std::move(containers));
+            pod.card_rules.links = links;
+            std::set<int> cards;
+            const auto made = state.reserve(build::ask(pod), NodeName("n"), &ratings);
+            if (!made) return cards;
+            for (const GpuShare& share : made->allocation.containers[0].gpus)
+                cards.insert(share.index);
+            state.set_pod(build::bound(pod, made->allocation));
+            return cards;
+        };
+        const auto are_pair = [](const std::set<int>& cards) {
+            return cards == std::set{0, 2} || cards == std::set{1, 3};
+        };
+        EXPECT_TRUE(are_pair(place("whole", build::whole(2), ""))) << row.name;
+        EXPECT_TRUE(are_pair(place("shares", build::native(gibibytes(3), 2), "nvlink")))
+            << row.name;
+        state.remove_pod(PodUid("uid-whole"));
+        state.remove_pod(PodUid("uid-shares"));
+        std::set<int> singles = place("one", build::whole(1), "");
+        singles.merge(place("two", build::whole(1), ""));
+        EXPECT_TRUE(are_pair(singles)) << row.name;
+        EXPECT_EQ(place("quad", build::whole(2), "pcie"), std::set<int>{}) << row.name;
+    }
 }
 
 // Goal: random gives every pod a place of its own, and the same pod the same one in every replica.

@@ -10,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "base/quantity.hpp"
+#include "domain/cluster/links.hpp"
 #include "domain/request/gpu_request.hpp"
 #include "domain/request/host_ask.hpp"
 
@@ -26,6 +27,7 @@ struct Gpu {
     Bytes excess;    // of the capacity: held by containers above limits that were lowered
     bool healthy = true;
     std::string reason;  // why not healthy
+    CardLinks links;
 
     // What shares may hold together.
     [[nodiscard]] Bytes capacity() const { return memory - reserved; }
@@ -82,8 +84,9 @@ inline std::vector<Bytes> free_of(std::span<const Card> cards) {
 // A node's cards as placement is offered them.
 struct Offer {
     std::span<const Gpu> gpus;
-    std::span<const Card> cards;  // parallel
-    std::span<const Bytes> free;  // parallel, too: Card::free() of each
+    std::span<const Card> cards;      // parallel
+    std::span<const Bytes> free;      // parallel, too: Card::free() of each
+    std::span<const Island> islands;  // by positions in these
     MemoryUnit unit = MemoryUnit::gib;
     // The node's own plugin hands one card to one container, and knows no more (gpushare's).
     bool single_share = false;

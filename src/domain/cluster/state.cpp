@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "domain/cluster/islands.hpp"
 #include "domain/placement/engine_terms.hpp"
 #include "domain/placement/misfit.hpp"
 #include "domain/placement/nominees.hpp"
@@ -46,6 +47,7 @@ void ClusterState::set_node(NodeInventory inventory) {
     at->second.known = true;
     const std::vector<Gpu>& gpus = at->second.inventory.gpus;
     if (!gpus.empty()) at->second.model = models_.of(gpus.front().model);
+    at->second.islands = islands_of(gpus);
     judge_again(at->second);
     refresh(name);
 }
@@ -537,6 +539,7 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
     NodeView out{.inventory = node.inventory,
                  .cards = {},
                  .free = {},
+                 .islands = node.islands,
                  .tenants = tenants_of(node, but),
                  .nominees = node.nominees,
                  .load = {},

@@ -186,6 +186,7 @@ class ClusterState {
         NodeInventory inventory;
         bool known = false;               // false while only pods have named it
         int model = 0;                    // ModelNumbers of its cards
+        std::vector<Island> islands;
         std::vector<TenantPtr> tenants;   // those of tenants_, ascending by name, then uid
         std::vector<PodAskPtr> nominees;  // those of pending_, as in NodeView
         std::map<PodUid, Puzzle> puzzles;

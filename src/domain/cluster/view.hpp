@@ -26,6 +26,7 @@ struct NodeView {
     NodeInventory inventory;
     std::vector<Card> cards;         // parallel to inventory.gpus
     std::vector<Bytes> free;         // of each card; 0 when it is not in use
+    std::vector<Island> islands;     // of the cards (islands.hpp)
     std::vector<TenantPtr> tenants;  // ascending by pod name, then uid
     // Pods for which room is kept here (PendingPod::kept_on), the highest priority first, then
     // whoever has it longest.
@@ -35,8 +36,8 @@ struct NodeView {
     std::string blocked;
 
     [[nodiscard]] Offer offer() const {
-        return {inventory.gpus, cards, free, inventory.unit,
-                inventory.source == InventorySource::legacy};
+        return {inventory.gpus, cards,          free,
+                islands,        inventory.unit, inventory.source == InventorySource::legacy};
     }
 };
 

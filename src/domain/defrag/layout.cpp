@@ -154,6 +154,7 @@ void Layout::places_of_one_share(const Lodger& lodger, std::size_t node, Placer&
         offer.gpus = {&room.view->inventory.gpus[card], 1};
         offer.cards = {&room.cards[card], 1};
         offer.free = {&free, 1};
+        offer.islands = {};
         const Fit* fit = placer.try_node(offer);
         if (fit == nullptr) continue;
         Place place{node, {{static_cast<int>(card)}, fit->price}};

@@ -19,7 +19,7 @@ enum class Admitted { yes, other_card, company };
 class Admission {
   public:
     // The rules outlive it.
-    explicit Admission(const CardRules& rules) : rules_(rules), any_(rules.empty()) {}
+    explicit Admission(const CardRules& rules) : rules_(rules), any_(rules.admits_any()) {}
 
     // Of these cards, until the next call.
     void look_at(const Offer& offer);

@@ -17,6 +17,7 @@ constexpr std::string_view kNoMemory = "Insufficient GPU Memory in one device";
 constexpr std::string_view kNoCompute = "Insufficient GPU compute in one device";
 constexpr std::string_view kOtherCard = "No GPU of the kind asked for";
 constexpr std::string_view kCompany = "No GPU with the company asked for";
+constexpr std::string_view kNotLinked = "No GPUs linked as asked for";
 constexpr const char* kSingleShare =
     "Insufficient GPU Memory in one device: the node's plugin (gpushare's) gives one card to one "
     "container, and the pod asks for more than that";
@@ -36,6 +37,16 @@ const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
         return std::pair(bytes_of(c.gpu.memory, unit, most), c.gpu.gpus);
     };
     return std::ranges::max_element(request, {}, need)->gpu;
+}
+
+// Of a pod that insists on a link: the container with the most cards.
+const GpuRequest& widest(const PodRequest& request) {
+    const auto cards = [](const ContainerRequest& c) { return c.gpu.gpus; };
+    return std::ranges::max_element(request, {}, cards)->gpu;
+}
+
+std::string linked(const GpuRequest& gpu) {
+    return fmt::format("{} cards linked by {}", gpu.gpus, words_of(*gpu.rules.links));
 }
 
 // The models of the cards, in words: "Tesla T4 and Tesla P100".
@@ -90,8 +101,8 @@ Misfit Explainer::explain(const Offer& offer) {
     if (offer.cards.empty()) return {true, "no GPU on this node", Obstacle::no_gpu, {}};
     if (offer.single_share && !one_share_) return {true, kSingleShare, Obstacle::single_share, {}};
     const CardRules& rules = rules_of(request_);
-    if (rules.empty()) return explain_room(offer.cards, offer.unit);
     admission_.look_at(offer);
+    if (rules.admits_any()) return explain_links(offer, offer.cards);
     std::vector<Card> admitted;
     int of_kind = 0;
     for (std::size_t i = 0; i < offer.cards.size(); ++i) {
@@ -117,11 +128,42 @@ Misfit Explainer::explain(const Offer& offer) {
                 {},
                 offer.unit};
     }
-    return explain_room(admitted, offer.unit);
+    return explain_links(offer, admitted);
+}
+
+Misfit Explainer::explain_links(const Offer& offer, std::span<const Card> admitted) const {
+    const GpuRequest& gpu = widest(request_);
+    if (!gpu.rules.links || gpu.gpus == 1) return explain_room(admitted, offer.unit);
+    int most = 0;
+    for (const Island& island : offer.islands) {
+        if (island.link != *gpu.rules.links) continue;
+        int of_kind = 0;
+        for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+            const bool is_kind = admission_.verdict(i) != Admitted::other_card;
+            of_kind += is_kind && is_among(island.cards, i) ? 1 : 0;
+        }
+        most = std::max(most, of_kind);
+    }
+    if (most < gpu.gpus) {
+        const std::string here =
+            most == 0 ? "none of this node's" : fmt::format("at most {} of this node's", most);
+        return {true,
+                fmt::format("{}: asked {}, {} {} cards are", kNotLinked, linked(gpu), here,
+                            offer.cards.size()),
+                Obstacle::links,
+                {},
+                offer.unit};
+    }
+    Misfit room = explain_room(admitted, offer.unit);
+    if (room.obstacle != Obstacle::together) return room;
+    return {false,
+            fmt::format("{}: asked {}, too few of those have the room", kNotLinked, linked(gpu)),
+            Obstacle::links, room.most, offer.unit};
 }
 
 Misfit Explainer::explain_room(std::span<const Card> cards, MemoryUnit unit) const {
-    const std::string_view noun = rules_of(request_).empty() ? "cards" : "cards that it admits";
+    const std::string_view noun =
+        rules_of(request_).admits_any() ? "cards" : "cards that it admits";
     const GpuRequest& gpu = hardest(request_, unit);
     const Most most = most_of(cards);
     int large_enough = 0;
@@ -187,6 +229,8 @@ std::string Explainer::explain_many(const Misfit& most) const {
             return fmt::format("{}: asked {}", kNoCompute, ask);
         case Obstacle::other_card:
             return fmt::format("{}: asked {}", kOtherCard, wish_of(rules_of(request_)));
+        case Obstacle::links:
+            return fmt::format("{}: asked {}", kNotLinked, linked(widest(request_)));
         case Obstacle::company:
             return fmt::format("{}: {} or {} leaves too few cards of each node", kCompany,
                                kGpuApart, kGpuTogether);

@@ -41,6 +41,9 @@ class Explainer {
     // Of the cards that the pod admits, too few have room.
     [[nodiscard]] Misfit explain_room(std::span<const Card> cards, MemoryUnit unit) const;
 
+    // The same, and where they are not linked as the pod insists.
+    [[nodiscard]] Misfit explain_links(const Offer& offer, std::span<const Card> admitted) const;
+
     // What a Misfit of a pod that asks for one share of bytes depends on.
     using Alike = std::tuple<std::size_t, MemoryUnit, std::int64_t, std::int64_t, int>;
 

@@ -62,7 +62,7 @@ bool asks_only_memory(const PodRequest& request) {
     if (!asks_one_share(request)) return false;
     const GpuRequest& gpu = request.front().gpu;
     return gpu.cores.value == 0 && gpu.memory.kind != MemoryAsk::Kind::whole_card &&
-           gpu.rules.empty();
+           gpu.rules.admits_any();
 }
 
 Placer::Placer(const PodRequest& request)
@@ -92,7 +92,9 @@ const Fit* Placer::try_node(const Offer& offer) {
         const Tightest best =
             tightest(offer.free, bytes_of(request_.front().gpu.memory, offer.unit, {}));
         if (best.card < 0) return nullptr;
-        fit_.cards.assign(1, best.card);
+        const auto any = [](std::size_t) { return true; };
+        const std::size_t card = least_missed(offer, static_cast<std::size_t>(best.card), any);
+        fit_.cards.assign(1, static_cast<int>(card));
         fit_.price = best.price;
         return &fit_;
     }
@@ -109,11 +111,28 @@ bool Placer::place_all(std::span<const std::size_t> order, const Offer& offer) {
     fit_.price = 0;
     own_.assign(offer.cards.size(), Own{});
     for (const std::size_t position : order) {
-        const ContainerRequest& container = request_[position];
-        const std::size_t first = fit_.cards.size();
-        for (int i = 0; i < container.gpu.gpus; ++i) {
-            if (!place_share(container, first, offer)) return false;
-        }
+        if (!place_container(request_[position], offer)) return false;
+    }
+    return true;
+}
+
+bool Placer::place_container(const ContainerRequest& container, const Offer& offer) {
+    if (takes_any_cards(offer, container.gpu)) return place_shares(container, offer, kAnyCards);
+    const std::vector<Own> own = own_;
+    const Fit fit = fit_;
+    for (const CardMask among : card_sets(offer, container.gpu)) {
+        if (place_shares(container, offer, among)) return true;
+        own_ = own;
+        fit_ = fit;
+    }
+    return false;
+}
+
+// What it has placed is left where it finds no more.
+bool Placer::place_shares(const ContainerRequest& container, const Offer& offer, CardMask among) {
+    const std::size_t first = fit_.cards.size();
+    for (int i = 0; i < container.gpu.gpus; ++i) {
+        if (!place_share(container, first, offer, among)) return false;
     }
     return true;
 }
@@ -145,14 +164,20 @@ Placer::Own Placer::with_share(const Own& own, const ContainerRequest& container
     return after;
 }
 
+bool Placer::is_untouched(std::size_t card) const {
+    return own_[card] == Own{};
+}
+
 // One more card for `container`, whose cards so far stand in fit_.cards from `first` on.
-bool Placer::place_share(const ContainerRequest& container, std::size_t first, const Offer& offer) {
+bool Placer::place_share(const ContainerRequest& container, std::size_t first, const Offer& offer,
+                         CardMask among) {
     const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
     int best = -1;
     std::int64_t best_price = 0;
     Own best_own;
     for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+        if (!is_among(among, i)) continue;
         const Card& card = offer.cards[i];
         const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
         const Own after = with_share(own_[i], container, ask);
@@ -167,6 +192,12 @@ bool Placer::place_share(const ContainerRequest& container, std::size_t first, c
         best_own = after;
     }
     if (best < 0) return false;
+    if (container.gpu.gpus == 1 && is_untouched(static_cast<std::size_t>(best))) {
+        const auto may_take = [&](std::size_t i) {
+            return is_untouched(i) && admission_.admits(i);
+        };
+        best = static_cast<int>(least_missed(offer, static_cast<std::size_t>(best), may_take));
+    }
     fit_.cards.push_back(best);
     fit_.price += best_price;
     own_[static_cast<std::size_t>(best)] = best_own;

@@ -11,6 +11,7 @@
 #include "domain/allocation/allocation.hpp"
 #include "domain/cluster/view.hpp"
 #include "domain/placement/admission.hpp"
+#include "domain/placement/card_sets.hpp"
 
 namespace tessera {
 
@@ -31,9 +32,10 @@ bool asks_only_memory(const PodRequest& request);
 
 // Places the containers greedily by best fit, the policy of gpushare (docs/research/gpushare.md
 // §2.5): each takes the distinct cards with the least room that is enough for the pod's peak
-// (allocation.hpp), the lowest index among equals. First in the order of the pod; where they do not
-// fit so, the app containers once more with the largest first, so that a small one does not take
-// the card that a large one needs. Not every fit is found by that: to decide it is bin packing.
+// (allocation.hpp), the lowest index among equals; where the cards are linked, as card_sets.hpp
+// says. First in the order of the pod; where they do not fit so, the app containers once more with
+// the largest first, so that a small one does not take the card that a large one needs. Not every
+// fit is found by that: to decide it is bin packing.
 // Reused across nodes by one thread so that nothing is allocated per node.
 class Placer {
   public:
@@ -52,11 +54,17 @@ class Placer {
         Bytes peak;
         Percent cores_running;
         Percent cores_peak;
+
+        friend bool operator==(const Own&, const Own&) = default;
     };
 
     static Own with_share(const Own& own, const ContainerRequest& container, Bytes ask);
     bool place_all(std::span<const std::size_t> order, const Offer& offer);
-    bool place_share(const ContainerRequest& container, std::size_t first, const Offer& offer);
+    bool place_container(const ContainerRequest& container, const Offer& offer);
+    bool place_shares(const ContainerRequest& container, const Offer& offer, CardMask among);
+    bool place_share(const ContainerRequest& container, std::size_t first, const Offer& offer,
+                     CardMask among);
+    [[nodiscard]] bool is_untouched(std::size_t card) const;
     void sort_as_asked(std::span<const std::size_t> order);
 
     const PodRequest& request_;

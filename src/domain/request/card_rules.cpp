@@ -112,6 +112,13 @@ Result<std::optional<CardGroup>> read_group(std::string_view annotation, std::st
     return std::optional(hash_of(annotation, space, text));
 }
 
+Result<std::optional<Link>> read_link(std::string_view text) {
+    if (text.empty()) return std::optional<Link>{};
+    const auto row = std::ranges::find(kLinks, text, &LinkRow::name);
+    if (row != kLinks.end()) return std::optional(row->link);
+    return refuse(kGpuLinks, text, "is no kind of link; write nvlink, pcie or numa");
+}
+
 std::vector<GpuUuid> uuids_of(const std::vector<std::string>& names) {
     std::vector<GpuUuid> out;
     out.reserve(names.size());
@@ -171,9 +178,11 @@ Result<CardRules> parse_card_rules(const CardRuleTexts& texts, std::string_view 
                     .barred_uuids = uuids_of(uuids.barred),
                     .apart = {},
                     .together = {},
-                    .joins = false};
+                    .joins = false,
+                    .links = {}};
     TRY(rules.apart, read_group(kGpuApart, texts.apart, space));
     TRY(rules.together, read_group(kGpuTogether, texts.together, space));
+    TRY(rules.links, read_link(texts.links));
     return rules;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "domain/request/link.hpp"
 
 namespace tessera {
 
@@ -18,6 +19,7 @@ inline constexpr std::string_view kGpuModels = "tessera.dev/gpu-models";
 inline constexpr std::string_view kGpuUuids = "tessera.dev/gpu-uuids";
 inline constexpr std::string_view kGpuApart = "tessera.dev/gpu-apart";
 inline constexpr std::string_view kGpuTogether = "tessera.dev/gpu-together";
+inline constexpr std::string_view kGpuLinks = "tessera.dev/gpu-links";
 
 // Pods of one namespace that name the same group in the same annotation: a hash of all three. Two
 // groups of one hash are held for one, which keeps pods apart, or together, that need not be.
@@ -29,6 +31,7 @@ struct CardRuleTexts {
     std::string uuids;
     std::string apart;
     std::string together;
+    std::string links;
 
     friend bool operator==(const CardRuleTexts&, const CardRuleTexts&) = default;
 };
@@ -44,8 +47,11 @@ struct CardRules {
     // and no card but such ones, as soon as another of this group holds any.
     std::optional<CardGroup> together;
     bool joins = false;  // another of `together` holds a card somewhere: ClusterView::joined
+    // Of each container that asks for several cards: how each two of them are linked.
+    std::optional<Link> links;
 
-    [[nodiscard]] bool empty() const {
+    // One card as well as another, whoever is on it.
+    [[nodiscard]] bool admits_any() const {
         return models.empty() && barred_models.empty() && uuids.empty() && barred_uuids.empty() &&
                !apart && !together;
     }
