@@ -29,7 +29,7 @@ class Guarded(StackCase):
         self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "3 GiB are held by the first one")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
         self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
-        told = self.wait_event("held", "Container main has reached its limit of 4Gi")
+        told = self.wait_event("held", "Container main was refused memory", "is 4Gi, and it holds")
         self.assertIn(truth.uuids(self.pod("held"))[0], told)
 
     def test_nvml_tells_a_container_of_its_share_alone(self) -> None:

@@ -21,10 +21,9 @@ PodEvent warning(const ShareUse& use, const char* reason, std::string message) {
 PodEvent limit_event(const ShareUse& use) {
     return warning(
         use, "GpuMemoryLimit",
-        fmt::format("Container {} has reached its limit of {} on {}: it was refused memory (CUDA "
-                    "says out of memory), and holds {}. A larger share is asked for by tessera "
-                    "resize",
-                    use.container, to_string(use.limit), use.card.str(), to_string(use.held)));
+        fmt::format("Container {} was refused memory (CUDA says out of memory): its limit on {} is "
+                    "{}, and it holds {}. A larger share is asked for by tessera resize",
+                    use.container, use.card.str(), to_string(use.limit), to_string(use.held)));
 }
 
 PodEvent damage_event(const ShareUse& use) {

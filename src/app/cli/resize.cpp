@@ -33,16 +33,28 @@ Result<Allocation> allocation_of(const PodResizes::Shown& pod) {
     return fail(Code::conflict, fmt::format("pod {} {}", pod.facts.name.str(), why));
 }
 
+// `wanted`, and what `open` wishes for beyond that.
+ResizeWish::Container both(ResizeWish::Container wanted, const ResizeWish::Container& open) {
+    if (!wanted.memory) wanted.memory = open.memory;
+    if (!wanted.cores) wanted.cores = open.cores;
+    if (!wanted.ceiling) wanted.ceiling = open.ceiling;
+    return wanted;
+}
+
 // What was wished for before and has no answer yet is wished for still: the annotation has room for
 // one text.
 ResizeWish with_open_wishes(ResizeWish wish, const PodResizes::Shown& pod, const Allocation& now) {
     const auto open = read_resize_wish(pod.wish);
     if (!open || is_refusal_of(pod.refusal, pod.wish)) return wish;
     for (const ResizeWish::Container& other : open->containers) {
+        if (is_granted({{other}}, now)) continue;
         const auto own =
             std::ranges::find(wish.containers, other.name, &ResizeWish::Container::name);
-        if (own == wish.containers.end() && !is_granted({{other}}, now))
+        if (own == wish.containers.end()) {
             wish.containers.push_back(other);
+        } else {
+            *own = both(*own, other);
+        }
     }
     return wish;
 }
@@ -50,7 +62,9 @@ ResizeWish with_open_wishes(ResizeWish wish, const PodResizes::Shown& pod, const
 // Whether the text on the pod asks for what we want, ours or one that came after it.
 bool asks_for(const std::string& text, const ResizeWish::Container& wanted) {
     const auto wish = read_resize_wish(text);
-    return wish && std::ranges::find(wish->containers, wanted) != wish->containers.end();
+    return wish && std::ranges::any_of(wish->containers, [&](const auto& container) {
+               return container.name == wanted.name && both(wanted, container) == container;
+           });
 }
 
 // Nothing while there is no answer.

@@ -106,6 +106,31 @@ TEST_F(ResizeCommandTest, WishesForTwoContainers) {
               "-> 5Gi");
 }
 
+// Goal: nor does one for another amount of the same container, and who waited for that goes on.
+TEST_F(ResizeCommandTest, WishesForTwoAmountsAtOnce) {
+    clock_.on_sleep([this, looked = 0]() mutable {
+        if (++looked == 1) {
+            EXPECT_FALSE(ask({.cores = Percent{5}, .timeout = {}}));
+        } else if (looked == 2) {
+            grant();
+        }
+    });
+    const auto said = ask({.memory = gibibytes(6)});
+    ASSERT_TRUE(said) << said.error().text;
+    EXPECT_EQ(*said, "pod default/p: main on card 1: memory 4Gi -> 6Gi, cores 0 -> 5");
+}
+
+// Goal: the later of two wishes for one amount counts, and the other hears of it.
+TEST_F(ResizeCommandTest, TheLaterWishForAnAmountCounts) {
+    clock_.on_sleep([this, looked = 0]() mutable {
+        if (++looked == 1) {
+            EXPECT_FALSE(ask({.memory = gibibytes(7), .timeout = {}}));
+        }
+    });
+    EXPECT_NE(refused({.memory = gibibytes(6)}).text.find("another wish has taken the place"),
+              std::string::npos);
+}
+
 // Goal: who waits goes on where another's wish includes his, and hears that it was granted though
 // the annotation has another by then.
 TEST_F(ResizeCommandTest, IsAnsweredBesideAnothersWish) {

@@ -54,7 +54,7 @@ PodUsage usage_of_pod(const PodFacts& pod, const NodeInventory& node) {
 }  // namespace
 
 Bytes NodeUsage::held(std::size_t card) const {
-    Bytes sum;
+    Bytes sum = inventory.gpus[card].excess;
     for (const PodUsage& pod : pods)
         sum += pod.on_card[card];
     return sum;

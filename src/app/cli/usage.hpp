@@ -25,6 +25,7 @@ struct NodeUsage {
     NodeInventory inventory;
     std::vector<PodUsage> pods;  // by name, then namespace
 
+    // What is above limits that were lowered, too: nobody can have it.
     [[nodiscard]] Bytes held(std::size_t card) const;
     [[nodiscard]] Percent cores_held(std::size_t card) const;
     [[nodiscard]] Bytes pending() const;

@@ -26,6 +26,13 @@ PodFacts placed(const std::string& name, int card, int gib, int cores) {
             {{GpuUuid("GPU-n1-" + std::to_string(card)), card, gibibytes(gib), {cores}, false}}));
 }
 
+// Goal: what is held above a limit that was lowered is nobody's to have.
+TEST(Usage, ExcessIsHeld) {
+    NodeInventory with_excess = node();
+    with_excess.gpus[0].excess = gibibytes(2);
+    EXPECT_EQ(usage_of({with_excess}, std::vector{placed("a", 0, 4, 30)})[0].held(0), gibibytes(6));
+}
+
 // Goal: who holds what, from the API's objects alone: placed pods on their cards, pods without a
 // card as pending, ended and unbound ones not at all.
 TEST(Usage, OfPods) {
