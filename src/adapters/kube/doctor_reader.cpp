@@ -12,6 +12,7 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "adapters/os/base64.hpp"
+#include "domain/events/pod_event.hpp"
 #include "wire/doctor_json.hpp"
 #include "wire/kube_objects.hpp"
 #include "wire/lease_json.hpp"
@@ -48,7 +49,8 @@ class Reader {
                     .key = read_key(),
                     .policies = read_policies(),
                     .scheduler_commands = read_schedulers(),
-                    .certificates = read_certificates()};
+                    .certificates = read_certificates(),
+                    .troubles = read_troubles()};
         facts.pods = read_pods();
         facts.nodes = read_nodes(selector_of(agents));
         facts.lease = look_again(lease, begin + kRenewals);
@@ -192,6 +194,18 @@ class Reader {
         if (!endpoint_.client_cert_pem.empty()) {
             out.push_back({"your kubeconfig's client certificate",
                            certificate_end(endpoint_.client_cert_pem)});
+        }
+        return out;
+    }
+
+    Result<std::vector<doctor::ShareTrouble>> read_troubles() {
+        std::vector<doctor::ShareTrouble> out;
+        for (const char* reason : {kAccountsDamaged, kMemoryUnaccounted}) {
+            TRY_VOID(each(fmt::format("/api/v1/events?fieldSelector=reason%3D{}", reason),
+                          "list events", [&](JsonValue json) {
+                              out.push_back(
+                                  {PodUid(json["involvedObject"]["uid"].text_or("")), reason});
+                          }));
         }
         return out;
     }

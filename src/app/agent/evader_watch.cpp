@@ -69,7 +69,7 @@ void EvaderWatch::report(const Unaccounted& evader) {
         {.pod = evader.pod,
          .name = evader.name,
          .type = PodEventType::warning,
-         .reason = "GpuMemoryUnaccounted",
+         .reason = kMemoryUnaccounted,
          .message = fmt::format("The driver says that this pod uses {} of {}, and the guard counts "
                                 "{}: a program goes past the guard{}",
                                 to_string(evader.used), evader.card.str(), to_string(evader.held),

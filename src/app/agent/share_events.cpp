@@ -28,7 +28,7 @@ PodEvent limit_event(const ShareUse& use) {
 
 PodEvent damage_event(const ShareUse& use) {
     return warning(
-        use, "GpuAccountsDamaged",
+        use, kAccountsDamaged,
         fmt::format("Container {} has cut or overwritten the file in which its GPU memory is "
                     "counted (/usr/local/tessera/accounts): its processes get no more GPU memory "
                     "until the container starts again, and what they hold is not known",

@@ -48,6 +48,7 @@ Facts healthy() {
         .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
         .scheduler_commands = Commands(),
         .certificates = std::vector<Certificate>{{"Secret tls", kNow + 90 * kDay}},
+        .troubles = std::vector<ShareTrouble>{{PodUid("uid-gone"), "GpuAccountsDamaged"}},
     };
     return facts;
 }
@@ -328,6 +329,33 @@ std::vector<Case> share_cases() {
              with_guard(f);
              f.pods->front().facts.is_guarded = false;
          }},
+        {"a pod that damaged its accounts",
+         "shares",
+         Status::warning,
+         {"overwrote their accounts within the hour: default/p"},
+         {"make them anew"},
+         [=](Facts& f) {
+             with_guard(f);
+             f.troubles->push_back({PodUid("uid-p"), "GpuAccountsDamaged"});
+         }},
+        {"a pod that went past it",
+         "shares",
+         Status::warning,
+         {"went past the guard within the hour: default/p"},
+         {"end-evaders"},
+         [=](Facts& f) {
+             with_guard(f);
+             f.troubles->push_back({PodUid("uid-p"), "GpuMemoryUnaccounted"});
+         }},
+        {"no right to read events",
+         "shares",
+         Status::skipped,
+         {"list events"},
+         {},
+         [=](Facts& f) {
+             with_guard(f);
+             f.troubles = fail(Code::permission_denied, "list events");
+         }},
     };
 }
 
@@ -518,6 +546,7 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},
         {[&](Facts& f) { f.certificates = denied; }, {"certificates"}},
+        {[&](Facts& f) { f.troubles = denied; }, {}},
     };
     for (std::size_t i = 0; i < rows.size(); ++i) {
         Facts facts = healthy();

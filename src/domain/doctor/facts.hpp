@@ -50,6 +50,13 @@ struct Policy {
     bool denies = false;  // a binding says Deny
 };
 
+// What an agent told of a pod whose share of a card it cannot vouch for, within the hour for which
+// events are kept.
+struct ShareTrouble {
+    PodUid pod;
+    std::string reason;  // kAccountsDamaged or kMemoryUnaccounted
+};
+
 struct Certificate {
     std::string where;
     Result<std::int64_t> ends_s;  // since 1970
@@ -72,6 +79,7 @@ struct Facts {
     // --config and the rest of each kube-scheduler's command, where they run as pods.
     Result<std::vector<std::vector<std::string>>> scheduler_commands;
     Result<std::vector<Certificate>> certificates;
+    Result<std::vector<ShareTrouble>> troubles;
 };
 
 }  // namespace tessera::doctor

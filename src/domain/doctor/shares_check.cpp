@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "domain/events/pod_event.hpp"
+
 namespace tessera::doctor {
 
 Judgement shares(const Facts& facts) {
@@ -44,6 +46,24 @@ Judgement shares(const Facts& facts) {
         return {Status::warning,
                 "placed before the guard was there, so nothing holds " + free.text(),
                 "make these pods anew when it suits their users"};
+    }
+    if (!facts.troubles) return unread(facts.troubles.error());
+    Faults damaged;
+    Faults past;
+    for (const ShareTrouble& trouble : *facts.troubles) {
+        const auto pod =
+            std::ranges::find(*facts.pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
+        if (pod == facts.pods->end()) continue;
+        (trouble.reason == kAccountsDamaged ? damaged : past).add(pod->facts.name.str());
+    }
+    if (past.any()) {
+        return {Status::warning, "went past the guard within the hour: " + past.text(),
+                "what did they run? kubectl describe pod; deploy/end-evaders ends such pods"};
+    }
+    if (damaged.any()) {
+        return {Status::warning,
+                "cut or overwrote their accounts within the hour: " + damaged.text(),
+                "they get no more GPU memory until their container starts again: make them anew"};
     }
     return {Status::ok,
             fmt::format("the guard is on {} nodes and holds {} pods", holding.size(), held), ""};

@@ -9,6 +9,10 @@ namespace tessera {
 
 enum class PodEventType { normal, warning };
 
+// Reasons that tessera doctor looks for.
+inline constexpr const char* kAccountsDamaged = "GpuAccountsDamaged";
+inline constexpr const char* kMemoryUnaccounted = "GpuMemoryUnaccounted";
+
 struct PodEvent {
     PodUid pod;
     PodName name;
