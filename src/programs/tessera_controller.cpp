@@ -89,7 +89,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                          .begin_write = leadership.fence()});
     SchedulerMetrics metrics(clock,
                              [file = config.tls_certificate_file] { return own_facts(file); });
-    Feed feed(kube, keeper, scheduler, metrics, clock);
+    Feed feed(kube, keeper, scheduler, metrics, clock, &kube);
     const FeedThreads threads(feed);
     const std::jthread learning(
         [&](const std::stop_token& ends) { placements.learn(keeper, clock, ends); });

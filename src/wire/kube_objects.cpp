@@ -67,8 +67,8 @@ constexpr std::int64_t kMaxLegacyUnits = std::int64_t{1} << 20;
 
 constexpr std::int64_t kMaxLegacyIndex = 1024;
 
-// The annotations before the labels.
-std::optional<Result<GangMembership>> read_gang(JsonValue metadata) {
+// The annotations before the labels, and these before Kubernetes' own group.
+std::optional<Result<GangMembership>> read_gang(JsonValue metadata, JsonValue spec) {
     struct Spelling {
         JsonValue texts;
         std::string_view gang;
@@ -80,6 +80,8 @@ std::optional<Result<GangMembership>> read_gang(JsonValue metadata) {
         if (gang && !gang->empty())
             return parse_gang(*gang, by.texts[by.size].text_or(""), by.size);
     }
+    const std::string group = spec["schedulingGroup"]["podGroupName"].text_or("");
+    if (!group.empty()) return GangMembership{group, 0};
     return std::nullopt;
 }
 
@@ -192,7 +194,7 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
             read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
     }
     if (facts.containers.empty()) return facts;
-    facts.gang = read_gang(metadata);
+    facts.gang = read_gang(metadata, spec);
     facts.policy = annotations[kPlacementPolicy].text_or("");
     facts.card_rules = {.models = annotations[kGpuModels].text_or(""),
                         .uuids = annotations[kGpuUuids].text_or(""),

@@ -5,6 +5,7 @@
 #include "wire/eviction_json.hpp"
 #include "wire/json.hpp"
 #include "wire/kube_objects.hpp"
+#include "wire/pod_group_json.hpp"
 
 namespace tessera {
 namespace {
@@ -44,6 +45,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!document) return 0;
     (void)read_watch_event(*document);
     (void)read_list(*document);
+    FUZZ_CHECK(read_pod_group(document->root()).min_count >= 0);
     const PodFacts pod = read_pod(document->root());
     NodeInventory node = read_node(document->root());
     for (const Gpu& gpu : node.gpus)

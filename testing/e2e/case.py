@@ -40,6 +40,7 @@ class StackCase(unittest.TestCase):
     tls: ClassVar[bool] = False
     guard: ClassVar[bool] = False
     audit: ClassVar[bool] = False
+    pod_groups: ClassVar[bool] = False
     stack: ClassVar[Stack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -59,7 +60,8 @@ class StackCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         cls.stack = Stack(cls.gpu_nodes(), identity=cls.identity, memory_unit=cls.memory_unit,
-                          tls=cls.tls, audit=cls.audit, guard=cls.guard)
+                          tls=cls.tls, audit=cls.audit, guard=cls.guard,
+                          pod_groups=cls.pod_groups)
         cls.stack.start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster
@@ -82,6 +84,11 @@ class StackCase(unittest.TestCase):
         """A pod as it is now."""
         found: Json = self.api.json("GET", f"{PODS}/{name}")
         return found
+
+    def bound_of(self, prefix: str) -> list[str]:
+        """The pods PREFIX-... that are on a node."""
+        return [pod["metadata"]["name"] for pod in self.pods()
+                if pod["metadata"]["name"].startswith(f"{prefix}-") and pod["spec"].get("nodeName")]
 
     def pods(self) -> list[Json]:
         """All pods of the tests' namespace."""

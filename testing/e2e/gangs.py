@@ -20,10 +20,6 @@ def member(gang: str, number: int, size: int = SIZE) -> pods.Json:
 class Gangs(StackCase):
     """Runs on case.two_nodes."""
 
-    def bound_of(self, gang: str) -> list[str]:
-        return [pod["metadata"]["name"] for pod in self.pods()
-                if pod["metadata"]["name"].startswith(f"{gang}-") and pod["spec"].get("nodeName")]
-
     def test_two_gangs_that_fit_one_at_a_time(self) -> None:
         """Their pods come in turns. One gang runs whole while the other has nothing, then the other
         does."""

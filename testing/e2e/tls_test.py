@@ -14,6 +14,7 @@ from pathlib import Path
 
 from e2e import pods, report, rights
 from e2e.case import CARDS, KUBELET, SECONDS
+from e2e.pod_groups import PodGroups
 from e2e.preemption import make_classes
 from e2e.replicas import FIRST, LEASE, SECOND, SYSTEM_PODS, Replicas
 from kube.errors import KubeError
@@ -27,7 +28,7 @@ NAME = "tessera-controller.tessera-system.svc"
 TAKEN_OVER_SECONDS = 60.0  # kubelet's time for a Secret, and the controller's
 
 
-class TlsTest(Replicas):
+class TlsTest(Replicas, PodGroups):
     """Runs on case.two_nodes."""
 
     tls = True

@@ -21,22 +21,29 @@ from kube.errors import CommandError
 from stack import builds, deploy
 from stack.gpu_node import GpuNode
 
+_GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
+# Kubernetes' own gangs, which are alpha in 1.36.
+POD_GROUPS = {"kube-apiserver": (_GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"),
+              "kube-scheduler": (_GATES,)}
+
 
 class Stack:
     """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet).
     tls: as deploy/ha, with certificates in `certificates`. audit: the API server writes down what
-    our programs ask it for, in logs/audit.log. guard: with deploy/guard."""
+    our programs ask it for, in logs/audit.log. guard: with deploy/guard. pod_groups: Kubernetes'
+    own gangs are on."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
                  memory_unit: str = "GiB", name: str | None = None, tls: bool = False,
-                 audit: bool = False, guard: bool = False) -> None:
+                 audit: bool = False, guard: bool = False, pod_groups: bool = False) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.identity = identity
         self.memory_unit = memory_unit
         self.tls = tls
         self.guard = guard
         users = (deploy.CONTROLLER_USER, deploy.AGENT_USER) if audit else ()
-        self.cluster = Cluster(name=name, audit_users=users)
+        self.cluster = Cluster(name=name, audit_users=users,
+                               extra_arguments=POD_GROUPS if pod_groups else None)
         self.port = 0
         self.key = secrets.token_hex(32)
 

@@ -8,6 +8,7 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/os/pause.hpp"
 #include "wire/kube_objects.hpp"
+#include "wire/pod_group_json.hpp"
 
 namespace tessera {
 namespace {
@@ -31,6 +32,8 @@ constexpr milliseconds kBind = KubeApi::kBindTakes - kServersBind;
 static_assert(kBind <= KubeClient::kOneObject);
 constexpr const char* kNodes = "/api/v1/nodes";
 constexpr const char* kPods = "/api/v1/pods";
+constexpr const char* kPodGroups = "/apis/scheduling.k8s.io/v1alpha2/podgroups";
+constexpr milliseconds kUnknownApi{60'000};
 
 // What `follow` needs to know of one kind of object.
 struct NodeKind {
@@ -43,6 +46,12 @@ struct PodKind {
     const AllocationSeal* seal;
     [[nodiscard]] PodFacts read(JsonValue json) const { return read_pod(json, seal); }
     static PodUid key(const PodFacts& pod) { return pod.uid; }
+};
+
+struct PodGroupKind {
+    using Changes = PodGroupChanges;
+    static PodGroup read(JsonValue json) { return read_pod_group(json); }
+    static GangId key(const PodGroup& group) { return group.id; }
 };
 
 // Cuts the stream of a watch into events and collects them until they are handed over.
@@ -240,6 +249,28 @@ void KubeClient::follow_pods_at(const std::string& path,
             stop);
     };
     follow(PodKind{seal_}, http_, path, list, sink, trouble, stop);
+}
+
+void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
+                                   const Trouble& trouble, std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        const auto served = get(with_query(kPodGroups, "limit=1"), kPage, stop);
+        if (served) break;
+        if (served.error().code != Code::not_found && !stop.stop_requested())
+            trouble(served.error());
+        pause_for(kUnknownApi, stop);
+    }
+    const auto list = [this, &stop](PodGroupChanges& changes) {
+        changes.all.emplace();
+        return each_page(
+            kPodGroups,
+            [&](JsonValue json) {
+                changes.present.push_back(read_pod_group(json));
+                changes.all->insert(changes.present.back().id);
+            },
+            stop);
+    };
+    follow(PodGroupKind{}, http_, kPodGroups, list, sink, trouble, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,

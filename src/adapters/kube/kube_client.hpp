@@ -8,12 +8,13 @@
 #include "adapters/http/http.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/node_pods.hpp"
+#include "ports/pod_groups.hpp"
 #include "wire/allocation_seal.hpp"
 #include "wire/json.hpp"
 
 namespace tessera {
 
-class KubeClient final : public KubeApi, public NodePods {
+class KubeClient final : public KubeApi, public NodePods, public PodGroups {
   public:
     // At most, for a call about one object. A bind makes up to three, one after another (the pod
     // where it is unknown, the Binding, the pod again where its answer was lost), and
@@ -30,6 +31,8 @@ class KubeClient final : public KubeApi, public NodePods {
                      std::stop_token stop) override;
     void follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
                         const Trouble& trouble, std::stop_token stop) override;
+    void follow_pod_groups(const std::function<void(PodGroupChanges)>& sink, const Trouble& trouble,
+                           std::stop_token stop) override;
     Result<> bind(const PodUid& uid, const PodName& pod, const NodeName& node,
                   const StringMap& annotations) override;
     Result<PodFacts> get_pod(const PodName& pod) override;

@@ -87,10 +87,12 @@ void rate(NodeStory& story, const ClusterView& view, const NodeView& node, const
 std::string gang_sentence(const ClusterState& state, const PodAsk& pod) {
     if (!pod.gang) return {};
     const GangNow now = state.gang({pod.name.space, pod.gang->gang});
+    const std::string size =
+        pod.gang->size > 0 ? std::to_string(pod.gang->size) : "as many as its PodGroup says";
     return fmt::format(
         "It is of gang {}, of which {} pods are there ({} of them placed) and {} are "
         "placed together or not at all; what follows is of this pod alone.",
-        pod.gang->gang, now.pods(), now.placed, pod.gang->size);
+        pod.gang->gang, now.pods(), now.placed, size);
 }
 
 std::vector<NodeStory> stories_of(const defrag::Snapshot& snapshot, std::size_t pod_at,

@@ -36,6 +36,14 @@ void apply(ClusterState& state, const PodChanges& changes) {
     if (changes.all) state.keep_only_pods(*changes.all);
 }
 
+void apply(ClusterState& state, const PodGroupChanges& changes) {
+    for (const GangId& id : changes.removed)
+        state.remove_pod_group(id);
+    for (const PodGroup& group : changes.present)
+        state.set_pod_group(group);
+    if (changes.all) state.keep_only_pod_groups(*changes.all);
+}
+
 }  // namespace
 
 // Counted when the list is in the view, not before: until then a node would be "not found".
@@ -59,8 +67,13 @@ void Feed::take(Changes changes, bool& listed, std::function<void()> published) 
 }
 
 Feed::Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler, SchedulerMetrics& metrics,
-           Clock& clock)
-    : kube_(kube), keeper_(keeper), scheduler_(scheduler), metrics_(metrics), clock_(clock) {}
+           Clock& clock, PodGroups* groups)
+    : kube_(kube),
+      keeper_(keeper),
+      scheduler_(scheduler),
+      metrics_(metrics),
+      clock_(clock),
+      groups_(groups) {}
 
 void Feed::on_trouble(const Error& error) {
     metrics_.count_api_trouble();
@@ -125,6 +138,16 @@ std::function<void()> Feed::asked_until(int round) {
     };
 }
 
+void Feed::follow_pod_groups(const std::stop_token& stop) {
+    if (groups_ == nullptr) return;
+    groups_->follow_pod_groups(
+        [this](PodGroupChanges changes) {
+            auto shared = std::make_shared<const PodGroupChanges>(std::move(changes));
+            keeper_.post([shared](ClusterState& state) { apply(state, *shared); });
+        },
+        [this](const Error& error) { on_trouble(error); }, stop);
+}
+
 void Feed::settle(const std::stop_token& stop) {
     while (true) {
         clock_.sleep_for(kSettlePeriod, stop);
@@ -136,6 +159,7 @@ void Feed::settle(const std::stop_token& stop) {
 FeedThreads::FeedThreads(Feed& feed)
     : threads_{std::jthread([&feed](const std::stop_token& stop) { feed.follow_nodes(stop); }),
                std::jthread([&feed](const std::stop_token& stop) { feed.follow_pods(stop); }),
+               std::jthread([&feed](const std::stop_token& stop) { feed.follow_pod_groups(stop); }),
                std::jthread([&feed](const std::stop_token& stop) { feed.settle(stop); })} {}
 
 }  // namespace tessera

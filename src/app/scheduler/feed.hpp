@@ -14,18 +14,20 @@
 #include "app/scheduler/metrics.hpp"
 #include "app/scheduler/scheduler.hpp"
 #include "ports/kube_api.hpp"
+#include "ports/pod_groups.hpp"
 
 namespace tessera {
 
 class Feed {
   public:
-    // All references outlive the feed.
+    // All of these outlive the feed.
     Feed(KubeApi& kube, Keeper& keeper, Scheduler& scheduler, SchedulerMetrics& metrics,
-         Clock& clock);
+         Clock& clock, PodGroups* groups = nullptr);
 
     // Each lasts until `stop`, in a thread of its own.
     void follow_nodes(const std::stop_token& stop);
     void follow_pods(const std::stop_token& stop);
+    void follow_pod_groups(const std::stop_token& stop);
     void settle(const std::stop_token& stop);
 
     // Lists the pods anew, and frees the reservations that the list does not confirm: to be called
@@ -54,6 +56,7 @@ class Feed {
     Scheduler& scheduler_;
     SchedulerMetrics& metrics_;
     Clock& clock_;
+    PodGroups* const groups_;
     std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 
     // Pods are followed in rounds, each of which begins with a list.
@@ -67,13 +70,13 @@ class Feed {
     std::vector<Asked> asked_;
 };
 
-// Runs a feed in three threads, which end when this is destroyed.
+// Runs a feed in threads of its own, which end when this is destroyed.
 class FeedThreads {
   public:
     explicit FeedThreads(Feed& feed);
 
   private:
-    std::array<std::jthread, 3> threads_;
+    std::array<std::jthread, 4> threads_;
 };
 
 }  // namespace tessera

@@ -66,11 +66,10 @@ bool is_kept(const ClusterState& state, const PodAskPtr& pod) {
 }
 
 // The pod itself, then others of its gang, as many as are needed.
-std::vector<PodAskPtr> those_to_place(const GangNow& now, const PodAsk& pod) {
+std::vector<PodAskPtr> those_to_place(const GangNow& now, const PodAsk& pod, std::size_t size) {
     std::vector<PodAskPtr> out = now.waiting;
     std::stable_partition(out.begin(), out.end(),
                           [&](const PodAskPtr& member) { return member->uid == pod.uid; });
-    const auto size = static_cast<std::size_t>(pod.gang->size);
     out.resize(std::min(out.size(), size - std::min(size, now.placed)));
     return out;
 }
@@ -85,8 +84,15 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
     const auto rater = placements_ == nullptr ? nullptr : placements_->rater_of(pod);
     const auto as_any_pod = [&] { return choose_nodes(*state.view(), args, pod, rater.get(), 1); };
     if (state.view()->unseen(pod.uid) != nullptr) return as_any_pod();
+    const auto asked = state.gang_size(pod);
+    if (!asked) {
+        return refuse_all(args, fmt::format("there is no PodGroup {} yet, which says how many pods "
+                                            "are placed together",
+                                            pod.gang->gang));
+    }
+    if (*asked == 0) return as_any_pod();
     const GangNow now = state.gang(id_of(pod));
-    const auto size = static_cast<std::size_t>(pod.gang->size);
+    const auto size = static_cast<std::size_t>(*asked);
     if (now.pods() < size) {
         return refuse_all(args, fmt::format("gang {} waits for its pods: {} of {} are there",
                                             pod.gang->gang, now.pods(), size));
@@ -100,7 +106,7 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
     const auto kept = static_cast<std::size_t>(std::ranges::count_if(
         now.waiting, [&](const PodAskPtr& member) { return is_kept(state, member); }));
     if (kept_on.empty() && now.placed + kept >= size) return as_any_pod();
-    return place(state, args, pod, now);
+    return place(state, args, pod, now, size);
 }
 
 // Empty where nothing is known against looking for rooms.
@@ -141,21 +147,21 @@ std::size_t Gangs::promise_rooms(ClusterState& state, const ExtenderArgs& args,
 }
 
 FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
-                          const GangNow& now) {
+                          const GangNow& now, std::size_t size) {
     const GangId id = id_of(pod);
     const std::string known = known_reason(state, args, id, now);
     if (!known.empty()) return refuse_all(args, known);
     for (const PodAskPtr& member : now.waiting) {
         if (is_kept(state, member)) state.give_up(member->uid);
     }
-    const auto members = those_to_place(now, pod);
+    const auto members = those_to_place(now, pod, size);
     const std::size_t found = promise_rooms(state, args, members);
     if (found < members.size()) {
         for (std::size_t i = 0; i < found; ++i)
             state.give_up(members[i]->uid);
         const std::string reason =
             fmt::format("gang {} is placed as a whole: {} of its {} pods find room now", id.name,
-                        now.placed + found, pod.gang->size);
+                        now.placed + found, size);
         const std::scoped_lock lock(mutex_);
         no_room_.insert_or_assign(id, NoRoom{state.view(), sum_of(args), now.pods(), reason});
         return refuse_all(args, reason);

@@ -46,7 +46,7 @@ class Gangs {
     std::size_t promise_rooms(ClusterState& state, const ExtenderArgs& args,
                               std::span<const PodAskPtr> members) const;
     FilterAnswer place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
-                       const GangNow& now);
+                       const GangNow& now, std::size_t size);
 
     // That a gang finds no room: true as long as nothing changes. Each of its pods is asked for,
     // and to look for rooms for all of them each time would take the square of their number.

@@ -102,6 +102,36 @@ std::string reason(const FilterAnswer& answer) {
 
 // Goal: nobody passes before all are there and find room; then each passes to the room that is its
 // own, in any order.
+// Goal: what Kubernetes' own PodGroup says of its pods counts, once it is known; where it says
+// nothing of gangs each pod is for itself.
+TEST(Gangs, SizesOfPodGroups) {
+    Cluster cluster(2);
+    const auto pods = cluster.add_gang("blue", 3, 6);
+    std::vector<PodFacts> group;
+    for (int i = 0; i < 3; ++i)
+        group.push_back(cluster.add("group", i, 0));
+    EXPECT_FALSE(cluster.try_bind(group[0]));
+    const FilterAnswer unknown = cluster.filter(group[0]);
+    ASSERT_EQ(unknown.failed.size(), 2U);
+    EXPECT_EQ(unknown.failed[0].reason,
+              "there is no PodGroup group yet, which says how many pods are placed together");
+    const auto says = [&](int count) {
+        cluster.state(
+            [&](ClusterState& state) { state.set_pod_group({{"default", "group"}, count}); });
+    };
+    says(4);
+    EXPECT_EQ(cluster.filter(group[0]).failed[0].reason,
+              "gang group waits for its pods: 3 of 4 are there");
+    says(3);
+    for (const PodFacts& pod : group)
+        EXPECT_TRUE(cluster.try_bind(pod)) << pod.name.str();
+    const PodFacts lonely = cluster.add("basic", 0, 0);
+    cluster.state([](ClusterState& state) { state.set_pod_group({{"default", "basic"}, 0}); });
+    EXPECT_TRUE(cluster.try_bind(lonely));
+    cluster.state([](ClusterState& state) { state.keep_only_pod_groups({}); });
+    EXPECT_FALSE(cluster.try_bind(cluster.add("basic", 1, 0))) << "it is gone";
+}
+
 TEST(Gangs, AllOrNone) {
     Cluster cluster(2);
     auto pods = cluster.add_gang("a", 7);

@@ -425,6 +425,13 @@ GangNow ClusterState::gang(const GangId& gang) const {
     return now;
 }
 
+std::optional<int> ClusterState::gang_size(const PodAsk& pod) const {
+    if (!pod.gang) return 0;
+    if (pod.gang->size > 0) return pod.gang->size;
+    const auto group = pod_groups_.find({pod.name.space, pod.gang->gang});
+    return group == pod_groups_.end() ? std::nullopt : std::optional(group->second);
+}
+
 const PendingPod* ClusterState::set_aside(const PodUid& uid) const {
     const auto at = set_aside_.find(uid);
     return at == set_aside_.end() ? nullptr : &at->second;

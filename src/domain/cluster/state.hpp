@@ -25,6 +25,7 @@
 #include "domain/cluster/host_loads.hpp"
 #include "domain/cluster/model_numbers.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "domain/cluster/pod_group.hpp"
 #include "domain/cluster/view_builder.hpp"
 #include "domain/placement/node_rater.hpp"
 #include "domain/placement/place.hpp"
@@ -109,6 +110,12 @@ class ClusterState {
     void keep_only_nodes(const std::set<NodeName>& names);
     void keep_only_pods(const std::set<PodUid>& uids);
 
+    void set_pod_group(const PodGroup& group) { pod_groups_[group.id] = group.min_count; }
+    void remove_pod_group(const GangId& group) { pod_groups_.erase(group); }
+    void keep_only_pod_groups(const std::set<GangId>& groups) {
+        std::erase_if(pod_groups_, [&](const auto& of) { return !groups.contains(of.first); });
+    }
+
     // Errors: not_found (no such node), conflict (bound elsewhere, or another try is under way),
     // unavailable (does not fit now), each with the reason.
     // Which of the cards that are free the pod gets is `rater`'s to say, and the best fit's where
@@ -156,6 +163,9 @@ class ClusterState {
     [[nodiscard]] std::optional<NodeView> promised_node(const PodUid& uid) const;
     // Only pods that ask for cards.
     [[nodiscard]] GangNow gang(const GangId& gang) const;
+    // How many of the pod's gang are placed together; 0 where each is for itself. Nothing where its
+    // PodGroup is not known.
+    [[nodiscard]] std::optional<int> gang_size(const PodAsk& pod) const;
     // In no order.
     [[nodiscard]] std::vector<PodUid> pending_pods() const {
         std::vector<PodUid> out;
@@ -184,8 +194,8 @@ class ClusterState {
     };
     struct NodeState {
         NodeInventory inventory;
-        bool known = false;               // false while only pods have named it
-        int model = 0;                    // ModelNumbers of its cards
+        bool known = false;  // false while only pods have named it
+        int model = 0;       // ModelNumbers of its cards
         std::vector<Island> islands;
         std::vector<TenantPtr> tenants;   // those of tenants_, ascending by name, then uid
         std::vector<PodAskPtr> nominees;  // those of pending_, as in NodeView
@@ -237,6 +247,7 @@ class ClusterState {
     ModelNumbers models_;
     Arrivals arrivals_;
     GangIndex gangs_;
+    std::map<GangId, int> pod_groups_;  // PodGroup::min_count
 
     std::set<NodeName> dirty_;
     bool names_changed_ = true;

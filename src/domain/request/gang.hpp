@@ -10,7 +10,8 @@ namespace tessera {
 
 struct GangMembership {
     std::string gang;  // its name, within the pod's namespace
-    int size = 0;      // so many of its pods are placed together, at least
+    // So many of its pods are placed together, at least; 0: its PodGroup says (pod_group.hpp).
+    int size = 0;
 
     friend bool operator==(const GangMembership&, const GangMembership&) = default;
 };

@@ -50,6 +50,20 @@ SnapshotPod pod_of(const SeenPod& seen, const PodAsk& ask) {
     return pod;
 }
 
+// A gang whose size its PodGroup says, which nobody reads here, is all of its pods.
+void say_sizes(std::vector<SnapshotPod>& pods) {
+    std::map<GangId, int> counts;
+    const auto id_of = [](const SnapshotPod& pod) {
+        return GangId{pod.name.space, pod.gang->gang};
+    };
+    for (const SnapshotPod& pod : pods) {
+        if (pod.gang) ++counts[id_of(pod)];
+    }
+    for (SnapshotPod& pod : pods) {
+        if (pod.gang && pod.gang->size == 0) pod.gang->size = counts.at(id_of(pod));
+    }
+}
+
 // Numbers for names, in the order in which they come.
 class Numbers {
   public:
@@ -115,6 +129,7 @@ ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const See
         if (!told.node.empty() && told.holds.empty()) continue;
         out.pods.push_back(std::move(told));
     }
+    say_sizes(out.pods);
     return out;
 }
 

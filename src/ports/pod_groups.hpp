@@ -1,0 +1,33 @@
+// Kubernetes' own groups of pods, where its API server has them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/cluster/pod_group.hpp"
+
+namespace tessera {
+
+// As PodChanges (kube_api.hpp).
+struct PodGroupChanges {
+    std::vector<PodGroup> present;
+    std::vector<GangId> removed;
+    std::optional<std::set<GangId>> all;
+};
+
+class PodGroups {
+  public:
+    virtual ~PodGroups() = default;
+
+    // As KubeApi::follow_pods. An API server that does not know of PodGroups is no trouble: it is
+    // asked again each minute.
+    virtual void follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
+                                   const std::function<void(const Error&)>& trouble,
+                                   std::stop_token stop) = 0;
+};
+
+}  // namespace tessera
