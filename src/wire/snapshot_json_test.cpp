@@ -48,8 +48,8 @@ TEST(SnapshotJson, NamesTheField) {
              Case{"{", "no snapshot: "},
              {"{}", "version: missing"},
              {R"({"version":1})", "taken: missing"},
-             {R"({"version":1,"taken":"x"})", "nodes: missing"},
-             {R"({"version":1,"taken":"x","nodes":[]})", "pods: missing"},
+             {R"({"version":1,"taken":"2026-01-01T00:00:00Z"})", "nodes: missing"},
+             {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
              {document("7", kPod), "nodes[0].name: missing"},
              {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
              {document(with(kNode, "GiB", "TiB"), ""), "nodes[0].unit: \"TiB\" is not known"},
@@ -59,6 +59,15 @@ TEST(SnapshotJson, NamesTheField) {
               "nodes[0].cards[0].memory: is no whole number from 1 to"},
              {document(with(kNode, R"("unit")", R"("closed":1,"unit")"), ""),
               "nodes[0].closed: is neither true nor false"},
+             {document(with(kNode, R"("unit")", R"("closed":1.5,"unit")"), ""),
+              "nodes[0].closed: is neither true nor false"},
+             {document(kNode, kPod + "," + kPod), "pods[1].name: \"s/p\" is there twice"},
+             {document(kNode, with(kPod, R"("host")", R"("created":"today","host")")),
+              "pods[0].created: is no time such as 2026-01-31T11:00:00Z"},
+             {document(kNode,
+                       with(kPod, R"("host")", R"("deleted":"2026-02-30T00:00:00Z","host")")),
+              "pods[0].deleted: is no time such as"},
+             {R"({"version":1,"taken":"now"})", "taken: is no time such as"},
              {document(kNode, with(kPod, R"("gpus":1)", R"("gpus":65)")),
               "pods[0].asks[0].gpus: is no whole number from 1 to 64"},
              {document(kNode, with(kPod, "wholeCard", "bytes")), "pods[0].asks[0].amount: missing"},
@@ -87,7 +96,7 @@ TEST(SnapshotJson, NamesTheField) {
 // Goal: what is written reads as the same.
 RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
     const auto amount = [] { return *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40); };
-    ClusterSnapshot snapshot{.taken = random_text(), .nodes = {}, .pods = {}};
+    ClusterSnapshot snapshot{.taken = "2026-01-31T12:00:00Z", .nodes = {}, .pods = {}};
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
         SnapshotNode node{.name = random_text() + std::to_string(i),
                           .unit = *rc::gen::element(MemoryUnit::gib, MemoryUnit::mib),
@@ -102,8 +111,8 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
         snapshot.nodes.push_back(std::move(node));
     }
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
-        SnapshotPod pod{.name = {random_text(), random_text()},
-                        .created = random_text(),
+        SnapshotPod pod{.name = {random_text(), random_text() + std::to_string(i)},
+                        .created = "2026-01-31T11:00:00Z",
                         .host = {amount() >> 20, {amount()}},
                         .chooses_nodes = *rc::gen::arbitrary<bool>(),
                         .asks = {{}, {ContainerKind::sidecar, 3, {}, {7}}}};
