@@ -70,6 +70,10 @@ class JsonField {
         if (!value) return fault("is neither true nor false");
         return *value;
     }
+    [[nodiscard]] Result<> is_object() const {
+        if (!json_.is_object()) return fault("is no object");
+        return {};
+    }
     template <class T, std::size_t N>
     [[nodiscard]] Result<T> one_of(const std::array<JsonWord<T>, N>& words) const {
         TRY(const std::string name, text());

@@ -42,6 +42,8 @@ Result<SnapshotCard> read_card(const JsonField& at) {
     TRY(card.excess.count, at["excess"].number_or_0(kMostBytes));
     TRY(const bool sick, at["unhealthy"].yes_or_no());
     card.healthy = !sick;
+    TRY(std::string uuid, at["uuid"].text_or_empty());
+    card.uuid = GpuUuid(std::move(uuid));
     return card;
 }
 
@@ -90,6 +92,19 @@ Result<SnapshotHolder> read_holder(const JsonField& at) {
     return holder;
 }
 
+Result<CardRuleTexts> read_rules(const JsonField& at, const std::string& space) {
+    CardRuleTexts rules;
+    if (!at.present()) return rules;
+    TRY_VOID(at.is_object());
+    TRY(rules.models, at["models"].text_or_empty());
+    TRY(rules.uuids, at["uuids"].text_or_empty());
+    TRY(rules.apart, at["apart"].text_or_empty());
+    TRY(rules.together, at["together"].text_or_empty());
+    if (const auto parsed = parse_card_rules(rules, space); !parsed)
+        return at.fault(parsed.error().text);
+    return rules;
+}
+
 Result<SnapshotPod> read_snapshot_pod(const JsonField& at) {
     SnapshotPod pod;
     TRY(pod.name.space, at["namespace"].text());
@@ -105,6 +120,7 @@ Result<SnapshotPod> read_snapshot_pod(const JsonField& at) {
         pod.gang->size = static_cast<int>(size);
     }
     TRY(pod.chooses_nodes, at["choosesNodes"].yes_or_no());
+    TRY(pod.card_rules, read_rules(at["rules"], pod.name.space));
     TRY(pod.asks, at["asks"].each(read_ask));
     if (pod.asks.empty()) return at["asks"].fault("is empty");
     TRY(pod.holds, at["holds"].each_or_none(read_holder));
@@ -174,6 +190,7 @@ std::string write_node(const SnapshotNode& node) {
             for (const SnapshotCard& card : node.cards) {
                 w.object([&] {
                     write_text(w, "model", card.model);
+                    write_text(w, "uuid", card.uuid.str());
                     w.member("memory", card.memory.count);
                     if (card.excess != Bytes{}) w.member("excess", card.excess.count);
                     if (!card.healthy) w.member("unhealthy", true);
@@ -210,6 +227,16 @@ void write_holder(JsonWriter& w, const SnapshotHolder& holder) {
     });
 }
 
+void write_rules(JsonWriter& w, const CardRuleTexts& rules) {
+    if (rules == CardRuleTexts{}) return;
+    w.object("rules", [&] {
+        write_text(w, "models", rules.models);
+        write_text(w, "uuids", rules.uuids);
+        write_text(w, "apart", rules.apart);
+        write_text(w, "together", rules.together);
+    });
+}
+
 std::string write_pod(const SnapshotPod& pod) {
     JsonWriter w;
     w.object([&] {
@@ -226,6 +253,7 @@ std::string write_pod(const SnapshotPod& pod) {
             });
         }
         if (pod.chooses_nodes) w.member("choosesNodes", true);
+        write_rules(w, pod.card_rules);
         w.array("asks", [&] {
             for (const SnapshotAsk& ask : pod.asks)
                 write_ask(w, ask);
@@ -251,8 +279,9 @@ std::string lines(const std::vector<T>& values, std::string (*write)(const T& va
 
 std::string write_snapshot(const ClusterSnapshot& snapshot) {
     return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}}}\n",
-                       kSnapshotVersion, json_string(snapshot.taken),
-                       lines(snapshot.nodes, write_node), lines(snapshot.pods, write_pod));
+                       snapshot.tells_card_rules ? kSnapshotVersion : kSnapshotWithoutRules,
+                       json_string(snapshot.taken), lines(snapshot.nodes, write_node),
+                       lines(snapshot.pods, write_pod));
 }
 
 Result<ClusterSnapshot> read_snapshot(std::string_view text) {
@@ -260,13 +289,13 @@ Result<ClusterSnapshot> read_snapshot(std::string_view text) {
     if (!document) return fail(document.error().in("no snapshot"));
     const JsonField root(document->root(), "");
     TRY(const std::int64_t version, root["version"].number(1, 1'000'000));
-    if (version != kSnapshotVersion) {
-        return fail(Code::unsupported, fmt::format("version: {} is not {}, the one that this "
-                                                   "release reads; use the tessera-sim of the "
-                                                   "release that wrote it",
-                                                   version, kSnapshotVersion));
+    if (version != kSnapshotVersion && version != kSnapshotWithoutRules) {
+        return fail(Code::unsupported,
+                    fmt::format("version: {} is neither {} nor {}, the ones that this release "
+                                "reads; use the tessera-sim of the release that wrote it",
+                                version, kSnapshotVersion, kSnapshotWithoutRules));
     }
-    ClusterSnapshot out;
+    ClusterSnapshot out{.tells_card_rules = version != kSnapshotWithoutRules};
     TRY(out.taken, root["taken"].time());
     TRY(out.nodes, root["nodes"].each(read_snapshot_node));
     TRY(out.pods, root["pods"].each(read_snapshot_pod));
