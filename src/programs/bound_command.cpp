@@ -3,6 +3,7 @@
 #include "adapters/lp/clp.hpp"
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
+#include "app/sim/live_bound.hpp"
 
 namespace tessera {
 namespace {

@@ -133,9 +133,17 @@ Result<> check_names(const ClusterSnapshot& snapshot) {
     std::map<std::string_view, const SnapshotNode*> nodes;
     for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
         const SnapshotNode& node = snapshot.nodes[i];
-        if (nodes.emplace(node.name, &node).second) continue;
-        return fail(Code::invalid_argument,
-                    fmt::format("nodes[{}].name: \"{}\" is there twice", i, node.name));
+        if (!nodes.emplace(node.name, &node).second) {
+            return fail(Code::invalid_argument,
+                        fmt::format("nodes[{}].name: \"{}\" is there twice", i, node.name));
+        }
+        std::set<std::string_view> uuids;
+        for (std::size_t c = 0; c < node.cards.size(); ++c) {
+            const std::string& uuid = node.cards[c].uuid.str();
+            if (uuid.empty() || uuids.insert(uuid).second) continue;
+            return fail(Code::invalid_argument,
+                        fmt::format("nodes[{}].cards[{}].uuid: \"{}\" is there twice", i, c, uuid));
+        }
     }
     std::set<PodName> pods;
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {

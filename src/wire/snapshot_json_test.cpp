@@ -73,6 +73,10 @@ TEST(SnapshotJson, NamesTheField) {
              {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
              {document("7", kPod), "nodes[0].name: missing"},
              {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
+             {document(with(kNode, R"({"model":"T4")",
+                            R"({"uuid":"G","memory":1},{"uuid":"G","model":"T4")"),
+                       kPod),
+              "nodes[0].cards[1].uuid: \"G\" is there twice"},
              {document(with(kNode, "GiB", "TiB"), ""), "nodes[0].unit: \"TiB\" is not known"},
              {document(with(kNode, "8000", "-1"), ""),
               "nodes[0].host.cpuMilli: is no whole number from 0 to 1000000000"},
@@ -129,11 +133,12 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
                           .closed = *rc::gen::arbitrary<bool>(),
                           .cards = {}};
         for (int card = 0; card < 2; ++card) {
-            node.cards.push_back({random_text(),
-                                  {amount() + 1},
-                                  {amount()},
-                                  *rc::gen::arbitrary<bool>(),
-                                  GpuUuid(*rc::gen::element("", "GPU-8f6c"))});
+            node.cards.push_back(
+                {random_text(),
+                 {amount() + 1},
+                 {amount()},
+                 *rc::gen::arbitrary<bool>(),
+                 GpuUuid(*rc::gen::element(std::string(), "GPU-" + std::to_string(card)))});
         }
         snapshot.nodes.push_back(std::move(node));
     }
