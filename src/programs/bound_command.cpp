@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <utility>
 
 #include "adapters/lp/clp.hpp"
 #include "adapters/os/text_file.hpp"
@@ -74,15 +75,13 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
 Result<std::string> run_bound(const BoundCommand& command, const Progress& progress) {
     const auto make_lp = [](std::span<const LpRow> rows) { return make_clp(rows); };
     BoundOptions options = command.bounds;
-    ClusterSnapshot snapshot;  // what options.subject looks at
-    LiveCluster cluster;
     if (command.source.snapshot.empty()) {
         TRY_VOID(read_source(command.source, options.source));
     } else {
-        TRY(snapshot, read_snapshot_file(command.source));
-        TRY(cluster, live_cluster(snapshot));
-        TRY(options.subject, live_bound(snapshot, cluster));
+        TRY(ClusterSnapshot snapshot, read_snapshot_file(command.source));
+        TRY(LiveCluster cluster, live_cluster(snapshot));
         note_rules(cluster);
+        TRY(options.subject, live_bound(std::move(snapshot), std::move(cluster)));
     }
     if (options.arrivals.empty()) options.arrivals = {options.subject ? kAllArrivals : 100};
     TRY(const auto runs, find_bounds(options, read_text_file, make_lp, progress));

@@ -41,9 +41,9 @@ struct BoundRun {
     int arrivals = 0;       // percent: those of the options
     std::size_t tasks = 0;  // the first so many; the last that still ask for no more than that;
                             // pods of a snapshot
-    double asked = 0;  // percent of all cards, as all that follow
-    double bound = 0;  // no placement of these tasks holds more
-    double gap = 0;    // the linear program's optimum is at most that much below
+    double asked = 0;       // percent of all cards, as all that follow
+    double bound = 0;       // no placement of these tasks holds more
+    double gap = 0;         // the linear program's optimum is at most that much below
     int rounds = 0;
     int configurations = 0;
     // From here on some task must be dropped, those without cards counted as well.

@@ -25,8 +25,8 @@ struct CardKind {
 
 class LiveBound final : public BoundSubject {
   public:
-    LiveBound(const ClusterSnapshot& snapshot, const LiveCluster& cluster)
-        : snapshot_(snapshot), cluster_(cluster) {}
+    LiveBound(ClusterSnapshot snapshot, LiveCluster cluster)
+        : snapshot_(std::move(snapshot)), cluster_(std::move(cluster)) {}
 
     Result<> prepare() {
         TRY_VOID(add_nodes());
@@ -140,8 +140,8 @@ class LiveBound final : public BoundSubject {
         return out;
     }
 
-    const ClusterSnapshot& snapshot_;
-    const LiveCluster& cluster_;
+    const ClusterSnapshot snapshot_;
+    const LiveCluster cluster_;
     std::map<CardKind, int> kinds_;
     std::vector<std::pair<const SnapshotCard*, int>> kinds_of_cards_;
     std::map<std::pair<std::string, std::string>, ModelSet> admitted_;  // by models and UUIDs
@@ -154,9 +154,8 @@ class LiveBound final : public BoundSubject {
 
 }  // namespace
 
-Result<std::unique_ptr<BoundSubject>> live_bound(const ClusterSnapshot& snapshot,
-                                                 const LiveCluster& cluster) {
-    auto bound = std::make_unique<LiveBound>(snapshot, cluster);
+Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveCluster cluster) {
+    auto bound = std::make_unique<LiveBound>(std::move(snapshot), std::move(cluster));
     TRY_VOID(bound->prepare());
     return std::unique_ptr<BoundSubject>(std::move(bound));
 }

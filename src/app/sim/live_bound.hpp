@@ -16,10 +16,9 @@
 
 namespace tessera {
 
-// unsupported: more kinds of cards (model, memory, unit) than the engine tells apart. Both outlive
-// it.
-Result<std::unique_ptr<BoundSubject>> live_bound(const ClusterSnapshot& snapshot,
-                                                 const LiveCluster& cluster);
+// `cluster` is the snapshot's. unsupported: more kinds of cards (model, memory, unit) than the
+// engine tells apart.
+Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveCluster cluster);
 
 // Pods with rules that the bound leaves out, at least in part.
 int pods_bound_loosely(const LiveCluster& cluster);

@@ -9,35 +9,14 @@
 #include <set>
 #include <utility>
 
+#include "app/sim/snapshot_builders_test.hpp"
+
 namespace tessera {
 namespace {
 
-SnapshotNode node(const std::string& name, std::vector<std::pair<const char*, int>> cards) {
-    SnapshotNode out{.name = name, .host = {64'000, gibibytes(256)}};
-    for (const auto& [model, gib] : cards) {
-        out.cards.push_back({.model = model,
-                             .memory = gibibytes(gib),
-                             .uuid = GpuUuid(name + "-" + std::to_string(out.cards.size()))});
-    }
-    return out;
-}
-
-SnapshotPod pod(const std::string& name, int gib, CardRuleTexts rules = {}, int gpus = 1) {
-    SnapshotPod out{.name = {"s", name},
-                    .created = name,
-                    .card_rules = std::move(rules),
-                    .asks = {{.gpus = gpus}}};
-    if (gib > 0) out.asks[0].memory = {MemoryAsk::Kind::bytes, gibibytes(gib).count};
-    return out;
-}
-
-SnapshotPod on(SnapshotPod pod, const std::string& node, int card) {
-    pod.node = node;
-    const Bytes memory{pod.asks[0].memory.amount};
-    const bool whole = pod.asks[0].memory.kind == MemoryAsk::Kind::whole_card;
-    pod.holds = {{ContainerKind::app, {{card, memory, pod.asks[0].cores, whole}}}};
-    return pod;
-}
+using build::node;
+using build::on;
+using build::pod;
 
 // A card of the cluster, by node and index.
 using CardName = std::pair<std::int32_t, int>;
@@ -78,9 +57,9 @@ TEST(LivePlacer, Models) {
     const ClusterSnapshot snapshot{
         .nodes = {node("m", {{"Tesla T4", 15}}), node("n", {{"NVIDIA A100-SXM4-40GB", 40}}),
                   node("x", {{"Tesla T4", 15}, {"NVIDIA A10", 15}})},
-        .pods = {pod("a", 4, {.models = "A100"}), pod("b", 4, {.models = "A10"}),
-                 pod("c", 4, {.models = "!T4, !A10"}), pod("d", 0, {.models = "H100"}),
-                 pod("e", 0, {.models = "T4, A10"}, 2)}};
+        .pods = {pod("a", 4, 1, {.models = "A100"}), pod("b", 4, 1, {.models = "A10"}),
+                 pod("c", 4, 1, {.models = "!T4, !A10"}), pod("d", 0, 1, {.models = "H100"}),
+                 pod("e", 0, 2, {.models = "T4, A10"})}};
     EXPECT_EQ(places(snapshot), "n:0 x:1 n:0 - -");
     ClusterSnapshot without_b = snapshot;
     without_b.pods.erase(without_b.pods.begin() + 1);
@@ -88,20 +67,21 @@ TEST(LivePlacer, Models) {
 }
 
 TEST(LivePlacer, Uuids) {
-    EXPECT_EQ(
-        places({.nodes = {node("m", {{"T4", 15}, {"T4", 15}}), node("n", {{"T4", 15}})},
-                .pods = {pod("a", 4, {.uuids = "m-1, n-7"}), pod("b", 4, {.uuids = "!m-0, !m-1"}),
-                         pod("c", 4, {.models = "A100", .uuids = "n-0"})}}),
-        "m:1 n:0 -");
+    EXPECT_EQ(places({.nodes = {node("m", {{"T4", 15}, {"T4", 15}}), node("n", {{"T4", 15}})},
+                      .pods = {pod("a", 4, 1, {.uuids = "m-1, n-7"}),
+                               pod("b", 4, 1, {.uuids = "!m-0, !m-1"}),
+                               pod("c", 4, 1, {.models = "A100", .uuids = "n-0"})}}),
+              "m:1 n:0 -");
 }
 
 // Goal: apart from those that run and those that were placed before, of its own namespace and group
 // alone; what was tried for a gang counts no more.
 TEST(LivePlacer, Apart) {
-    ClusterSnapshot snapshot{.nodes = {node("n", {{"T4", 15}, {"T4", 15}, {"T4", 15}})},
-                             .pods = {on(pod("a", 4, {.apart = "g"}), "n", 0),
-                                      pod("b", 4, {.apart = "g"}), pod("c", 4, {.apart = "h"}),
-                                      pod("d", 4, {.apart = "g"}), pod("e", 4, {.apart = "g"})}};
+    ClusterSnapshot snapshot{
+        .nodes = {node("n", {{"T4", 15}, {"T4", 15}, {"T4", 15}})},
+        .pods = {on(pod("a", 4, 1, {.apart = "g"}), "n", 0), pod("b", 4, 1, {.apart = "g"}),
+                 pod("c", 4, 1, {.apart = "h"}), pod("d", 4, 1, {.apart = "g"}),
+                 pod("e", 4, 1, {.apart = "g"})}};
     EXPECT_EQ(places(snapshot), "n:1 n:0 n:2 -");
     snapshot.pods[4].name.space = "other";
     EXPECT_EQ(places(snapshot), "n:1 n:0 n:2 n:0");
@@ -116,8 +96,8 @@ TEST(LivePlacer, Apart) {
 TEST(LivePlacer, Together) {
     ClusterSnapshot snapshot{
         .nodes = {node("m", {{"T4", 15}}), node("n", {{"T4", 15}, {"T4", 15}})},
-        .pods = {pod("a", 4, {.together = "g"}), on(pod("b", 4), "n", 1),
-                 pod("c", 4, {.together = "g"}), pod("d", 10, {.together = "g"})}};
+        .pods = {pod("a", 4, 1, {.together = "g"}), on(pod("b", 4), "n", 1),
+                 pod("c", 4, 1, {.together = "g"}), pod("d", 10, 1, {.together = "g"})}};
     EXPECT_EQ(places(snapshot), "n:1 n:1 -");
     snapshot.pods[0] = on(snapshot.pods[0], "m", 0);
     EXPECT_EQ(places(snapshot), "m:0 -");
@@ -130,7 +110,7 @@ TEST(LivePlacer, SizesWithinANode) {
         .nodes = {node("n", {{"A100", 80}, {"T4", 16}})},
         .pods = {pod("a", 40), pod("b", 40), pod("c", 8), pod("d", 8), pod("e", 8)}};
     EXPECT_EQ(places(snapshot), "n:0 n:0 n:1 n:1 -");
-    const ClusterSnapshot whole{.nodes = snapshot.nodes, .pods = {pod("a", 0, {}, 2)}};
+    const ClusterSnapshot whole{.nodes = snapshot.nodes, .pods = {pod("a", 0, 2)}};
     EXPECT_EQ(places(whole), "n:0,1");
 }
 
@@ -169,7 +149,7 @@ ClusterSnapshot any_cluster() {
     const SnapshotNode& first = snapshot.nodes.front();
     for (int i = *rc::gen::inRange(0, 12); i > 0; --i) {
         SnapshotPod any = pod("p" + std::to_string(i), *rc::gen::element(0, 2, 5, 12),
-                              any_rules("n1-1"), *rc::gen::element(1, 1, 2));
+                              *rc::gen::element(1, 1, 2), any_rules("n1-1"));
         any.name.space = *rc::gen::element("s", "t");
         if (*rc::gen::inRange(0, 4) == 0) any.asks.push_back(any.asks[0]);
         if (*rc::gen::inRange(0, 4) == 0) any.gang = GangMembership{"g", *rc::gen::inRange(1, 4)};
