@@ -1,8 +1,14 @@
 #include "programs/bound_command.hpp"
 
+#include <fmt/format.h>
+
+#include <iostream>
+#include <utility>
+
 #include "adapters/lp/clp.hpp"
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
+#include "app/sim/live_bound.hpp"
 
 namespace tessera {
 namespace {
@@ -15,12 +21,24 @@ constexpr const char* kFooter =
     "such "
     "file or policy, 70 the solver gave up.";
 
+// What makes the bound looser than it might be.
+void note_rules(const LiveCluster& cluster) {
+    if (const int pods = pods_bound_loosely(cluster); pods > 0) {
+        std::cerr << fmt::format(
+            "snapshot: looked at for the kind of card alone, or not at all: gpu-uuids, gpu-apart "
+            "and gpu-together of {} pods\n",
+            pods);
+    }
+    if (!cluster.tells_rules) std::cerr << "snapshot: tells no rules on cards (version 1)\n";
+}
+
 }  // namespace
 
 CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     BoundOptions& bounds = command.bounds;
     bounds.traces = {"default"};
     bounds.seeds = {42};
+    bounds.arrivals = {};
     CLI::App* bound = app.add_subcommand(
         "bound", "How much of the cards any placement of a trace's tasks could hold at most");
     add_source(*bound, bounds.source, command.source);
@@ -33,10 +51,9 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     bound
         ->add_option("--arrivals", bounds.arrivals,
                      "for the first tasks, which ask for that many percent of the cards; several "
-                     "separated by commas")
+                     "separated by commas. Where it is left out 100; all pods of a snapshot")
         ->delimiter(',')
-        ->check(CLI::Range(1, kLastPercent))
-        ->capture_default_str();
+        ->check(CLI::Range(1, kLastPercent));
     bound->add_flag_callback(
         "--cpu-only-kept", [&bounds] { bounds.cpu_only = CpuOnlyTasks::are_kept; },
         "tasks without cards may not be dropped to leave their CPU to others");
@@ -50,7 +67,7 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     add_output(*bound, command.output);
     add_snapshot_file(*bound, command.source,
                       "All its pods, on its nodes without them; percent are of the cards in order",
-                      {"--trace", "--seed"});
+                      {"--trace", "--seed", "--cpu-only-kept"});
     bound->footer(kFooter);
     return bound;
 }
@@ -61,10 +78,12 @@ Result<std::string> run_bound(const BoundCommand& command, const Progress& progr
     if (command.source.snapshot.empty()) {
         TRY_VOID(read_source(command.source, options.source));
     } else {
-        TRY(const ClusterSnapshot snapshot, read_snapshot_file(command.source));
-        TRY(const LiveCluster cluster, live_cluster(snapshot));
-        TRY(options.workload, bound_workload(cluster));
+        TRY(ClusterSnapshot snapshot, read_snapshot_file(command.source));
+        TRY(LiveCluster cluster, live_cluster(snapshot));
+        note_rules(cluster);
+        TRY(options.subject, live_bound(std::move(snapshot), std::move(cluster)));
     }
+    if (options.arrivals.empty()) options.arrivals = {options.subject ? kAllArrivals : 100};
     TRY(const auto runs, find_bounds(options, read_text_file, make_lp, progress));
     if (command.output == "json") return bound_json(runs);
     if (command.output == "csv") return bound_csv(runs);

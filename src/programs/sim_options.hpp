@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/sim/live_cluster.hpp"
 #include "app/sim/trace_source.hpp"
+#include "domain/snapshot/cluster_snapshot.hpp"
 
 namespace tessera {
 

@@ -32,8 +32,10 @@ CLI::App* add_snapshot(CLI::App& app, SnapshotOptions& options) {
     CLI::App* command = app.add_subcommand(
         "snapshot", "Write a file that describes the cluster, for tessera-sim; changes nothing");
     command->add_option("file", options.file, "the file; standard output where it is left out");
-    command->add_flag("--anonymous", options.anonymous,
-                      "numbers in place of the names of nodes, namespaces, pods and gangs");
+    command->add_flag(
+        "--anonymous", options.anonymous,
+        "numbers in place of the names of nodes, namespaces, pods, gangs and groups, and of "
+        "UUIDs");
     command->add_option("--context", options.kube.context, "context of the kubeconfig");
     command->add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");
     return command;

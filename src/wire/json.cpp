@@ -34,13 +34,18 @@ std::optional<std::int64_t> JsonValue::integer() const {
     return value;
 }
 
+std::optional<bool> JsonValue::boolean() const {
+    bool value = false;
+    if (!element_ || element_->get_bool().get(value) != simdjson::SUCCESS) return std::nullopt;
+    return value;
+}
+
 std::string JsonValue::text_or(std::string_view fallback) const {
     return std::string(text().value_or(fallback));
 }
 
 bool JsonValue::true_or_absent_false() const {
-    bool value = false;
-    return element_ && element_->get_bool().get(value) == simdjson::SUCCESS && value;
+    return boolean().value_or(false);
 }
 
 std::vector<JsonValue> JsonValue::elements() const {

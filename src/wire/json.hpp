@@ -36,6 +36,7 @@ class JsonValue {
 
     [[nodiscard]] std::optional<std::string_view> text() const;
     [[nodiscard]] std::optional<std::int64_t> integer() const;
+    [[nodiscard]] std::optional<bool> boolean() const;
     [[nodiscard]] std::string text_or(std::string_view fallback) const;
     [[nodiscard]] bool true_or_absent_false() const;
 

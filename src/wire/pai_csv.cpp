@@ -12,6 +12,7 @@ constexpr std::int64_t kMost = 1'000'000'000;
 constexpr std::int64_t kMibPerGib = 1024;
 constexpr std::int64_t kMilliPerPercent = 10;
 constexpr std::int64_t kMostInstances = 100'000;
+constexpr std::int64_t kMostInstancesInAll = 10'000'000;
 
 constexpr std::string_view kMachineColumns = "machine,gpu_type,cap_cpu,cap_mem,cap_gpu";
 constexpr std::string_view kTaskColumns =
@@ -60,6 +61,7 @@ Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text) {
     TRY(const std::size_t memory, table.column("plan_mem"));
     TRY(const std::size_t gpu, table.column("plan_gpu"));
     std::vector<TraceTask> tasks;
+    std::int64_t in_all = 0;
     for (std::size_t row = 0; row < table.size(); ++row) {
         if (table.text(row, started).empty()) continue;
         TRY(const std::int64_t came_s, table.decimal(row, started, 1, kMost));
@@ -67,6 +69,14 @@ Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text) {
         if (end_s != 0 && end_s < came_s) return fail(table.fault(row, ended, "before it started"));
         TRY(const std::int64_t count, table.decimal(row, instances, 1, kMostInstances));
         if (count == 0) continue;
+        in_all += count;
+        if (in_all > kMostInstancesInAll) {
+            return fail(table.fault(
+                row, instances,
+                fmt::format("with this line there are more than {} instances, which is what is "
+                            "read; leave out this line and those after it, or other lines",
+                            kMostInstancesInAll)));
+        }
         TRY(const std::int64_t cpu_milli, amount(table, row, cpu, kMilliPerPercent, kMost));
         TRY(const std::int64_t memory_mib, amount(table, row, memory, kMibPerGib, kMost));
         TRY(const std::int64_t milli,

@@ -19,7 +19,7 @@ Result<std::vector<OpenbNode>> read_pai_machines(std::string_view text);
 // (percent of a core), plan_mem (GB, read as GiB), plan_gpu (percent of a GPU; empty: none),
 // gpu_type. Amounts are of one instance. Up to 100 percent are a share of one card; above that,
 // whole cards, rounded up. A task without a start is left out. Errors are invalid_argument and name
-// line and column.
+// line and column; one of them is that all rows together have more than 10 million instances.
 Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text);
 
 }  // namespace tessera

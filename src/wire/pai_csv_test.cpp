@@ -52,5 +52,20 @@ TEST(PaiCsv, NamesLineAndColumn) {
     }
 }
 
+// Goal: a short table of many instances is no way to take all memory: the line where it is too much
+// is named. Method: the limit is reached and is no fault, and one instance more is one.
+TEST(PaiCsv, BoundsAllInstances) {
+    std::string text;
+    for (int row = 0; row < 100; ++row)
+        text += "j,w,100000,S,1,2,1,1,1,T\n";
+    EXPECT_TRUE(read_pai_tasks(text));
+    const auto tasks = read_pai_tasks(text + "j,w,1,S,1,2,1,1,1,T\n");
+    ASSERT_FALSE(tasks);
+    EXPECT_EQ(tasks.error().code, Code::invalid_argument);
+    EXPECT_TRUE(tasks.error().text.starts_with(
+        "line 101, column inst_num: with this line there are more than 10000000 instances"))
+        << tasks.error().text;
+}
+
 }  // namespace
 }  // namespace tessera

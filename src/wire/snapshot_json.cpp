@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
-#include "wire/json.hpp"
+#include "wire/json_field.hpp"
 
 namespace tessera {
 namespace {
@@ -15,118 +15,39 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
 constexpr std::int64_t kMostMilli = 1'000'000'000;
 
-template <class T>
-struct Word {
-    std::string_view text;
-    T value;
-};
-constexpr std::array kUnits = {Word{"GiB", MemoryUnit::gib}, Word{"MiB", MemoryUnit::mib}};
-constexpr std::array kKinds = {Word{"app", ContainerKind::app}, Word{"init", ContainerKind::init},
-                               Word{"sidecar", ContainerKind::sidecar}};
-constexpr std::array kMemory = {Word{"wholeCard", MemoryAsk::Kind::whole_card},
-                                Word{"bytes", MemoryAsk::Kind::bytes},
-                                Word{"nodeUnits", MemoryAsk::Kind::node_units}};
+constexpr std::array kUnits = {JsonWord{"GiB", MemoryUnit::gib}, JsonWord{"MiB", MemoryUnit::mib}};
+constexpr std::array kKinds = {JsonWord{"app", ContainerKind::app},
+                               JsonWord{"init", ContainerKind::init},
+                               JsonWord{"sidecar", ContainerKind::sidecar}};
+constexpr std::array kMemory = {JsonWord{"wholeCard", MemoryAsk::Kind::whole_card},
+                                JsonWord{"bytes", MemoryAsk::Kind::bytes},
+                                JsonWord{"nodeUnits", MemoryAsk::Kind::node_units}};
 
-template <class T, std::size_t N>
-std::string_view word_of(const std::array<Word<T>, N>& words, T value) {
-    return std::ranges::find(words, value, &Word<T>::value)->text;
-}
-
-// A value and where it stands in the document.
-class At {
-  public:
-    At(JsonValue json, std::string path) : json_(json), path_(std::move(path)) {}
-
-    [[nodiscard]] At operator[](std::string_view key) const {
-        return {json_[key], path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key)};
-    }
-    [[nodiscard]] bool present() const { return json_.present(); }
-
-    [[nodiscard]] tl::unexpected<Error> fault(std::string_view what) const {
-        return fail(Code::invalid_argument, fmt::format("{}: {}", path_, what));
-    }
-    [[nodiscard]] Result<std::int64_t> number(std::int64_t least, std::int64_t most) const {
-        if (!present()) return fault("missing");
-        const auto value = json_.integer();
-        if (!value || *value < least || *value > most)
-            return fault(fmt::format("is no whole number from {} to {}", least, most));
-        return *value;
-    }
-    [[nodiscard]] Result<std::int64_t> number_or_0(std::int64_t most) const {
-        if (!present()) return 0;
-        return number(0, most);
-    }
-    [[nodiscard]] Result<std::string> text() const {
-        if (!present()) return fault("missing");
-        const auto value = json_.text();
-        if (!value || value->empty()) return fault("is no text, or empty");
-        return std::string(*value);
-    }
-    [[nodiscard]] Result<std::string> text_or_empty() const {
-        if (!present()) return std::string();
-        return text();
-    }
-    [[nodiscard]] Result<bool> yes_or_no() const {
-        if (!present()) return false;
-        if (json_.true_or_absent_false()) return true;
-        if (json_.text() || json_.integer() || json_.is_array() || json_.is_object())
-            return fault("is neither true nor false");
-        return false;
-    }
-    template <class T, std::size_t N>
-    [[nodiscard]] Result<T> one_of(const std::array<Word<T>, N>& words) const {
-        TRY(const std::string name, text());
-        const auto found = std::ranges::find(words, name, &Word<T>::text);
-        if (found == words.end()) return fault(fmt::format("\"{}\" is not known", name));
-        return found->value;
-    }
-    // What `read` makes of each element; an array that is not there is empty.
-    template <class Read>
-    [[nodiscard]] auto each_or_none(const Read& read) const
-        -> Result<std::vector<typename decltype(read(std::declval<At>()))::value_type>> {
-        std::vector<typename decltype(read(std::declval<At>()))::value_type> out;
-        if (!present()) return out;
-        if (!json_.is_array()) return fault("is no list");
-        for (const JsonValue element : json_.elements()) {
-            TRY(auto one, read(At(element, fmt::format("{}[{}]", path_, out.size()))));
-            out.push_back(std::move(one));
-        }
-        return out;
-    }
-    template <class Read>
-    [[nodiscard]] auto each(const Read& read) const -> decltype(each_or_none(read)) {
-        if (!present()) return fault("missing");
-        return each_or_none(read);
-    }
-
-  private:
-    JsonValue json_;
-    std::string path_;
-};
-
-Result<HostAsk> read_host(const At& at) {
+Result<HostAsk> read_host(const JsonField& at) {
     HostAsk host;
     TRY(host.cpu_milli, at["cpuMilli"].number(0, kMostMilli));
     TRY(host.memory.count, at["memory"].number(0, kMostBytes));
     return host;
 }
 
-Result<Percent> read_percent(const At& at) {
+Result<Percent> read_percent(const JsonField& at) {
     TRY(const std::int64_t value, at.number_or_0(100));
     return Percent{static_cast<int>(value)};
 }
 
-Result<SnapshotCard> read_card(const At& at) {
+Result<SnapshotCard> read_card(const JsonField& at) {
     SnapshotCard card;
     TRY(card.model, at["model"].text_or_empty());
     TRY(card.memory.count, at["memory"].number(1, kMostBytes));
     TRY(card.excess.count, at["excess"].number_or_0(kMostBytes));
     TRY(const bool sick, at["unhealthy"].yes_or_no());
     card.healthy = !sick;
+    TRY(std::string uuid, at["uuid"].text_or_empty());
+    card.uuid = GpuUuid(std::move(uuid));
     return card;
 }
 
-Result<SnapshotNode> read_snapshot_node(const At& at) {
+Result<SnapshotNode> read_snapshot_node(const JsonField& at) {
     SnapshotNode node;
     TRY(node.name, at["name"].text());
     TRY(node.unit, at["unit"].one_of(kUnits));
@@ -139,7 +60,7 @@ Result<SnapshotNode> read_snapshot_node(const At& at) {
     return node;
 }
 
-Result<SnapshotAsk> read_ask(const At& at) {
+Result<SnapshotAsk> read_ask(const JsonField& at) {
     SnapshotAsk ask;
     TRY(ask.kind, at["kind"].one_of(kKinds));
     TRY(const std::int64_t gpus, at["gpus"].number(1, kMaxGpusPerContainer));
@@ -153,7 +74,7 @@ Result<SnapshotAsk> read_ask(const At& at) {
     return ask;
 }
 
-Result<SnapshotShare> read_share(const At& at) {
+Result<SnapshotShare> read_share(const JsonField& at) {
     SnapshotShare share;
     TRY(const std::int64_t card, at["card"].number(0, 1'000'000));
     share.card = static_cast<int>(card);
@@ -163,7 +84,7 @@ Result<SnapshotShare> read_share(const At& at) {
     return share;
 }
 
-Result<SnapshotHolder> read_holder(const At& at) {
+Result<SnapshotHolder> read_holder(const JsonField& at) {
     SnapshotHolder holder;
     TRY(holder.kind, at["kind"].one_of(kKinds));
     TRY(holder.shares, at["shares"].each(read_share));
@@ -171,21 +92,35 @@ Result<SnapshotHolder> read_holder(const At& at) {
     return holder;
 }
 
-Result<SnapshotPod> read_snapshot_pod(const At& at) {
+Result<CardRuleTexts> read_rules(const JsonField& at, const std::string& space) {
+    CardRuleTexts rules;
+    if (!at.present()) return rules;
+    TRY_VOID(at.is_object());
+    TRY(rules.models, at["models"].text_or_empty());
+    TRY(rules.uuids, at["uuids"].text_or_empty());
+    TRY(rules.apart, at["apart"].text_or_empty());
+    TRY(rules.together, at["together"].text_or_empty());
+    if (const auto parsed = parse_card_rules(rules, space); !parsed)
+        return at.fault(parsed.error().text);
+    return rules;
+}
+
+Result<SnapshotPod> read_snapshot_pod(const JsonField& at) {
     SnapshotPod pod;
     TRY(pod.name.space, at["namespace"].text());
     TRY(pod.name.name, at["name"].text());
-    TRY(pod.created, at["created"].text_or_empty());
-    TRY(pod.deleted, at["deleted"].text_or_empty());
+    TRY(pod.created, at["created"].time_or_empty());
+    TRY(pod.deleted, at["deleted"].time_or_empty());
     TRY(pod.node, at["node"].text_or_empty());
     TRY(pod.host, read_host(at["host"]));
-    if (const At gang = at["gang"]; gang.present()) {
+    if (const JsonField gang = at["gang"]; gang.present()) {
         pod.gang.emplace();
         TRY(pod.gang->gang, gang["name"].text());
         TRY(const std::int64_t size, gang["size"].number(1, kMostGangPods));
         pod.gang->size = static_cast<int>(size);
     }
     TRY(pod.chooses_nodes, at["choosesNodes"].yes_or_no());
+    TRY(pod.card_rules, read_rules(at["rules"], pod.name.space));
     TRY(pod.asks, at["asks"].each(read_ask));
     if (pod.asks.empty()) return at["asks"].fault("is empty");
     TRY(pod.holds, at["holds"].each_or_none(read_holder));
@@ -198,12 +133,25 @@ Result<> check_names(const ClusterSnapshot& snapshot) {
     std::map<std::string_view, const SnapshotNode*> nodes;
     for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
         const SnapshotNode& node = snapshot.nodes[i];
-        if (nodes.emplace(node.name, &node).second) continue;
-        return fail(Code::invalid_argument,
-                    fmt::format("nodes[{}].name: \"{}\" is there twice", i, node.name));
+        if (!nodes.emplace(node.name, &node).second) {
+            return fail(Code::invalid_argument,
+                        fmt::format("nodes[{}].name: \"{}\" is there twice", i, node.name));
+        }
+        std::set<std::string_view> uuids;
+        for (std::size_t c = 0; c < node.cards.size(); ++c) {
+            const std::string& uuid = node.cards[c].uuid.str();
+            if (uuid.empty() || uuids.insert(uuid).second) continue;
+            return fail(Code::invalid_argument,
+                        fmt::format("nodes[{}].cards[{}].uuid: \"{}\" is there twice", i, c, uuid));
+        }
     }
+    std::set<PodName> pods;
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
         const SnapshotPod& pod = snapshot.pods[i];
+        if (!pods.insert(pod.name).second) {
+            return fail(Code::invalid_argument,
+                        fmt::format("pods[{}].name: \"{}\" is there twice", i, pod.name.str()));
+        }
         if (pod.node.empty()) continue;
         const auto node = nodes.find(pod.node);
         if (node == nodes.end()) {
@@ -250,6 +198,7 @@ std::string write_node(const SnapshotNode& node) {
             for (const SnapshotCard& card : node.cards) {
                 w.object([&] {
                     write_text(w, "model", card.model);
+                    write_text(w, "uuid", card.uuid.str());
                     w.member("memory", card.memory.count);
                     if (card.excess != Bytes{}) w.member("excess", card.excess.count);
                     if (!card.healthy) w.member("unhealthy", true);
@@ -286,6 +235,16 @@ void write_holder(JsonWriter& w, const SnapshotHolder& holder) {
     });
 }
 
+void write_rules(JsonWriter& w, const CardRuleTexts& rules) {
+    if (rules == CardRuleTexts{}) return;
+    w.object("rules", [&] {
+        write_text(w, "models", rules.models);
+        write_text(w, "uuids", rules.uuids);
+        write_text(w, "apart", rules.apart);
+        write_text(w, "together", rules.together);
+    });
+}
+
 std::string write_pod(const SnapshotPod& pod) {
     JsonWriter w;
     w.object([&] {
@@ -302,6 +261,7 @@ std::string write_pod(const SnapshotPod& pod) {
             });
         }
         if (pod.chooses_nodes) w.member("choosesNodes", true);
+        write_rules(w, pod.card_rules);
         w.array("asks", [&] {
             for (const SnapshotAsk& ask : pod.asks)
                 write_ask(w, ask);
@@ -327,23 +287,24 @@ std::string lines(const std::vector<T>& values, std::string (*write)(const T& va
 
 std::string write_snapshot(const ClusterSnapshot& snapshot) {
     return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}}}\n",
-                       kSnapshotVersion, json_string(snapshot.taken),
-                       lines(snapshot.nodes, write_node), lines(snapshot.pods, write_pod));
+                       snapshot.tells_card_rules ? kSnapshotVersion : kSnapshotWithoutRules,
+                       json_string(snapshot.taken), lines(snapshot.nodes, write_node),
+                       lines(snapshot.pods, write_pod));
 }
 
 Result<ClusterSnapshot> read_snapshot(std::string_view text) {
     auto document = JsonDocument::parse(text);
     if (!document) return fail(document.error().in("no snapshot"));
-    const At root(document->root(), "");
+    const JsonField root(document->root(), "");
     TRY(const std::int64_t version, root["version"].number(1, 1'000'000));
-    if (version != kSnapshotVersion) {
-        return fail(Code::unsupported, fmt::format("version: {} is not {}, the one that this "
-                                                   "release reads; use the tessera-sim of the "
-                                                   "release that wrote it",
-                                                   version, kSnapshotVersion));
+    if (version != kSnapshotVersion && version != kSnapshotWithoutRules) {
+        return fail(Code::unsupported,
+                    fmt::format("version: {} is neither {} nor {}, the ones that this release "
+                                "reads; use the tessera-sim of the release that wrote it",
+                                version, kSnapshotVersion, kSnapshotWithoutRules));
     }
-    ClusterSnapshot out;
-    TRY(out.taken, root["taken"].text());
+    ClusterSnapshot out{.tells_card_rules = version != kSnapshotWithoutRules};
+    TRY(out.taken, root["taken"].time());
     TRY(out.nodes, root["nodes"].each(read_snapshot_node));
     TRY(out.pods, root["pods"].each(read_snapshot_pod));
     TRY_VOID(check_names(out));

@@ -8,14 +8,16 @@
 
 namespace tessera {
 
-inline constexpr int kSnapshotVersion = 1;
+inline constexpr int kSnapshotVersion = 2;
+// That is read as well: without rules on cards and UUIDs.
+inline constexpr int kSnapshotWithoutRules = 1;
 
-// A node and a pod to a line.
+// A node and a pod to a line; of the older version what does not tell rules.
 std::string write_snapshot(const ClusterSnapshot& snapshot);
 
 // invalid_argument names the field that is missing or out of range ("pods[3].asks[0].gpus");
-// unsupported for another version. Names of nodes are there once, and pods and shares name nodes
-// and cards that are there.
+// unsupported for another version. Names of nodes and of pods are there once, and pods and shares
+// name nodes and cards that are there.
 Result<ClusterSnapshot> read_snapshot(std::string_view text);
 
 }  // namespace tessera

@@ -15,7 +15,7 @@ const std::string kPod = R"({"namespace":"s","name":"p","host":{"cpuMilli":0,"me
                          R"("asks":[{"kind":"app","gpus":1,"memory":"wholeCard"}]})";
 
 std::string document(const std::string& nodes, const std::string& pods) {
-    return R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[)" + nodes + R"(],"pods":[)" +
+    return R"({"version":2,"taken":"2026-01-01T00:00:00Z","nodes":[)" + nodes + R"(],"pods":[)" +
            pods + "]}";
 }
 
@@ -33,6 +33,27 @@ TEST(SnapshotJson, ReadsTheLeast) {
                                             .cards = {{.model = "T4", .memory = {1'000}}}}));
     EXPECT_EQ(read->pods[0].asks, (std::vector<SnapshotAsk>{{}}));
     EXPECT_FALSE(read->pods[0].gang);
+    EXPECT_EQ(read->pods[0].card_rules, CardRuleTexts{});
+}
+
+// Goal: a snapshot of the version before is read, and known as such; a later one is not.
+TEST(SnapshotJson, Versions) {
+    const std::string text = document(kNode, kPod);
+    const auto now = read_snapshot(text);
+    const auto before = read_snapshot(with(text, R"("version":2)", R"("version":1)"));
+    ASSERT_TRUE(now && before);
+    EXPECT_TRUE(now->tells_card_rules);
+    EXPECT_FALSE(before->tells_card_rules);
+    EXPECT_EQ(before->pods, now->pods);
+    for (const char* other : {"3", "1000000"}) {
+        const auto later =
+            read_snapshot(with(text, R"("version":2)", std::string(R"("version":)") + other));
+        ASSERT_FALSE(later);
+        EXPECT_EQ(later.error().code, Code::unsupported);
+        EXPECT_TRUE(later.error().text.starts_with(std::string("version: ") + other +
+                                                   " is neither 2 nor 1"))
+            << later.error().text;
+    }
 }
 
 // Goal: an error names the field. Method: one thing wrong at a time.
@@ -48,10 +69,14 @@ TEST(SnapshotJson, NamesTheField) {
              Case{"{", "no snapshot: "},
              {"{}", "version: missing"},
              {R"({"version":1})", "taken: missing"},
-             {R"({"version":1,"taken":"x"})", "nodes: missing"},
-             {R"({"version":1,"taken":"x","nodes":[]})", "pods: missing"},
+             {R"({"version":1,"taken":"2026-01-01T00:00:00Z"})", "nodes: missing"},
+             {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
              {document("7", kPod), "nodes[0].name: missing"},
              {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
+             {document(with(kNode, R"({"model":"T4")",
+                            R"({"uuid":"G","memory":1},{"uuid":"G","model":"T4")"),
+                       kPod),
+              "nodes[0].cards[1].uuid: \"G\" is there twice"},
              {document(with(kNode, "GiB", "TiB"), ""), "nodes[0].unit: \"TiB\" is not known"},
              {document(with(kNode, "8000", "-1"), ""),
               "nodes[0].host.cpuMilli: is no whole number from 0 to 1000000000"},
@@ -59,6 +84,15 @@ TEST(SnapshotJson, NamesTheField) {
               "nodes[0].cards[0].memory: is no whole number from 1 to"},
              {document(with(kNode, R"("unit")", R"("closed":1,"unit")"), ""),
               "nodes[0].closed: is neither true nor false"},
+             {document(with(kNode, R"("unit")", R"("closed":1.5,"unit")"), ""),
+              "nodes[0].closed: is neither true nor false"},
+             {document(kNode, kPod + "," + kPod), "pods[1].name: \"s/p\" is there twice"},
+             {document(kNode, with(kPod, R"("host")", R"("created":"today","host")")),
+              "pods[0].created: is no time such as 2026-01-31T11:00:00Z"},
+             {document(kNode,
+                       with(kPod, R"("host")", R"("deleted":"2026-02-30T00:00:00Z","host")")),
+              "pods[0].deleted: is no time such as"},
+             {R"({"version":1,"taken":"now"})", "taken: is no time such as"},
              {document(kNode, with(kPod, R"("gpus":1)", R"("gpus":65)")),
               "pods[0].asks[0].gpus: is no whole number from 1 to 64"},
              {document(kNode, with(kPod, "wholeCard", "bytes")), "pods[0].asks[0].amount: missing"},
@@ -72,22 +106,25 @@ TEST(SnapshotJson, NamesTheField) {
               "pods[0].node: no node \"m\" in nodes"},
              {document(kNode, with(kPod, R"("host")", R"("gang":{"name":"g"},"host")")),
               "pods[0].gang.size: missing"},
+             {document(kNode, with(kPod, R"("host")", R"("rules":"A100","host")")),
+              "pods[0].rules: is no object"},
+             {document(kNode, with(kPod, R"("host")", R"("rules":{"apart":7},"host")")),
+              "pods[0].rules.apart: is no text, or empty"},
+             {document(kNode, with(kPod, R"("host")", R"("rules":{"models":","},"host")")),
+              "pods[0].rules: annotation tessera.dev/gpu-models: \",\" is no list of models"},
          }) {
         const auto read = read_snapshot(c.text);
         ASSERT_FALSE(read) << c.text;
         EXPECT_EQ(read.error().code, Code::invalid_argument);
         EXPECT_TRUE(read.error().text.starts_with(c.error)) << read.error().text;
     }
-    const auto newer = read_snapshot(R"({"version":2})");
-    ASSERT_FALSE(newer);
-    EXPECT_EQ(newer.error().code, Code::unsupported);
-    EXPECT_TRUE(newer.error().text.starts_with("version: 2 is not 1")) << newer.error().text;
 }
 
 // Goal: what is written reads as the same.
 RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
     const auto amount = [] { return *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40); };
-    ClusterSnapshot snapshot{.taken = random_text(), .nodes = {}, .pods = {}};
+    ClusterSnapshot snapshot{.taken = "2026-01-31T12:00:00Z",
+                             .tells_card_rules = *rc::gen::arbitrary<bool>()};
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
         SnapshotNode node{.name = random_text() + std::to_string(i),
                           .unit = *rc::gen::element(MemoryUnit::gib, MemoryUnit::mib),
@@ -97,17 +134,23 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
                           .cards = {}};
         for (int card = 0; card < 2; ++card) {
             node.cards.push_back(
-                {random_text(), {amount() + 1}, {amount()}, *rc::gen::arbitrary<bool>()});
+                {random_text(),
+                 {amount() + 1},
+                 {amount()},
+                 *rc::gen::arbitrary<bool>(),
+                 GpuUuid(*rc::gen::element(std::string(), "GPU-" + std::to_string(card)))});
         }
         snapshot.nodes.push_back(std::move(node));
     }
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
-        SnapshotPod pod{.name = {random_text(), random_text()},
-                        .created = random_text(),
+        SnapshotPod pod{.name = {random_text(), random_text() + std::to_string(i)},
+                        .created = "2026-01-31T11:00:00Z",
                         .host = {amount() >> 20, {amount()}},
                         .chooses_nodes = *rc::gen::arbitrary<bool>(),
                         .asks = {{}, {ContainerKind::sidecar, 3, {}, {7}}}};
         pod.asks[0].memory = {MemoryAsk::Kind::bytes, amount() + 1};
+        if (*rc::gen::arbitrary<bool>())
+            pod.card_rules = {"A100, !T4", *rc::gen::element("", "!GPU-8f6c"), "a", "t"};
         if (*rc::gen::arbitrary<bool>()) pod.gang = GangMembership{random_text(), 8};
         if (*rc::gen::arbitrary<bool>()) {
             pod.node = snapshot.nodes.front().name;

@@ -33,29 +33,37 @@ class SnapshotTest(StackCase):
         return printed
 
     def test_what_runs_and_what_waits(self) -> None:
-        first, = self.running(pods.simple("first", pods.native("6Gi")))
-        self.running(pods.simple("second", pods.native("12Gi")))
+        apart = {"tessera.dev/gpu-apart": "parts"}
+        first, = self.running(pods.simple("first", pods.native("6Gi"), annotations=apart))
+        second, = self.running(pods.simple("second", pods.native("12Gi")))
         self.create(pods.simple("whole", pods.native()))
         self.wait_event("whole", "asked a whole card")
+        self.create(pods.simple("beside", pods.native("5Gi"), annotations=apart))
+        self.wait_event("beside", "GPU")
         path, told = self.snapshot()
         node = told["nodes"][[n["name"] for n in told["nodes"]].index("node-a")]
         self.assertEqual(len(node["cards"]), 2)
         self.assertGreater(node["host"]["cpuMilli"], 0)
         by_name = {pod["name"]: pod for pod in told["pods"]}
-        self.assertEqual(set(by_name), {"first", "second", "whole"})
+        self.assertEqual(set(by_name), {"first", "second", "whole", "beside"})
         self.assertNotIn("node", by_name["whole"])
         self.assertEqual(by_name["first"]["node"], "node-a")
         share = by_name["first"]["holds"][0]["shares"][0]
         self.assertEqual(share["memory"], 6 << 30)
         self.assertEqual(share["card"], truth.shares(first)["main"][0]["index"])
+        self.assertEqual(by_name["beside"]["rules"], {"apart": "parts"})
+        self.assertEqual({card["uuid"] for card in node["cards"]},
+                         {*truth.uuids(first), *truth.uuids(second)})
         report = json.loads(self.simulate("replay", "--snapshot", str(path), "--policy",
                                           "Binpack,FGD", "-o", "json"))
         self.assertEqual(report["asIs"]["placed"], 2)
-        self.assertEqual(report["asIs"]["withoutRoom"], 1)
+        self.assertEqual(report["asIs"]["withoutRoom"], 2)
         for run in report["policies"]:
-            self.assertEqual(run["waiting"], [{"pod": "default/whole"}])
+            self.assertCountEqual(run["waiting"],
+                                  [{"pod": "default/whole"}, {"pod": "default/beside"}])
         self.assertIn("ASKED", self.simulate("bound", "--snapshot", str(path)))
         path, told = self.snapshot("--anonymous")
         self.assertNotIn("first", path.read_text())
         self.assertNotIn("node-a", path.read_text())
-        self.assertEqual(len(told["pods"]), 3)
+        self.assertNotIn(truth.uuids(first)[0], path.read_text())
+        self.assertEqual(len(told["pods"]), 4)

@@ -25,15 +25,17 @@ TEST(KubeSnapshot, ReadsTheCluster) {
                           R"("status":{"allocatable":{"cpu":"8","memory":"32Gi"}}})"));
     const std::string limits =
         R"("containers":[{"name":"m","resources":{"limits":{"tessera.dev/gpu":"1"}}}])";
-    server.answer("GET /api/v1/pods", 200,
-                  list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s",)"
-                          R"("creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{)"
-                          R"("nodeSelector":{"a":"b"},)" +
-                              limits +
-                              R"(}},{"metadata":{"uid":"w","name":"ends",)"
-                              R"("deletionTimestamp":"2026-01-02T00:00:00Z"},"spec":{)" +
-                              limits + "}}",
-                          "more"));
+    server.answer(
+        "GET /api/v1/pods", 200,
+        list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s",)"
+                R"("annotations":{"tessera.dev/gpu-models":"T4","tessera.dev/gpu-apart":"a"},)"
+                R"("creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{)"
+                R"("nodeSelector":{"a":"b"},)" +
+                    limits +
+                    R"(}},{"metadata":{"uid":"w","name":"ends",)"
+                    R"("deletionTimestamp":"2026-01-02T00:00:00Z"},"spec":{)" +
+                    limits + "}}",
+                "more"));
     server.answer("GET /api/v1/pods", 200,
                   list_of(R"({"metadata":{"uid":"v","name":"plain"},"spec":{"nodeName":"n",)"
                           R"("containers":[{"resources":{"requests":{"cpu":"500m"}}}]}})"));
@@ -44,12 +46,14 @@ TEST(KubeSnapshot, ReadsTheCluster) {
     EXPECT_TRUE(node.closed);
     EXPECT_EQ(node.host.cpu_milli, 8'000);
     EXPECT_EQ(node.others.cpu_milli, 500);
-    EXPECT_EQ(node.cards, (std::vector<SnapshotCard>{{"T4", gibibytes(15), {}, true}}));
+    EXPECT_EQ(node.cards,
+              (std::vector<SnapshotCard>{{"T4", gibibytes(15), {}, true, GpuUuid("GPU-0")}}));
     ASSERT_EQ(read->pods.size(), 1U);
     const SnapshotPod& pod = read->pods.front();
     EXPECT_EQ(pod.name, (PodName{"s", "p"}));
     EXPECT_EQ(pod.created, "2026-01-01T00:00:00Z");
     EXPECT_TRUE(pod.chooses_nodes);
+    EXPECT_EQ(pod.card_rules, (CardRuleTexts{"T4", "", "a", ""}));
     EXPECT_TRUE(pod.node.empty());
     for (const HttpRequest& request : server.requests())
         EXPECT_EQ(request.method, "GET");

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <numeric>
 #include <span>
+#include <utility>
 
-#include "app/sim/replay.hpp"
+#include "app/sim/trace_bound.hpp"
 #include "domain/placement/bound/upper_bound.hpp"
 
 namespace tessera {
@@ -15,23 +16,23 @@ namespace {
 constexpr double kGapCards = 0.3;
 
 struct Job {
-    TraceName name;
-    Workload workload;
+    std::shared_ptr<const BoundSubject> subject;
     Result<std::vector<BoundRun>> runs;
 };
 
-// Of one trace and seed.
 class BoundFinder {
   public:
     BoundFinder(const BoundOptions& options, std::span<const FleetPolicyRow* const> policies,
-                const MakeLinearProgram& make_lp, const Job& job)
-        : options_(options), policies_(policies), make_lp_(make_lp), job_(job) {
-        for (const NodeShape& node : job.workload.nodes)
-            capacity_ += static_cast<double>(node.cards) * kMilliPerCard;
-    }
+                const MakeLinearProgram& make_lp, const BoundSubject& subject)
+        : options_(options),
+          policies_(policies),
+          make_lp_(make_lp),
+          subject_(subject),
+          asked_(subject.asked_milli()) {}
 
     [[nodiscard]] Result<std::vector<BoundRun>> find() const {
-        if (capacity_ <= 0) return fail(Code::invalid_argument, "no node has a card");
+        if (subject_.capacity_milli() <= 0)
+            return fail(Code::invalid_argument, "no node has a card");
         std::vector<BoundRun> runs;
         for (const int arrivals : options_.arrivals) {
             TRY(BoundRun run, bound_after(arrivals));
@@ -43,36 +44,46 @@ class BoundFinder {
                 run.all_placed = percent;
         }
         for (const FleetPolicyRow* policy : policies_) {
-            const auto placed = replay(job_.workload, *policy, {.draws = job_.name.seed});
+            const auto held = subject_.held_milli(*policy);
             for (BoundRun& run : runs)
-                run.policies.push_back({std::string(policy->name), held(placed, run.tasks)});
+                run.policies.push_back({std::string(policy->name), percent_of(held, run.tasks)});
         }
         return runs;
     }
 
   private:
-    [[nodiscard]] std::span<const Task> first(std::size_t tasks) const {
-        return std::span(job_.workload.arrivals).first(tasks);
+    [[nodiscard]] double percent_of_milli(double milli) const {
+        return 100 * milli / static_cast<double>(subject_.capacity_milli());
     }
-    [[nodiscard]] double percent_of_milli(double milli) const { return 100 * milli / capacity_; }
+    [[nodiscard]] double percent_of(const std::vector<std::int64_t>& milli,
+                                    std::size_t first) const {
+        const auto end = milli.begin() + static_cast<std::ptrdiff_t>(first);
+        return percent_of_milli(
+            static_cast<double>(std::accumulate(milli.begin(), end, std::int64_t{0})));
+    }
 
     [[nodiscard]] SolveLp solver(const BoundProblem& problem) const {
         return [lp = std::shared_ptr(make_lp_(master_rows(problem)))](
                    std::span<const LpColumn> more) { return lp->maximise_with(more); };
     }
 
-    [[nodiscard]] Result<BoundRun> bound_after(int arrivals) const {
-        BoundRun run{.name = job_.name, .arrivals = arrivals};
+    [[nodiscard]] std::size_t first_tasks(int arrivals) const {
+        if (arrivals == kAllArrivals) return asked_.size();
+        std::size_t tasks = 0;
         double asked = 0;
-        for (const Task& task : job_.workload.arrivals) {
-            if (percent_of_milli(asked + milli_of(task)) > arrivals) break;
-            asked += milli_of(task);
-            ++run.tasks;
+        while (tasks < asked_.size()) {
+            asked += static_cast<double>(asked_[tasks]);
+            if (percent_of_milli(asked) > arrivals) break;
+            ++tasks;
         }
-        const BoundProblem problem =
-            bound_problem(job_.workload.nodes, first(run.tasks), options_.cpu_only);
+        return tasks;
+    }
+
+    [[nodiscard]] Result<BoundRun> bound_after(int arrivals) const {
+        BoundRun run{.name = subject_.name(), .arrivals = arrivals, .tasks = first_tasks(arrivals)};
+        const BoundProblem problem = subject_.problem(run.tasks, options_.cpu_only);
         TRY(const UpperBound bound, upper_bound(problem, solver(problem), kGapCards));
-        run.asked = percent_of_milli(asked);
+        run.asked = percent_of(asked_, run.tasks);
         run.bound = percent_of_milli(bound.cards * kMilliPerCard);
         run.gap = percent_of_milli((bound.cards - bound.reached) * kMilliPerCard);
         run.rounds = bound.rounds;
@@ -84,45 +95,34 @@ class BoundFinder {
     // begins.
     [[nodiscard]] Result<double> all_placed() const {
         std::size_t fits = 0;
-        std::size_t too_many = job_.workload.arrivals.size() + 1;
+        std::size_t too_many = asked_.size() + 1;
         while (fits + 1 < too_many) {
             const std::size_t middle = fits + (too_many - fits) / 2;
-            const BoundProblem problem =
-                bound_problem(job_.workload.nodes, first(middle), CpuOnlyTasks::are_kept);
+            const BoundProblem problem = subject_.problem(middle, CpuOnlyTasks::are_kept);
             TRY(const bool drops, must_drop(problem, solver(problem)));
             (drops ? too_many : fits) = middle;
         }
-        double asked = 0;
-        for (const Task& task : first(fits))
-            asked += milli_of(task);
-        return percent_of_milli(asked);
-    }
-
-    [[nodiscard]] double held(const std::vector<Placed>& placed, std::size_t tasks) const {
-        double milli = 0;
-        for (std::size_t i = 0; i < tasks; ++i)
-            if (placed[i].node >= 0) milli += milli_of(job_.workload.arrivals[i]);
-        return percent_of_milli(milli);
+        return percent_of(asked_, fits);
     }
 
     const BoundOptions& options_;
     std::span<const FleetPolicyRow* const> policies_;
     const MakeLinearProgram& make_lp_;
-    const Job& job_;
-    double capacity_ = 0;  // milli
+    const BoundSubject& subject_;
+    const std::vector<std::int64_t>& asked_;  // milli
 };
 
 Result<std::vector<Job>> jobs_of(const BoundOptions& options, const ReadFile& read) {
     std::vector<Job> jobs;
-    if (options.workload) {
-        jobs.push_back({{"snapshot", 0}, *options.workload, {}});
+    if (options.subject) {
+        jobs.push_back({options.subject, {}});
         return jobs;
     }
     for (const std::string& trace : options.traces) {
         for (const int seed : options.seeds) {
             const TraceName name{trace, seed};
             TRY(Workload workload, load_source(read, options.source, name));
-            jobs.push_back({name, std::move(workload), {}});
+            jobs.push_back({trace_bound(name, std::move(workload)), {}});
         }
     }
     return jobs;
@@ -137,14 +137,14 @@ Result<std::vector<BoundRun>> find_bounds(const BoundOptions& options, const Rea
     TRY(std::vector<Job> jobs, jobs_of(options, read));
     SharedProgress done(progress, jobs.size());
     in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
-        jobs[at].runs = BoundFinder(options, policies, make_lp, jobs[at]).find();
+        jobs[at].runs = BoundFinder(options, policies, make_lp, *jobs[at].subject).find();
         done.one_more();
     });
     std::vector<BoundRun> runs;
     for (Job& job : jobs) {
         if (!job.runs) {
-            return fail(
-                job.runs.error().in(fmt::format("{} seed {}", job.name.trace, job.name.seed)));
+            const TraceName name = job.subject->name();
+            return fail(job.runs.error().in(fmt::format("{} seed {}", name.trace, name.seed)));
         }
         runs.insert(runs.end(), job.runs->begin(), job.runs->end());
     }

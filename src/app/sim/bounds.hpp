@@ -2,10 +2,12 @@
 // policies hold.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/sim/bound_subject.hpp"
 #include "app/sim/in_parallel.hpp"
 #include "app/sim/replay.hpp"
 #include "app/sim/trace_source.hpp"
@@ -14,12 +16,15 @@
 
 namespace tessera {
 
+inline constexpr int kAllArrivals = 0;
+
 struct BoundOptions {
     TraceSource source;
-    std::optional<Workload> workload;  // in place of the source's; "snapshot" in the reports
+    std::shared_ptr<const BoundSubject> subject;  // in place of the source's traces
     std::vector<std::string> traces;
     std::vector<int> seeds;
-    std::vector<int> arrivals = {100};  // cards asked for, in percent of all
+    // Cards asked for, in percent of all; kAllArrivals for all that arrive.
+    std::vector<int> arrivals = {100};
     std::vector<std::string> policies;  // to compare with
     CpuOnlyTasks cpu_only = CpuOnlyTasks::may_be_dropped;
     bool all_placed = false;  // whether to look for BoundRun::all_placed
@@ -34,7 +39,8 @@ struct PolicyHeld {
 struct BoundRun {
     TraceName name;
     int arrivals = 0;       // percent: those of the options
-    std::size_t tasks = 0;  // the first so many; the last that still ask for no more than that
+    std::size_t tasks = 0;  // the first so many; the last that still ask for no more than that;
+                            // pods of a snapshot
     double asked = 0;       // percent of all cards, as all that follow
     double bound = 0;       // no placement of these tasks holds more
     double gap = 0;         // the linear program's optimum is at most that much below

@@ -14,7 +14,7 @@ namespace tessera {
 std::string bound_table(std::span<const BoundRun> runs);
 // A line per run and policy:
 // trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,held,distance; empty where not asked
-// for.
+// for, arrivals 0 where all count.
 std::string bound_csv(std::span<const BoundRun> runs);
 // {"bounds": [{"trace", "seed", ..., "policies": [{"policy", "held", "distance"}]}]}.
 std::string bound_json(std::span<const BoundRun> runs);

@@ -23,7 +23,7 @@ struct LiveState {
 struct LiveRun {
     std::string policy;
     LiveState waiting_placed;   // the pods that run stay where they are
-    std::vector<Placed> rooms;  // parallel to LiveReport::waiting; of a pod's first container
+    std::vector<Placed> rooms;  // parallel to LiveReport::waiting; the cards of all containers
     LiveState anew;             // all pods, in the order of their creation, on empty nodes
 };
 
@@ -34,6 +34,8 @@ struct LiveReport {
     int unhealthy = 0;  // cards
     int pinned = 0;     // LiveCluster's
     int choosing = 0;
+    int ruled = 0;
+    bool tells_rules = true;
     std::vector<std::string> node_names;
     std::vector<std::string> waiting;  // pods, by creation
     LiveState as_is;

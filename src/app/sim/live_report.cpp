@@ -89,6 +89,15 @@ std::string live_table(const LiveReport& report) {
             "\nPods with a nodeSelector or node affinity, taken here to run on any node: {}\n",
             report.choosing);
     }
+    if (report.ruled > 0) {
+        text += fmt::format(
+            "\nPods with rules on cards (tessera.dev/gpu-...), which are kept: {}\n", report.ruled);
+    }
+    if (!report.tells_rules) {
+        text +=
+            "\nThe snapshot is of a release that told no rules on cards (tessera.dev/gpu-...): "
+            "taken here as though no pod had any\n";
+    }
     return text;
 }
 
@@ -120,10 +129,16 @@ std::string live_json(const LiveReport& report) {
                             {"anew", json_of(run.anew)},
                             {"waiting", std::move(waiting)}});
     }
-    const Json all = {{"taken", report.taken},         {"nodes", report.nodes},
-                      {"cards", report.cards},         {"cardsOutOfOrder", report.unhealthy},
-                      {"podsPinned", report.pinned},   {"podsThatChooseNodes", report.choosing},
-                      {"asIs", json_of(report.as_is)}, {"policies", std::move(policies)}};
+    const Json all = {{"taken", report.taken},
+                      {"nodes", report.nodes},
+                      {"cards", report.cards},
+                      {"cardsOutOfOrder", report.unhealthy},
+                      {"podsPinned", report.pinned},
+                      {"podsThatChooseNodes", report.choosing},
+                      {"podsWithCardRules", report.ruled},
+                      {"tellsCardRules", report.tells_rules},
+                      {"asIs", json_of(report.as_is)},
+                      {"policies", std::move(policies)}};
     return all.dump(2) + "\n";
 }
 

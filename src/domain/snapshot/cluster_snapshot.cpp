@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/check.hpp"
 #include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/state.hpp"
 
@@ -14,7 +15,7 @@ std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
     std::vector<SnapshotCard> cards;
     cards.reserve(node.gpus.size());
     for (const Gpu& gpu : node.gpus)
-        cards.push_back({gpu.model, gpu.capacity(), gpu.excess, gpu.healthy});
+        cards.push_back({gpu.model, gpu.capacity(), gpu.excess, gpu.healthy, gpu.uuid});
     return cards;
 }
 
@@ -33,7 +34,25 @@ std::vector<SnapshotHolder> holds_of(const Allocation& allocation, const NodeInv
     return holds;
 }
 
-SnapshotPod pod_of(const SeenPod& seen, const PodAsk& ask) {
+struct Asked {
+    PodAsk ask;
+    CardRuleTexts rules;
+};
+
+// Who runs holds its cards whatever its annotations say by now.
+Result<Asked> asked_of(PodFacts pod) {
+    auto ask = ask_of(pod);
+    if (!ask && !pod.node.empty()) {
+        pod.card_rules = {};
+        pod.policy = {};
+        ask = ask_of(pod);
+    }
+    if (!ask) return fail(ask.error());
+    return Asked{*std::move(ask), pod.card_rules};
+}
+
+SnapshotPod pod_of(const SeenPod& seen, const Asked& asked) {
+    const PodAsk& ask = asked.ask;
     SnapshotPod pod{.name = ask.name,
                     .created = seen.facts.created,
                     .deleted = seen.deleted,
@@ -41,6 +60,7 @@ SnapshotPod pod_of(const SeenPod& seen, const PodAsk& ask) {
                     .host = ask.host,
                     .gang = ask.gang,
                     .chooses_nodes = seen.chooses_nodes,
+                    .card_rules = asked.rules,
                     .asks = {},
                     .holds = {}};
     for (const ContainerRequest& container : ask.request) {
@@ -70,16 +90,38 @@ class Numbers {
     explicit Numbers(std::string what) : what_(std::move(what)) {}
 
     void replace(std::string& name) {
-        if (name.empty()) return;
+        if (!name.empty()) name = of(name);
+    }
+    void replace(GpuUuid& uuid) {
+        if (!uuid.empty()) uuid = GpuUuid(of(uuid.str()));
+    }
+    std::string of(const std::string& name) {
         const auto next = static_cast<int>(numbers_.size()) + 1;
         const int number = numbers_.try_emplace(name, next).first->second;
-        name = what_ + "-" + std::to_string(number);
+        return what_ + "-" + std::to_string(number);
     }
 
   private:
     std::string what_;
     std::map<std::string, int> numbers_;
 };
+
+void replace_names(CardRuleTexts& texts, const std::string& space, Numbers& cards,
+                   Numbers& groups) {
+    for (std::string* group : {&texts.apart, &texts.together}) {
+        if (!group->empty()) *group = groups.of(space + "/" + *group);
+    }
+    const auto rules = parse_card_rules(texts, space);
+    TESSERA_CHECK(rules.has_value(), "a snapshot's rules make sense");
+    texts.uuids.clear();
+    const auto add = [&](const char* before, const GpuUuid& uuid) {
+        texts.uuids += (texts.uuids.empty() ? "" : ", ") + (before + cards.of(uuid.str()));
+    };
+    for (const GpuUuid& uuid : rules->uuids)
+        add("", uuid);
+    for (const GpuUuid& uuid : rules->barred_uuids)
+        add("!", uuid);
+}
 
 }  // namespace
 
@@ -118,9 +160,9 @@ ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const See
         const bool waits_for_nobody =
             pod.facts.node.empty() && (pod.facts.gated || pod.facts.terminating);
         if (waits_for_nobody) continue;
-        const auto ask = ask_of(pod.facts);
-        if (!ask) continue;
-        SnapshotPod told = pod_of(pod, *ask);
+        const auto asked = asked_of(pod.facts);
+        if (!asked) continue;
+        SnapshotPod told = pod_of(pod, *asked);
         const auto on = views.find(pod.facts.node);
         const auto tenant = tenants.find(pod.facts.uid);
         if (on != views.end() && tenant != tenants.end())
@@ -138,14 +180,20 @@ ClusterSnapshot anonymous(ClusterSnapshot snapshot) {
     Numbers spaces("space");
     Numbers pods("pod");
     Numbers gangs("gang");
-    for (SnapshotNode& node : snapshot.nodes)
+    Numbers cards("card");
+    Numbers groups("group");
+    for (SnapshotNode& node : snapshot.nodes) {
         nodes.replace(node.name);
+        for (SnapshotCard& card : node.cards)
+            cards.replace(card.uuid);
+    }
     for (SnapshotPod& pod : snapshot.pods) {
         nodes.replace(pod.node);
         if (pod.gang) {
             pod.gang->gang = pod.name.space + "/" + pod.gang->gang;
             gangs.replace(pod.gang->gang);
         }
+        replace_names(pod.card_rules, pod.name.space, cards, groups);
         pod.name.name = pod.name.str();
         pods.replace(pod.name.name);
         spaces.replace(pod.name.space);

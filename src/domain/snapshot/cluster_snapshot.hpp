@@ -16,6 +16,7 @@ struct SnapshotCard {
     Bytes memory;       // what shares may hold together (Gpu::capacity)
     Bytes excess;       // Gpu::excess
     bool healthy = true;
+    GpuUuid uuid;  // empty: nobody tells
 
     friend bool operator==(const SnapshotCard&, const SnapshotCard&) = default;
 };
@@ -65,6 +66,7 @@ struct SnapshotPod {
     HostAsk host;
     std::optional<GangMembership> gang;  // of its namespace
     bool chooses_nodes = false;          // by nodeSelector or node affinity
+    CardRuleTexts card_rules;            // parse_card_rules() makes sense of them
     std::vector<SnapshotAsk> asks;       // per container with GPUs, in the order of their start
     std::vector<SnapshotHolder> holds;   // per container; empty while it waits
 
@@ -72,7 +74,8 @@ struct SnapshotPod {
 };
 
 struct ClusterSnapshot {
-    std::string taken;  // RFC 3339 in UTC
+    std::string taken;             // RFC 3339 in UTC
+    bool tells_card_rules = true;  // false: of a release that did not tell rules and UUIDs
     std::vector<SnapshotNode> nodes;
     std::vector<SnapshotPod> pods;
 
@@ -92,11 +95,12 @@ struct SeenPod {
 
 // Nodes without cards count as well: pods without GPUs may be on them, and nothing else. Left out:
 // pods that are finished, that ask for no GPU, or whose request makes no sense. Pods that hold
-// cards nobody can tell close their node (ClusterState).
+// cards nobody can tell close their node (ClusterState). Of a pod that runs, annotations that have
+// come to make no sense since count as not there.
 ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const SeenPod> pods);
 
-// The same with "node-1", "pod-1", "space-1", "gang-1", ... for the names of nodes, pods,
-// namespaces and gangs. Models keep their names.
+// The same with "node-1", "pod-1", "space-1", "gang-1", "card-1", "group-1", ... for the names of
+// nodes, pods, namespaces, gangs, cards (UUIDs) and groups of rules. Models keep their names.
 ClusterSnapshot anonymous(ClusterSnapshot snapshot);
 
 }  // namespace tessera

@@ -42,6 +42,27 @@ TEST(ClusterSnapshot, TellsWhoIsWhere) {
     EXPECT_TRUE(out.pods[1].chooses_nodes);
 }
 
+// Goal: rules go along; where they have come to make no sense, a pod that runs still holds its
+// cards, and one that waits is placed by nobody.
+TEST(ClusterSnapshot, RulesOnCards) {
+    const NodeInventory node = build::node("n", 1, gibibytes(16));
+    std::vector<SeenPod> pods;
+    pods.push_back({build::pod("waits", build::native(gibibytes(4))), "", false});
+    pods.back().facts.card_rules = {"A100", "!" + node.gpus[0].uuid.str(), "a", "t"};
+    for (const char* name : {"runs", "nonsense"}) {
+        pods.push_back({build::pod(name, build::native(gibibytes(4))), "", false});
+        pods.back().facts.card_rules.models = ",";
+    }
+    pods[1].facts = on(std::move(pods[1].facts), node, 0, gibibytes(4));
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, pods);
+    EXPECT_EQ(out.nodes[0].cards[0].uuid, node.gpus[0].uuid);
+    ASSERT_EQ(out.pods.size(), 2U);
+    EXPECT_EQ(out.pods[0].card_rules, pods[0].facts.card_rules);
+    EXPECT_EQ(out.pods[1].name.name, "runs");
+    EXPECT_EQ(out.pods[1].card_rules, CardRuleTexts{});
+    EXPECT_EQ(out.pods[1].holds.size(), 1U);
+}
+
 // Goal: no name stays, and what had the same name has the same number.
 TEST(ClusterSnapshot, Anonymous) {
     ClusterSnapshot snapshot;
@@ -57,6 +78,21 @@ TEST(ClusterSnapshot, Anonymous) {
     EXPECT_EQ(out.pods[2].name, (PodName{"space-2", "pod-3"}));
     EXPECT_EQ(out.pods[0].gang->gang, out.pods[1].gang->gang);
     EXPECT_NE(out.pods[0].gang->gang, out.pods[2].gang->gang);
+}
+
+TEST(ClusterSnapshot, AnonymousRules) {
+    ClusterSnapshot snapshot;
+    snapshot.nodes = {{.name = "n",
+                       .cards = {{.model = "T4", .uuid = GpuUuid("GPU-a")},
+                                 {.model = "T4", .uuid = GpuUuid("GPU-b")}}}};
+    snapshot.pods = {{.name = {"s", "x"}, .card_rules = {"T4", "!GPU-b,GPU-z", "g", ""}},
+                     {.name = {"s", "y"}, .card_rules = {"", "", "g", ""}},
+                     {.name = {"o", "z"}, .card_rules = {"", "", "", "g"}}};
+    const ClusterSnapshot out = anonymous(snapshot);
+    EXPECT_EQ(out.nodes[0].cards[1].uuid, GpuUuid("card-2"));
+    EXPECT_EQ(out.pods[0].card_rules, (CardRuleTexts{"T4", "card-3, !card-2", "group-1", ""}));
+    EXPECT_EQ(out.pods[1].card_rules.apart, "group-1");
+    EXPECT_EQ(out.pods[2].card_rules, (CardRuleTexts{"", "", "", "group-2"}));
 }
 
 }  // namespace

@@ -376,7 +376,7 @@ TEST(Simulator, ReplaysASnapshot) {
     const Folder folder;
     const std::string file = folder.file("snapshot");
     const std::string text =
-        R"({"version":1,"taken":"now","nodes":[{"name":"n","unit":"GiB","host":)"
+        R"({"version":1,"taken":"2026-01-31T12:00:00Z","nodes":[{"name":"n","unit":"GiB","host":)"
         R"({"cpuMilli":8000,"memory":34359738368},"cards":[{"model":"T4","memory":1000},)"
         R"({"model":"T4","memory":1000}]}],"pods":[{"namespace":"s","name":"p","node":"n","host":)"
         R"({"cpuMilli":1,"memory":1},"asks":[{"kind":"app","gpus":1,"memory":"bytes",)"
@@ -392,7 +392,8 @@ TEST(Simulator, ReplaysASnapshot) {
     EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  Binpack   75.00"),
               std::string::npos)
         << bound;
-    ASSERT_TRUE(write_text_file(file, R"({"version":1,"taken":"now","nodes":[{}]})"));
+    ASSERT_TRUE(
+        write_text_file(file, R"({"version":1,"taken":"2026-01-31T12:00:00Z","nodes":[{}]})"));
     Program bad("tessera-sim", {"replay", "--snapshot=" + file}, folder.file("bad"));
     EXPECT_EQ(bad.wait(seconds(60)), 2);
     EXPECT_NE(bad.output().find("snapshot: nodes[0].name: missing"), std::string::npos)

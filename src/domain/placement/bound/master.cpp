@@ -1,6 +1,7 @@
 #include "domain/placement/bound/master.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace tessera {
 namespace {
@@ -14,8 +15,8 @@ constexpr double kMilliCoresPerUnit = 1000;
 std::vector<LpRow> Master::rows() const {
     std::vector<LpRow> rows;
     rows.reserve(kept_row() + 1);
-    for (const BoundClass& one : problem_->classes)
-        rows.push_back({.most = static_cast<double>(one.tasks)});
+    for (const BoundDemand& one : problem_->demands)
+        rows.push_back({.most = static_cast<double>(one.cards)});
     for (const BoundShape& shape : problem_->shapes) {
         const auto nodes = static_cast<double>(shape.nodes);
         rows.push_back({.least = nodes, .most = nodes});
@@ -31,15 +32,18 @@ std::vector<LpRow> Master::rows() const {
 
 LpColumn Master::column(std::size_t shape, const Packing& packing) const {
     LpColumn column;
+    std::map<std::size_t, double> cards;  // by demand
     double memory_mib = 0;
     double cpu_milli = problem_->shapes[shape].node.cpu_milli;
     for (const PackedClass& packed : packing.classes) {
         const BoundClass& one = problem_->classes[static_cast<std::size_t>(packed.index)];
-        column.gain += packed.count * one.cards();
+        column.gain += packed.count * one.gain();
         memory_mib += static_cast<double>(packed.count) * one.memory_mib;
         cpu_milli -= static_cast<double>(packed.count) * one.cpu_milli;
-        column.entries.push_back({packed.index, static_cast<double>(packed.count)});
+        cards[one.demand] += static_cast<double>(packed.count) * one.count;
     }
+    for (const auto& [demand, count] : cards)
+        column.entries.push_back({static_cast<int>(demand), count});
     column.entries.push_back({static_cast<int>(node_row(shape)), 1});
     column.entries.push_back({static_cast<int>(memory_row(shape)), memory_mib / kMibPerUnit});
     if (problem_->kept_cpu_milli > 0)
@@ -49,8 +53,8 @@ LpColumn Master::column(std::size_t shape, const Packing& packing) const {
 
 Prices Master::prices(const LpSolution& solution) const {
     Prices prices;
-    for (std::size_t i = 0; i < problem_->classes.size(); ++i)
-        prices.task.push_back(std::max(0.0, solution.prices[i]));
+    for (std::size_t i = 0; i < problem_->demands.size(); ++i)
+        prices.card.push_back(std::max(0.0, solution.prices[i]));
     for (std::size_t shape = 0; shape < problem_->shapes.size(); ++shape) {
         prices.node.push_back(solution.prices[node_row(shape)]);
         prices.memory.push_back(std::max(0.0, solution.prices[memory_row(shape)]) / kMibPerUnit);

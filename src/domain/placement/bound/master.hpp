@@ -2,7 +2,7 @@
 // that fit a node of shape s. Only how many nodes x_k are filled so need not be whole:
 //
 //     max  sum_k g(a_k) x_k       g: cards held
-//     s.t. sum_k a_kc x_k <= d_c                  tasks of class c
+//     s.t. sum_k sum_{c in d} n_c a_kc x_k <= D_d  cards of demand d; n_c: of a task of class c
 //          sum_{k in s} x_k = N_s                 nodes of shape s
 //          sum_{k in s} mem(a_k) x_k <= N_s M_s   memory of these
 //          sum_k (CPU_s - cpu(a_k)) x_k >= C      CPU of the tasks without cards, where these are
@@ -19,7 +19,7 @@ namespace tessera {
 
 // What the rows' limits are worth, in cards; each >= 0 but `node`.
 struct Prices {
-    std::vector<double> task;    // per class
+    std::vector<double> card;    // per demand, per card that is asked for
     std::vector<double> node;    // per shape
     std::vector<double> memory;  // per shape, per MiB
     double kept_cpu = 0;         // per milli-core that is kept
@@ -39,7 +39,7 @@ class Master {
 
   private:
     [[nodiscard]] std::size_t node_row(std::size_t shape) const {
-        return problem_->classes.size() + shape;
+        return problem_->demands.size() + shape;
     }
     [[nodiscard]] std::size_t memory_row(std::size_t shape) const {
         return node_row(problem_->shapes.size()) + shape;

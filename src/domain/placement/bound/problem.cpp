@@ -3,27 +3,96 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace tessera {
 namespace {
 
-BoundClass class_of(const Task& task) {
-    const bool is_cut = task.milli < kMilliPerCard;
-    const std::int16_t parts = is_cut ? task.count : std::int16_t{1};
-    return {.cpu_milli = task.cpu_milli / parts,
-            .memory_mib = task.memory_mib / parts,
-            .milli = task.milli,
-            .count = is_cut ? std::int16_t{1} : task.count,
-            .models = task.models,
-            .tasks = parts};
+// A class but for its memory and its demand.
+using WayKey = std::tuple<ModelSet, int, int, int>;
+
+WayKey key_of(const BoundClass& one) {
+    return {one.models, one.count, one.milli, one.cpu_milli};
 }
+
+class Collector {
+  public:
+    explicit Collector(std::span<const NodeShape> nodes) {
+        std::map<std::tuple<int, int, int, int>, BoundShape> shapes;
+        for (const NodeShape& node : nodes) {
+            BoundShape& shape =
+                shapes[std::tuple(node.model, node.cards, node.cpu_milli, node.memory_mib)];
+            shape.node = node;
+            ++shape.nodes;
+            there_ |= model_bit(node.model);
+        }
+        for (const auto& [key, shape] : shapes)
+            problem_.shapes.push_back(shape);
+    }
+
+    void keep(const Task& cpu_only) { problem_.kept_cpu_milli += cpu_only.cpu_milli; }
+
+    void add(std::span<const BoundWay> ways) {
+        if (ways.empty()) return;
+        key_.clear();
+        classes_.clear();
+        for (const BoundWay& way : ways) {
+            classes_.push_back(class_of(way));
+            key_.push_back(key_of(classes_.back()));
+        }
+        Found& found = found_[key_];
+        found.cards += ways.front().task.count;
+        if (found.classes.empty()) found.classes = classes_;
+        for (std::size_t i = 0; i < classes_.size(); ++i) {
+            found.classes[i].memory_mib =
+                std::min(found.classes[i].memory_mib, classes_[i].memory_mib);
+        }
+    }
+
+    BoundProblem take() {
+        for (auto& [key, found] : found_) {
+            BoundDemand demand{.cards = found.cards};
+            for (BoundClass& one : found.classes) {
+                one.demand = problem_.demands.size();
+                demand.most_milli = std::max(demand.most_milli, one.milli);
+                problem_.classes.push_back(one);
+            }
+            problem_.demands.push_back(demand);
+        }
+        return std::move(problem_);
+    }
+
+  private:
+    struct Found {
+        std::int64_t cards = 0;
+        std::vector<BoundClass> classes;
+    };
+
+    [[nodiscard]] BoundClass class_of(const BoundWay& way) const {
+        const Task& task = way.task;
+        const bool is_in_parts = way.by_card || task.milli < kMilliPerCard;
+        const std::int16_t parts = is_in_parts ? task.count : std::int16_t{1};
+        return {.cpu_milli = task.cpu_milli / parts,
+                .memory_mib = task.memory_mib / parts,
+                .milli = task.milli,
+                .count = is_in_parts ? std::int16_t{1} : task.count,
+                .models = task.models & there_,  // so that all models named are the same as any
+                .gain_milli = task.milli};
+    }
+
+    BoundProblem problem_;
+    ModelSet there_ = 0;
+    std::map<std::vector<WayKey>, Found> found_;
+    std::vector<WayKey> key_;          // of the task at hand
+    std::vector<BoundClass> classes_;  // parallel
+};
 
 }  // namespace
 
 double BoundProblem::asked_cards() const {
     double sum = 0;
-    for (const BoundClass& one : classes)
-        sum += one.cards() * one.tasks;
+    for (const BoundDemand& one : demands)
+        sum += static_cast<double>(one.most_milli) * static_cast<double>(one.cards) / kMilliPerCard;
     return sum;
 }
 
@@ -43,35 +112,24 @@ std::int64_t BoundProblem::cpu_milli() const {
 
 BoundProblem bound_problem(std::span<const NodeShape> nodes, std::span<const Task> tasks,
                            CpuOnlyTasks cpu_only) {
-    std::map<std::tuple<int, int, int, int>, BoundShape> shapes;
-    ModelSet there = 0;
-    for (const NodeShape& node : nodes) {
-        BoundShape& shape =
-            shapes[std::tuple(node.model, node.cards, node.cpu_milli, node.memory_mib)];
-        shape.node = node;
-        ++shape.nodes;
-        there |= model_bit(node.model);
-    }
-    BoundProblem problem;
-    std::map<std::tuple<ModelSet, int, int, int>, BoundClass> classes;
+    Collector collector(nodes);
     for (const Task& task : tasks) {
-        if (task.count == 0) {
-            if (cpu_only == CpuOnlyTasks::are_kept) problem.kept_cpu_milli += task.cpu_milli;
-            continue;
+        const BoundWay way{task};
+        if (task.count > 0) {
+            collector.add({&way, 1});
+        } else if (cpu_only == CpuOnlyTasks::are_kept) {
+            collector.keep(task);
         }
-        BoundClass one = class_of(task);
-        one.models &= there;  // so that all models named are the same as any
-        const auto [at, is_new] =
-            classes.try_emplace(std::tuple(one.models, one.count, one.milli, one.cpu_milli), one);
-        if (is_new) continue;
-        at->second.tasks += one.tasks;
-        at->second.memory_mib = std::min(at->second.memory_mib, one.memory_mib);
     }
-    for (const auto& [key, one] : classes)
-        problem.classes.push_back(one);
-    for (const auto& [key, shape] : shapes)
-        problem.shapes.push_back(shape);
-    return problem;
+    return collector.take();
+}
+
+BoundProblem bound_problem(std::span<const NodeShape> nodes,
+                           std::span<const std::vector<BoundWay>> tasks) {
+    Collector collector(nodes);
+    for (const std::vector<BoundWay>& ways : tasks)
+        collector.add(ways);
+    return collector.take();
 }
 
 }  // namespace tessera

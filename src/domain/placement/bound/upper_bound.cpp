@@ -27,7 +27,7 @@ std::vector<Packing> best_packings(const BoundProblem& problem, const Prices& pr
         for (std::size_t i = 0; i < problem.classes.size(); ++i) {
             const BoundClass& one = problem.classes[i];
             const bool runs = (one.models & model_bit(problem.shapes[shape].node.model)) != 0;
-            const double worth = one.cards() - prices.task[i] -
+            const double worth = one.gain() - prices.card[one.demand] * one.count -
                                  prices.memory[shape] * one.memory_mib -
                                  prices.kept_cpu * one.cpu_milli;
             values.push_back(runs ? std::max(0.0, worth) : 0);
@@ -60,8 +60,8 @@ double node_worth(const NodeShape& node, double memory_price, double cpu_price,
 double lagrangian(const BoundProblem& problem, const Prices& prices,
                   const std::vector<Packing>& packings) {
     double sum = -prices.kept_cpu * static_cast<double>(problem.kept_cpu_milli);
-    for (std::size_t i = 0; i < problem.classes.size(); ++i)
-        sum += prices.task[i] * problem.classes[i].tasks;
+    for (std::size_t i = 0; i < problem.demands.size(); ++i)
+        sum += prices.card[i] * static_cast<double>(problem.demands[i].cards);
     for (std::size_t shape = 0; shape < problem.shapes.size(); ++shape) {
         sum += problem.shapes[shape].nodes * node_worth(problem.shapes[shape].node,
                                                         prices.memory[shape], prices.kept_cpu,
@@ -82,9 +82,10 @@ bool wants_too_much_cpu(const BoundProblem& problem) {
     return problem.kept_cpu_milli > problem.cpu_milli();
 }
 
-// Runs until `is_enough`, or until nothing is left to gain.
+// Runs until `is_enough`, or until nothing is left to gain. `most`: no more is gained anyhow.
 template <class Enough>
-Result<UpperBound> generate(const BoundProblem& problem, const SolveLp& solve, Enough is_enough) {
+Result<UpperBound> generate(const BoundProblem& problem, const SolveLp& solve, double most,
+                            Enough is_enough) {
     if (wants_too_much_cpu(problem)) {
         return fail(Code::invalid_argument,
                     fmt::format("the tasks without cards ask for {} cores and the nodes have {}; "
@@ -92,7 +93,7 @@ Result<UpperBound> generate(const BoundProblem& problem, const SolveLp& solve, E
                                 problem.kept_cpu_milli / 1000, problem.cpu_milli() / 1000));
     }
     const Master master(problem);
-    UpperBound bound{.cards = std::min(problem.cards(), problem.asked_cards())};
+    UpperBound bound{.cards = most};
     std::vector<LpColumn> columns = empty_nodes(problem, master);
     while (bound.rounds < kMostRounds) {
         TRY(const LpSolution solution, solve(columns));
@@ -122,15 +123,21 @@ std::vector<LpRow> master_rows(const BoundProblem& problem) {
 
 Result<UpperBound> upper_bound(const BoundProblem& problem, const SolveLp& solve,
                                double gap_cards) {
-    return generate(problem, solve, [&](const UpperBound& bound) {
+    const double most = std::min(problem.cards(), problem.asked_cards());
+    return generate(problem, solve, most, [&](const UpperBound& bound) {
         return bound.cards - bound.reached <= gap_cards;
     });
 }
 
 Result<bool> must_drop(const BoundProblem& problem, const SolveLp& solve) {
     if (wants_too_much_cpu(problem)) return true;
+    // In whatever way a task is placed, the same is gained: all that is asked for is gained where
+    // all are placed, and there alone.
+    BoundProblem alike = problem;
+    for (BoundClass& one : alike.classes)
+        one.gain_milli = alike.demands[one.demand].most_milli;
     const double asked = problem.asked_cards();
-    TRY(const UpperBound bound, generate(problem, solve, [&](const UpperBound& now) {
+    TRY(const UpperBound bound, generate(alike, solve, asked, [&](const UpperBound& now) {
             return now.cards < asked - kAllPlaced || now.reached > asked - kAllPlaced;
         }));
     return bound.cards < asked - kAllPlaced;

@@ -7,10 +7,10 @@
 // Desrosiers 2005, "Selected topics in column generation"), which holds for any p >= 0, so that the
 // solver need not be trusted:
 //
-//     sum_c p_c d_c + sum_s N_s (z_s(p) + p_mem,s M_s + p_cpu CPU_s) - p_cpu C
+//     sum_d p_d D_d + sum_s N_s (z_s(p) + p_mem,s M_s + p_cpu CPU_s) - p_cpu C
 //
-// z_s(p): the most that a configuration's tasks are worth, one of class c being worth
-// g_c - p_c - p_mem,s mem_c - p_cpu cpu_c.
+// z_s(p): the most that a configuration's tasks are worth, one of class c of demand d being worth
+// g_c - n_c p_d - p_mem,s mem_c - p_cpu cpu_c.
 #pragma once
 
 #include "base/result.hpp"

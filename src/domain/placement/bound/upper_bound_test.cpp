@@ -87,13 +87,41 @@ TEST(BoundProblem, BringsTogetherWhatIsAlike) {
     const BoundProblem problem = bound_problem(nodes, tasks, CpuOnlyTasks::are_kept);
     EXPECT_EQ(problem.shapes, (std::vector<BoundShape>{{small, 1}, {large, 2}}));
     const ModelSet there = model_bit(0) | model_bit(1);
-    EXPECT_EQ(problem.classes, (std::vector<BoundClass>{{1'000, 7, 500, 1, there, 4},
-                                                        {4'000, 1, 1000, 2, there, 1}}));
+    EXPECT_EQ(problem.classes, (std::vector<BoundClass>{{1'000, 7, 500, 1, there, 0, 500},
+                                                        {4'000, 1, 1000, 2, there, 1, 1000}}));
+    EXPECT_EQ(problem.demands, (std::vector<BoundDemand>{{4, 500}, {2, 1000}}));
     EXPECT_EQ(problem.kept_cpu_milli, 5'000);
     EXPECT_EQ(problem.asked_cards(), 4.0);
     EXPECT_EQ(problem.cards(), 17.0);
     EXPECT_EQ(problem.cpu_milli(), 200'000);
     EXPECT_EQ(bound_problem(nodes, tasks, CpuOnlyTasks::may_be_dropped).kept_cpu_milli, 0);
+}
+
+// Goal: tasks that may be placed in the same ways are one demand, which is met in any of them;
+// whole cards that need not be of one node count one by one.
+TEST(BoundProblem, KeepsWaysApart) {
+    const std::vector<NodeShape> nodes = {{.cards = 2, .model = 0}, {.cards = 1, .model = 1}};
+    const auto on = [](int model, std::int16_t milli, std::int16_t count, int memory_mib) {
+        return Task{.cpu_milli = 600,
+                    .memory_mib = memory_mib,
+                    .milli = milli,
+                    .count = count,
+                    .models = model_bit(model)};
+    };
+    const std::vector<std::vector<BoundWay>> tasks = {
+        {{on(0, 200, 1, 8)}, {on(1, 700, 1, 8)}},
+        {{on(0, 200, 1, 6)}, {on(1, 700, 1, 6)}},
+        {{on(0, 200, 1, 9)}},
+        {{on(0, 1000, 3, 9)}, {on(1, 1000, 3, 9), true}},
+        {}};
+    const BoundProblem problem = bound_problem(nodes, tasks);
+    EXPECT_EQ(problem.demands, (std::vector<BoundDemand>{{1, 200}, {2, 700}, {3, 1000}}));
+    EXPECT_EQ(problem.classes, (std::vector<BoundClass>{{600, 9, 200, 1, model_bit(0), 0, 200},
+                                                        {600, 6, 200, 1, model_bit(0), 1, 200},
+                                                        {600, 6, 700, 1, model_bit(1), 1, 700},
+                                                        {600, 9, 1000, 3, model_bit(0), 2, 1000},
+                                                        {200, 3, 1000, 1, model_bit(1), 2, 1000}}));
+    EXPECT_DOUBLE_EQ(problem.asked_cards(), 0.2 + 1.4 + 3);
 }
 
 }  // namespace

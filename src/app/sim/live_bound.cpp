@@ -1,0 +1,168 @@
+#include "app/sim/live_bound.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "app/sim/live_placer.hpp"
+#include "domain/placement/engine_terms.hpp"
+
+namespace tessera {
+namespace {
+
+// Cards that the bound holds for alike.
+struct CardKind {
+    std::string model;
+    std::size_t size = 0;  // among LiveCards::sizes()
+    bool of_mixed_node = false;
+
+    friend auto operator<=>(const CardKind&, const CardKind&) = default;
+};
+
+class LiveBound final : public BoundSubject {
+  public:
+    LiveBound(ClusterSnapshot snapshot, LiveCluster cluster)
+        : snapshot_(std::move(snapshot)), cluster_(std::move(cluster)) {}
+
+    Result<> prepare() {
+        TRY_VOID(add_nodes());
+        for (const LivePod& pod : cluster_.pods) {
+            begins_.push_back(tasks_.size());
+            add_tasks(pod);
+            std::int64_t asked = 0;
+            for (const Task& task : pod.learnt)
+                asked += milli_of(task);
+            asked_milli_.push_back(asked);
+        }
+        begins_.push_back(tasks_.size());
+        return {};
+    }
+
+    [[nodiscard]] TraceName name() const override { return {"snapshot", 0}; }
+    [[nodiscard]] std::int64_t capacity_milli() const override { return capacity_milli_; }
+    [[nodiscard]] const std::vector<std::int64_t>& asked_milli() const override {
+        return asked_milli_;
+    }
+    [[nodiscard]] BoundProblem problem(std::size_t first_arrivals,
+                                       CpuOnlyTasks /*cpu_only*/) const override {
+        return bound_problem(nodes_, std::span(tasks_).first(begins_[first_arrivals]));
+    }
+    [[nodiscard]] std::vector<std::int64_t> held_milli(
+        const FleetPolicyRow& policy) const override {
+        LivePlacer placer(cluster_, cluster_.empty, policy, {});
+        for (const LiveGroup& group : cluster_.groups.all)
+            placer.place(group);
+        std::vector<std::int64_t> held(cluster_.pods.size());
+        for (const auto& [pod, place] : placer.places())
+            held[pod] = place.milli;
+        return held;
+    }
+
+  private:
+    Result<> add_nodes() {
+        const LiveCards& cards = cluster_.cards_of_nodes;
+        const auto mixed = cards.mixed_nodes();
+        for (std::size_t i = 0; i < snapshot_.nodes.size(); ++i) {
+            const SnapshotNode& node = snapshot_.nodes[i];
+            const NodeLoad& load = cluster_.empty.loads[i];
+            const bool is_mixed = std::ranges::binary_search(mixed, i);
+            std::map<int, int> counts;  // in order, by kind
+            for (std::size_t card = 0; card < node.cards.size(); ++card) {
+                const CardKind kind{node.cards[card].model, cards.size_of(i, card), is_mixed};
+                const int number = number_of(kind);
+                if (number >= kMaxModels) {
+                    return fail(Code::unsupported,
+                                fmt::format("nodes: more than {} kinds of cards (model, memory, "
+                                            "unit), those of nodes that have several counted by "
+                                            "themselves; leave some nodes out",
+                                            kMaxModels));
+                }
+                kinds_of_cards_.push_back({&node.cards[card], number});
+                if (card < kMaxCards && load.milli.at(card) > 0) ++counts[number];
+            }
+            for (const auto& [kind, count] : counts) {
+                nodes_.push_back({.cpu_milli = std::max(load.cpu_milli, 0),
+                                  .memory_mib = std::max(load.memory_mib, 0),
+                                  .cards = count,
+                                  .model = kind});
+                capacity_milli_ += std::int64_t{count} * kMilliPerCard;
+            }
+        }
+        return {};
+    }
+
+    int number_of(const CardKind& kind) {
+        return kinds_.try_emplace(kind, static_cast<int>(kinds_.size())).first->second;
+    }
+
+    // Kinds of which the rules admit a card by its model and UUID.
+    ModelSet kinds_admitted(const LivePod& pod) {
+        const CardRules& rules = pod.rules();
+        const auto& texts = snapshot_.pods[pod.row].card_rules;
+        const auto [known, is_new] = admitted_.try_emplace({texts.models, texts.uuids});
+        if (!is_new) return known->second;
+        ModelSet of_models = 0;
+        for (const auto& [kind, number] : kinds_) {
+            if (admits_model(rules, kind.model)) of_models |= model_bit(number);
+        }
+        for (const auto& [card, kind] : kinds_of_cards_) {
+            if (admits_uuid(rules, card->uuid)) known->second |= model_bit(kind) & of_models;
+        }
+        return known->second;
+    }
+
+    void add_tasks(const LivePod& pod) {
+        const ModelSet admitted = kinds_admitted(pod);
+        for (std::size_t container = 0; container < pod.ask.request.size(); ++container) {
+            std::vector<BoundWay> ways;
+            for (std::size_t size = 0; size < pod.variants.size(); ++size) {
+                const std::vector<Task>& tasks = pod.variants[size].tasks;
+                if (tasks.empty()) continue;
+                for (const bool of_mixed_node : {false, true}) {
+                    Task task = tasks[container];
+                    task.models = admitted & kinds_of(size, of_mixed_node);
+                    if (task.models != 0) ways.push_back({task, of_mixed_node});
+                }
+            }
+            tasks_.push_back(std::move(ways));
+        }
+    }
+
+    [[nodiscard]] ModelSet kinds_of(std::size_t size, bool of_mixed_node) const {
+        ModelSet out = 0;
+        for (const auto& [kind, number] : kinds_) {
+            if (kind.size == size && kind.of_mixed_node == of_mixed_node) out |= model_bit(number);
+        }
+        return out;
+    }
+
+    const ClusterSnapshot snapshot_;
+    const LiveCluster cluster_;
+    std::map<CardKind, int> kinds_;
+    std::vector<std::pair<const SnapshotCard*, int>> kinds_of_cards_;
+    std::map<std::pair<std::string, std::string>, ModelSet> admitted_;  // by models and UUIDs
+    std::vector<NodeShape> nodes_;
+    std::int64_t capacity_milli_ = 0;
+    std::vector<std::vector<BoundWay>> tasks_;  // of containers
+    std::vector<std::size_t> begins_;           // per pod, among tasks_
+    std::vector<std::int64_t> asked_milli_;     // per pod
+};
+
+}  // namespace
+
+Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveCluster cluster) {
+    auto bound = std::make_unique<LiveBound>(std::move(snapshot), std::move(cluster));
+    TRY_VOID(bound->prepare());
+    return std::unique_ptr<BoundSubject>(std::move(bound));
+}
+
+int pods_bound_loosely(const LiveCluster& cluster) {
+    return static_cast<int>(std::ranges::count_if(
+        cluster.pods, [](const LivePod& pod) { return pod.needs_cards_looked_at; }));
+}
+
+}  // namespace tessera
