@@ -25,7 +25,7 @@ struct GpuReading {
     Bytes used;        // by whoever; a driver that cannot tell counts the reserve too
     std::string lost;  // what the driver says in place of an answer; empty when the card answers
     RecoveryAction recovery = RecoveryAction::unknown;
-    CardLinks links;  // found once: a link that fails later is there still
+    CardLinks links;  // that were found once: one that fails later is there still
 
     friend bool operator==(const GpuReading&, const GpuReading&) = default;
 };

@@ -19,15 +19,13 @@ tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
     return fail(Code::invalid_argument, fmt::format("tessera.dev/gpus: {}: {}", field, why));
 }
 
-constexpr int kMostIndex = 63;  // of cards in a set of links
-
 // The indices of other cards, as a set.
 Result<std::uint64_t> read_peers(JsonValue json, std::string_view field) {
     if (json.present() && !json.is_array()) return bad(field, "is no list of indices");
     std::uint64_t peers = 0;
     for (const JsonValue peer : json.elements()) {
         const auto index = peer.integer();
-        if (!index || *index < 0 || *index > kMostIndex)
+        if (!index || *index < 0 || *index > kMostLinkedIndex)
             return bad(field, "holds what is no index of a card, 0 to 63");
         peers |= std::uint64_t{1} << static_cast<unsigned>(*index);
     }

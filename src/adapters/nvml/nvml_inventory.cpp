@@ -82,8 +82,7 @@ class NvmlInventory final : public GpuInventory {
                           {{"index", static_cast<int>(i)}, {"reason", nvml_.nvmlErrorString(got)}});
             }
         }
-        for (std::size_t i = 0; i < readings.size(); ++i)
-            readings[i].links = links_.of(i, devices, readings);
+        links_.read(devices, readings);
         return readings;
     }
 

@@ -111,8 +111,8 @@ TEST_F(NvmlLinksTest, AreReadAndKept) {
     EXPECT_EQ(links(), expected_);
 }
 
-// Goal: what could not be asked at first is asked again.
-TEST_F(NvmlLinksTest, AreAskedAgain) {
+// Goal: a card that comes later has its links, too.
+TEST_F(NvmlLinksTest, ComeWithTheCard) {
     control("lose 1");
     open();
     EXPECT_EQ(read().size(), 2U);

@@ -10,28 +10,34 @@
 
 namespace tessera {
 
-// A pair of cards is asked about once: their links are soldered and slotted, and a card in trouble
-// does not say. One thread. `nvml` outlives it.
+// A link that was found is there for good: it is soldered or slotted, and a card in trouble does
+// not tell of it. One that was not may come: NVSwitch is up some time after the driver. It is asked
+// for again now and then, as that is a call for each two cards. One thread. `nvml` outlives it.
 class LinkReader {
   public:
+    static constexpr int kReadingsBetween = 30;
+
     explicit LinkReader(const Nvml& nvml) : nvml_(nvml) {}
 
-    // Of the card at `position`; `devices` and `readings` are parallel.
-    [[nodiscard]] CardLinks of(std::size_t position, std::span<const nvmlDevice_t> devices,
-                               std::span<const GpuReading> readings);
+    // Writes the links of the cards; `devices` and `readings` are parallel.
+    void read(std::span<const nvmlDevice_t> devices, std::span<GpuReading> readings);
 
   private:
     struct Pair {
         bool pcie = false;
         bool nvlink = false;
+        int asked = 0;  // in which reading
     };
 
     Pair pair(nvmlDevice_t a, nvmlDevice_t b);
+    [[nodiscard]] bool are_behind_one_switch(nvmlDevice_t a, nvmlDevice_t b) const;
+    [[nodiscard]] bool are_by_nvlink(nvmlDevice_t a, nvmlDevice_t b) const;
     int numa(nvmlDevice_t device);
 
     const Nvml& nvml_;
+    int reading_ = 0;
     std::map<std::pair<nvmlDevice_t, nvmlDevice_t>, Pair> pairs_;
-    std::map<nvmlDevice_t, int> numas_;
+    std::map<nvmlDevice_t, int> numas_;  // of those that have told
 };
 
 }  // namespace tessera

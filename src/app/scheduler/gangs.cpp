@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "app/scheduler/node_choice.hpp"
@@ -65,12 +66,26 @@ bool is_kept(const ClusterState& state, const PodAskPtr& pod) {
     return pending != nullptr && !pending->promised.empty();
 }
 
-// The pod itself, then others of its gang, as many as are needed.
+// The harder to place, the larger: who insists on cards, then by how much.
+auto hardness_of(const PodAskPtr& pod) {
+    const CardRules& rules = rules_of(pod->request);
+    constexpr Bytes kAnyCard{std::int64_t{1} << 60};
+    int cards = 0;
+    Bytes memory;
+    for (const ContainerRequest& container : pod->request) {
+        cards += container.gpu.gpus;
+        memory = std::max(memory, bytes_of(container.gpu.memory, MemoryUnit::gib, kAnyCard));
+    }
+    return std::tuple(rules.link.has_value() || !rules.admits_any(), cards, memory);
+}
+
+// The pod itself and others of its gang, as many as are needed, the hardest to place first.
 std::vector<PodAskPtr> those_to_place(const GangNow& now, const PodAsk& pod, std::size_t size) {
     std::vector<PodAskPtr> out = now.waiting;
     std::stable_partition(out.begin(), out.end(),
                           [&](const PodAskPtr& member) { return member->uid == pod.uid; });
     out.resize(std::min(out.size(), size - std::min(size, now.placed)));
+    std::ranges::stable_sort(out, std::ranges::greater(), hardness_of);
     return out;
 }
 

@@ -26,6 +26,10 @@ class Cluster {
         }
     }
 
+    void add_node(const NodeInventory& node) {
+        names_.push_back(node.name.str());
+        state([&](ClusterState& state) { state.set_node(node); });
+    }
     void state(const std::function<void(ClusterState&)>& function) {
         keeper_.ask([&](ClusterState& state) {
             function(state);
@@ -102,6 +106,25 @@ std::string reason(const FilterAnswer& answer) {
 
 // Goal: nobody passes before all are there and find room; then each passes to the room that is its
 // own, in any order.
+// Goal: rooms are found whoever is asked about first: those who insist on cards choose first.
+TEST(Gangs, TheHardestToPlaceChooseFirst) {
+    Cluster cluster(0);
+    NodeInventory node = build::node("n", 4, gibibytes(16));
+    node.gpus[0].links.nvlink = 0b0010;
+    node.gpus[1].links.nvlink = 0b0001;
+    cluster.add_node(node);
+    PodFacts any = build::pod("g-0", build::whole(2));
+    PodFacts linked = build::pod("g-1", build::whole(2));
+    linked.card_rules.links = "nvlink";
+    for (PodFacts* pod : {&any, &linked}) {
+        pod->gang = GangMembership{"g", 2};
+        cluster.state([&](ClusterState& state) { state.set_pod(*pod); });
+    }
+    EXPECT_EQ(cluster.filter(any).fitting.size(), 1U);
+    EXPECT_TRUE(cluster.try_bind(any));
+    EXPECT_TRUE(cluster.try_bind(linked));
+}
+
 // Goal: what Kubernetes' own PodGroup says of its pods counts, once it is known; where it says
 // nothing of gangs each pod is for itself.
 TEST(Gangs, SizesOfPodGroups) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "domain/placement/admission.hpp"
+#include "domain/placement/card_room.hpp"
 #include "domain/placement/card_sets.hpp"
 #include "domain/placement/engine_terms.hpp"
 
@@ -39,20 +40,65 @@ void leave_out_memory(Task& task) {
     task.memory_mib = 0;
 }
 
-// Leaves the cards that the pod does not admit without room.
-void leave_out(NodeLoad& load, Admission& admission, const Offer& offer) {
-    admission.look_at(offer);
-    const std::size_t cards = std::min(offer.cards.size(), load.milli.size());
-    for (std::size_t card = 0; card < cards; ++card) {
-        if (!admission.admits(card)) load.milli.at(card) = 0;
+// The load, in which all cards but these are full.
+NodeLoad only(NodeLoad load, CardMask cards) {
+    for (std::size_t card = 0; card < load.milli.size(); ++card) {
+        if (!is_among(cards, card)) load.milli.at(card) = 0;
     }
+    return load;
 }
+
+int cards_with_room(const ContainerRequest& container, const Offer& offer, CardMask among) {
+    int count = 0;
+    for (std::size_t i = 0; i < offer.cards.size(); ++i) {
+        const Card& card = offer.cards[i];
+        const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
+        if (is_among(among, i) && has_room(card, container.gpu, ask, container.gpu.cores)) ++count;
+    }
+    return count;
+}
+
+// What a pod's rules leave of nodes. Reused across them.
+class Left {
+  public:
+    explicit Left(const PodRequest& request)
+        : request_(request), rules_(rules_of(request)), admission_(rules_) {}
+
+    [[nodiscard]] bool is_all() const { return rules_.admits_any() && !insists(); }
+    // The others are left without room.
+    void leave_out(NodeLoad& load, const Offer& offer) {
+        admission_.look_at(offer);
+        const CardMask linked = insists() ? linked_cards(offer) : kAnyCards;
+        const std::size_t cards = std::min(offer.cards.size(), load.milli.size());
+        for (std::size_t card = 0; card < cards; ++card) {
+            if (!admission_.admits(card) || !is_among(linked, card)) load.milli.at(card) = 0;
+        }
+    }
+
+  private:
+    // Of several containers each has cards of its own, and no set of cards is the pod's.
+    [[nodiscard]] bool insists() const {
+        return rules_.link && request_.size() == 1 && request_.front().gpu.gpus > 1;
+    }
+    // From which it would take its own.
+    CardMask linked_cards(const Offer& offer) {
+        for (const CardMask among : sets_.of(offer, request_.front().gpu, Nearness::preferred)) {
+            if (cards_with_room(request_.front(), offer, among) >= request_.front().gpu.gpus)
+                return among;
+        }
+        return kAnyCards;
+    }
+
+    const PodRequest& request_;
+    const CardRules& rules_;
+    Admission admission_;
+    CardSets sets_;
+};
 
 // What `room` offers of the node to the pod.
 NodeLoad load_for(const PodAsk& pod, const NodeView& node, const Offer& room) {
     NodeLoad load = with_cards(node.load, room.cards);
-    Admission admission(rules_of(pod.request));
-    leave_out(load, admission, room);
+    Left(pod.request).leave_out(load, room);
     return load;
 }
 
@@ -61,14 +107,6 @@ std::optional<std::vector<Task>> tasks_on(const Offer& room, const PodAsk& pod) 
     for (const Card& card : room.cards)
         largest = std::max(largest, card.capacity);
     return tasks_of(pod, room.unit, largest);
-}
-
-// Whether the share may be one more on the card, where the pod holds `own` already.
-bool has_room(const Card& card, const Bytes& own, const Percent& own_cores,
-              const ContainerRequest& container, Bytes ask) {
-    const bool is_whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
-    return card.healthy && own + ask <= card.free() && (!is_whole || card.holders == 0) &&
-           (card.cores_held + own_cores + container.gpu.cores).value <= 100;
 }
 
 }  // namespace
@@ -130,15 +168,13 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         by_card.push_back(std::move(scored));
         return by_card.back();
     };
-    const CardRules& rules = rules_of(pod.request);
-    const bool has_rules = !rules.admits_any();
-    Admission admission(rules);
+    Left left(pod.request);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const PlacementRow& row = view.row(positions[i]);
         std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
-        if (has_rules) {
+        if (!left.is_all()) {
             admitted = row.node->load;
-            leave_out(*admitted, admission, row.node->offer());
+            left.leave_out(*admitted, row.node->offer());
         }
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;
@@ -161,14 +197,17 @@ struct Ratings::Room {
     std::vector<Bytes> own = std::vector<Bytes>(offer.cards.size());
     std::vector<Percent> own_cores = std::vector<Percent>(offer.cards.size());
 
-    [[nodiscard]] bool takes(const ContainerRequest& container, CardSet cards) const {
-        for (std::size_t i = 0; i < offer.cards.size(); ++i) {
-            if (!is_among(cards, i)) continue;
+    // Those that have room for a share of the container.
+    [[nodiscard]] CardMask open_to(const ContainerRequest& container) const {
+        CardMask out = 0;
+        for (std::size_t i = 0; i < std::min(offer.cards.size(), load.milli.size()); ++i) {
             const Card& card = offer.cards[i];
-            const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
-            if (!has_room(card, own[i], own_cores[i], container, ask)) return false;
+            const Bytes peak = own[i] + bytes_of(container.gpu.memory, offer.unit, card.capacity);
+            const Percent cores = own_cores[i] + container.gpu.cores;
+            if (load.milli.at(i) > 0 && has_room(card, container.gpu, peak, cores))
+                out |= CardMask{1} << i;
         }
-        return true;
+        return out;
     }
 
     void take(const ContainerRequest& container, const Task& task, CardSet cards, Fit& fit) {
@@ -182,23 +221,29 @@ struct Ratings::Room {
     }
 };
 
-std::optional<CardSet> Ratings::choose_among(CardMask among, const Room& room,
+std::optional<CardSet> Ratings::choose_cards(CardSets& sets, const Room& room,
                                              const ContainerRequest& container, const Task& task,
                                              std::uint64_t draw) const {
-    NodeLoad load = room.load;
-    for (std::size_t card = 0; card < load.milli.size(); ++card) {
-        if (!is_among(among, card)) load.milli.at(card) = 0;
+    const CardMask open = room.open_to(container);
+    for (const CardMask among : sets.of(room.offer, container.gpu, Nearness::preferred)) {
+        if (std::popcount(open & among) < container.gpu.gpus) continue;
+        // The policy looks at thousandths: where what it chooses has no room in bytes, it chooses
+        // once more among those that have it. Farther cards are not for it to turn to.
+        for (const CardMask shown : {among, open & among}) {
+            const NodeLoad load = only(room.load, shown);
+            if (!can_take_but_memory(load, task)) break;
+            const CardSet cards = policy_->rate(load, task, draw).cards;
+            if ((cards & ~open) != 0) continue;
+            if (task.count > 1) return cards;
+            const auto first = static_cast<std::size_t>(std::countr_zero(cards));
+            const auto may_take = [&](std::size_t card) {
+                return is_among(open, card) && load.milli.at(card) == load.milli.at(first);
+            };
+            return card_bit(static_cast<int>(least_missed(room.offer, first, may_take)));
+        }
+        return std::nullopt;
     }
-    if (!can_take_but_memory(load, task)) return std::nullopt;
-    CardSet cards = policy_->rate(load, task, draw).cards;
-    if (task.count == 1) {
-        const auto first = static_cast<std::size_t>(std::countr_zero(cards));
-        const auto may_take = [&](std::size_t card) {
-            return card < load.milli.size() && load.milli.at(card) == load.milli.at(first);
-        };
-        cards = card_bit(static_cast<int>(least_missed(room.offer, first, may_take)));
-    }
-    return room.takes(container, cards) ? std::optional(cards) : std::nullopt;
+    return std::nullopt;
 }
 
 std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& offer,
@@ -207,15 +252,13 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& offer,
     if (!tasks) return std::nullopt;
     Room room{.offer = offer, .load = load_for(pod, node, offer)};
     Fit fit;
+    CardSets sets;
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < tasks->size(); ++i) {
         const ContainerRequest& container = pod.request[i];
         Task task = (*tasks)[i];
         leave_out_memory(task);
-        std::optional<CardSet> cards;
-        for (const CardMask among : card_sets(offer, container.gpu)) {
-            if (!cards) cards = choose_among(among, room, container, task, draw_of(pod.uid));
-        }
+        const auto cards = choose_cards(sets, room, container, task, draw_of(pod.uid));
         if (!cards) return std::nullopt;
         room.take(container, task, *cards, fit);
     }

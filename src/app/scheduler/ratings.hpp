@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "domain/placement/card_sets.hpp"
 #include "domain/placement/fleet/node_state.hpp"
 #include "domain/placement/fleet/policy.hpp"
 #include "domain/placement/node_rater.hpp"
@@ -49,8 +50,8 @@ class Ratings final : public NodeRater {
     struct Scored;
     struct Room;
 
-    // The container's cards, all of them in `among`; nothing where it does not fit there.
-    [[nodiscard]] std::optional<CardSet> choose_among(CardMask among, const Room& room,
+    // The container's cards; nothing where the policy finds none.
+    [[nodiscard]] std::optional<CardSet> choose_cards(CardSets& sets, const Room& room,
                                                       const ContainerRequest& container,
                                                       const Task& task, std::uint64_t draw) const;
     std::int32_t score(Column& column, const Task& task, const PlacementRow& row,

@@ -252,8 +252,85 @@ TEST(Ratings, KeepToLinks) {
         std::set<int> singles = place("one", build::whole(1), "");
         singles.merge(place("two", build::whole(1), ""));
         EXPECT_TRUE(are_pair(singles)) << row.name;
-        EXPECT_EQ(place("quad", build::whole(2), "pcie"), std::set<int>{}) << row.name;
     }
+}
+
+// Goal: a policy passes no near cards over because its first choice among them has no room.
+TEST(Ratings, LooksOnAmongNearCards) {
+    NodeInventory node = build::node("n", 4, gibibytes(80));
+    node.gpus[1].memory = gibibytes(16);
+    for (std::size_t card = 0; card < 4; ++card)
+        node.gpus[card].links.numa = card == 3 ? 1 : 0;
+    ClusterState state;
+    state.set_node(node);
+    PodFacts there = build::pod("there", build::native(gibibytes(40)));
+    there.card_rules.uuids = "GPU-n-3";
+    state.set_pod(build::bound(there, state.reserve(build::ask(there), NodeName("n"))->allocation));
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        if (row.option.empty()) continue;
+        const Ratings ratings(row.make({}));
+        const PodFacts pod = build::pod("p", build::native(gibibytes(20), 2));
+        const auto view = state.view();
+        const NodeView& seen = *view->find("n");
+        const auto fit = ratings.choose(seen, seen.offer(), build::ask(pod));
+        ASSERT_TRUE(fit) << row.name;
+        EXPECT_EQ(std::set<int>(fit->cards.begin(), fit->cards.end()), (std::set{0, 2}))
+            << row.name;
+    }
+}
+
+// Goal: a pod that insists is scored by the cards that it would get, not by others of the node.
+TEST(Ratings, ScoresTheLinkedCards) {
+    ClusterState state;
+    for (const char* name : {"tight", "wide"}) {
+        NodeInventory node = build::node(name, 4, gibibytes(16));
+        node.gpus[2].links.nvlink = 0b1000;
+        node.gpus[3].links.nvlink = 0b0100;
+        state.set_node(node);
+    }
+    const auto fill = [&](const char* node, int card, int gib) {
+        PodFacts pod = build::pod(fmt::format("{}-{}", node, card), build::native(gibibytes(gib)));
+        pod.card_rules.uuids = fmt::format("GPU-{}-{}", node, card);
+        const auto made = state.reserve(build::ask(pod), NodeName(node));
+        state.set_pod(build::bound(pod, made->allocation));
+    };
+    fill("wide", 0, 12);  // the tightest cards of all, and not linked
+    fill("wide", 1, 12);
+    fill("tight", 2, 8);
+    fill("tight", 3, 8);
+    const Ratings ratings((*find_policy_option("binpack"))->make({}));
+    PodFacts pod = build::pod("p", build::native(gibibytes(4), 2));
+    const auto view = state.view();
+    const std::vector<std::uint32_t> positions = {view->position("tight"), view->position("wide")};
+    const auto anywhere = ratings.rate(*view, positions, build::ask(pod));
+    EXPECT_LT(anywhere[0], anywhere[1]);
+    pod.card_rules.links = "nvlink";
+    const auto linked = ratings.rate(*view, positions, build::ask(pod));
+    EXPECT_GT(linked[0], linked[1]);
+}
+
+// Goal: the policy's cards for a pod are not those that are kept for one behind it.
+TEST(Ratings, LeavesWhatIsKeptForOthers) {
+    NodeInventory node = build::node("n", 3, gibibytes(80));
+    node.gpus[0].links.nvlink = 0b010;
+    node.gpus[1].links.nvlink = 0b001;
+    ClusterState state;
+    state.set_node(node);
+    PodFacts there = build::pod("there", build::native(gibibytes(40)));
+    there.card_rules.uuids = "GPU-n-2";
+    state.set_pod(build::bound(there, state.reserve(build::ask(there), NodeName("n"))->allocation));
+    const PodFacts one = build::pod("one", build::native(gibibytes(10)));
+    PodFacts two = build::pod("two", build::whole(2));
+    two.card_rules.links = "nvlink";
+    for (const PodFacts& pod : {one, two}) {
+        state.set_pod(pod);
+        state.promise(pod.uid, NodeName("n"), {});
+    }
+    const Ratings spread((*find_policy_option("spread"))->make({}));
+    const auto made = state.reserve(build::ask(one), NodeName("n"), &spread);
+    ASSERT_TRUE(made) << made.error().text;
+    EXPECT_EQ(made->allocation.containers[0].gpus[0].index, 2);
+    EXPECT_TRUE(state.reserve(build::ask(two), NodeName("n"), &spread));
 }
 
 // Goal: random gives every pod a place of its own, and the same pod the same one in every replica.

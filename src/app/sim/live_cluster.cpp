@@ -126,7 +126,7 @@ class Builder {
             TRY(LivePod pod, pod_of(row));
             asks_[row] = pod.ask;
             out_.choosing += snapshot_.pods[row].chooses_nodes ? 1 : 0;
-            out_.ruled += pod.rules().empty() ? 0 : 1;
+            out_.ruled += pod.rules().admits_any() ? 0 : 1;
             pinned_[row] = pod.node >= 0 && pod.holds_milli == 0;
             out_.pinned += pinned_[row] ? 1 : 0;
             if (!pinned_[row]) out_.pods.push_back(std::move(pod));

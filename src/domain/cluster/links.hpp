@@ -11,7 +11,8 @@ namespace tessera {
 
 inline constexpr int kNumaUnknown = -1;
 
-// Of one card. A set is a bit per card by its index in the driver; what is beyond 63 is not told.
+// Of one card. A set is a bit per card by its index in the driver; what is beyond is not told.
+inline constexpr int kMostLinkedIndex = 63;
 struct CardLinks {
     int numa = kNumaUnknown;   // the NUMA node of its PCIe slot
     std::uint64_t pcie = 0;    // the cards behind the same PCIe switches
@@ -28,10 +29,14 @@ constexpr bool is_among(CardMask cards, std::size_t card) {
     return ((cards >> (card < 64 ? card : 63)) & 1) != 0;
 }
 
-// Cards of which each two are linked so, and to which none can be added.
+// Cards of which each two are linked by all of these, and to which none can be added.
 struct Island {
-    Link link = Link::numa;
+    unsigned links = 0;  // of Link: the larger, the nearer
     CardMask cards = 0;  // two at least
+    // Larger islands that have some of its cards and not all: who takes cards here breaks them up.
+    int crossed = 0;
+
+    [[nodiscard]] bool has(Link link) const { return (links & static_cast<unsigned>(link)) != 0; }
 
     friend bool operator==(const Island&, const Island&) = default;
 };

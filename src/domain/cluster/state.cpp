@@ -27,7 +27,12 @@ InventorySource served_by(const NodeInventory& inventory, bool known) {
 
 // A text that makes no sense makes no group: the pod is where it is.
 CardRules rules_of(const PodFacts& pod) {
-    auto rules = parse_card_rules(pod.card_rules, pod.name.space);
+    const CardRuleTexts& texts = pod.card_rules;
+    auto rules = parse_card_rules(texts, pod.name.space);
+    // It is where it is; whom it keeps away counts, whatever else it says.
+    if (!rules)
+        rules =
+            parse_card_rules({.apart = texts.apart, .together = texts.together}, pod.name.space);
     return rules ? *std::move(rules) : CardRules{};
 }
 
@@ -171,31 +176,6 @@ std::optional<PendingPod> ClusterState::end_pending(const PodUid& uid) {
     return was;
 }
 
-bool ClusterState::promise(const PodUid& uid, const NodeName& node, std::vector<PodUid> victims) {
-    const PendingPod* now = pending(uid);
-    if (now == nullptr || !now->ask) return false;
-    PendingPod pod = *end_pending(uid);
-    if (pod.kept_on() != node) pod.kept_turn = 0;
-    pod.promised = node;
-    pod.victims = std::move(victims);
-    if (pod.given_up == node) pod.given_up = {};
-    add_pending(uid, std::move(pod));
-    return true;
-}
-
-void ClusterState::give_up(const PodUid& uid) {
-    const auto forget = [](PendingPod& pod) {
-        pod.given_up = pod.nominated;
-        pod.promised = {};
-        pod.victims.clear();
-    };
-    if (const auto aside = set_aside_.find(uid); aside != set_aside_.end()) forget(aside->second);
-    auto pod = end_pending(uid);
-    if (!pod) return;
-    forget(*pod);
-    add_pending(uid, *std::move(pod));
-}
-
 void ClusterState::take_bound(const PodFacts& pod) {
     const bool is_new =
         !end_pending(pod.uid) && !tenants_.contains(pod.uid) && !blocked_by_.contains(pod.uid);
@@ -295,17 +275,26 @@ Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& n
     const PodAsk pod = rules_of(asked.request).together ? view()->joined(asked) : asked;
     Placer placer(pod.request);
     const Asker asker{pod.uid, pod.priority};
-    const RoomLeft room(cards_left(now, asker));
+    const std::vector<Card> left = cards_left(now, asker);
+    const RoomLeft room(left);
     const Fit* fit = placer.try_node(room.offer(now));
     if (fit == nullptr && placer.try_node(now.offer()) != nullptr)
         return fail(Code::unavailable, kept_for(now, asker));
     if (fit == nullptr)
         return fail(Code::unavailable, Explainer(pod.request).explain(now.offer()).reason);
     const auto rated = rater == nullptr ? std::nullopt : rater->choose(now, room.offer(now), pod);
-    const Fit& chosen = rated ? *rated : *fit;
-    Allocation allocation{
-        pod.uid, node_name, pod.request.front().gpu.dialect,
-        containers_of(pod.request, chosen, now.inventory.gpus, now.inventory.unit)};
+    const auto given = [&](const Fit& cards) {
+        return containers_of(pod.request, cards, now.inventory.gpus, now.inventory.unit);
+    };
+    auto containers = given(*fit);
+    // What is kept for those behind the pod was found with the best fit's cards for it.
+    const auto behind = [&](const std::vector<ContainerAllocation>& taken) {
+        return room_behind(now, asker, taken, left);
+    };
+    if (rated && (now.nominees.empty() || behind(given(*rated)) >= behind(containers)))
+        containers = given(*rated);
+    Allocation allocation{pod.uid, node_name, pod.request.front().gpu.dialect,
+                          std::move(containers)};
     auto held = holds(allocation.containers);
     for (const Hold& share : held) {
         const Card* card = card_of(now, share.uuid);
@@ -412,24 +401,6 @@ std::vector<TenantPtr> ClusterState::unconfirmed() const {
 const PendingPod* ClusterState::pending(const PodUid& uid) const {
     const auto at = pending_.find(uid);
     return at == pending_.end() ? nullptr : &at->second;
-}
-
-GangNow ClusterState::gang(const GangId& gang) const {
-    GangNow now;
-    for (const PodUid& uid : gangs_.pods(gang)) {
-        if (tenants_.contains(uid)) ++now.placed;
-        const PendingPod* waits = pending(uid);
-        if (waits != nullptr && waits->ask) now.waiting.push_back(*waits->ask);
-    }
-    std::ranges::sort(now.waiting, {}, [](const PodAskPtr& pod) { return pod->name; });
-    return now;
-}
-
-std::optional<int> ClusterState::gang_size(const PodAsk& pod) const {
-    if (!pod.gang) return 0;
-    if (pod.gang->size > 0) return pod.gang->size;
-    const auto group = pod_groups_.find({pod.name.space, pod.gang->gang});
-    return group == pod_groups_.end() ? std::nullopt : std::optional(group->second);
 }
 
 const PendingPod* ClusterState::set_aside(const PodUid& uid) const {
@@ -569,14 +540,6 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
         break;
     }
     return out;
-}
-
-std::optional<NodeView> ClusterState::promised_node(const PodUid& uid) const {
-    const PendingPod* pod = pending(uid);
-    if (pod == nullptr || pod->promised.empty()) return std::nullopt;
-    const auto at = nodes_.find(pod->promised);
-    if (at == nodes_.end() || !at->second.known) return std::nullopt;
-    return build(at->second, uid);
 }
 
 // False when the views' builder cannot take the changed nodes alone.

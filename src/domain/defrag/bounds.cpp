@@ -43,7 +43,7 @@ void Bounds::refresh(std::size_t node) {
         costs.push_back(layout_.cost(whole_card(), node, card));
 }
 
-std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) const {
+std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     const PodRequest& request = room.pod.request;
     const bool single = layout_.view(node).offer().single_share;
     if (!layout_.is_open(node) || layout_.is_barred(room.barred, node) ||
@@ -61,7 +61,15 @@ std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) const {
     }
     if (most > 0) return most;
     Placer placer(request);
-    return layout_.fit(placer, node) ? 0 : 1;
+    if (layout_.fit(placer, node)) return 0;
+    return could_fit(placer, node) ? 1 : kNever;
+}
+
+// Rules on cards and links are not in the costs: where they are against the node no moves help.
+bool Bounds::could_fit(Placer& placer, std::size_t node) {
+    could_fit_.resize(layout_.nodes());
+    if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, node);
+    return *could_fit_[node];
 }
 
 std::int64_t Bounds::moves() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "domain/defrag/layout.hpp"
@@ -27,12 +28,14 @@ class Bounds {
     [[nodiscard]] NodeName fits_on() const;
 
   private:
-    std::int64_t cost_of_room(const RoomFor& room, std::size_t node) const;
+    std::int64_t cost_of_room(const RoomFor& room, std::size_t node);
+    bool could_fit(Placer& placer, std::size_t node);
 
     const Layout& layout_;
     const Goal& goal_;
     int free_wanted_ = 0;                           // of FreeCards: in all
     std::vector<std::vector<std::int64_t>> costs_;  // by node: of its cards, or one for the pod
+    std::vector<std::optional<bool>> could_fit_;    // by node, where it was asked
 };
 
 }  // namespace tessera::defrag

@@ -126,6 +126,16 @@ std::optional<Fit> Layout::fit(Placer& placer, std::size_t node) const {
     return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
+bool Layout::could_fit(Placer& placer, std::size_t node) const {
+    const NodeView& view = *rooms_[node].view;
+    std::vector<Card> cards = view.cards;
+    for (const Lodger& lodger : lodgers_) {
+        if (lodger.node == node) count_holds(*lodger.tenant, view.inventory.gpus, cards, -1);
+    }
+    const RoomLeft left(std::move(cards));
+    return placer.try_node(left.offer(view)) != nullptr;
+}
+
 std::vector<Place> Layout::places(const Lodger& lodger) const {
     Placer placer(lodger.pod->request);
     std::vector<Place> out;

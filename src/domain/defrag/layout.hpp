@@ -58,6 +58,8 @@ class Layout {
     [[nodiscard]] std::vector<Place> places(const Lodger& lodger) const;
     // The best fit of a request on a node.
     [[nodiscard]] std::optional<Fit> fit(Placer& placer, std::size_t node) const;
+    // Whether it would fit without any of the lodgers that the node began with.
+    [[nodiscard]] bool could_fit(Placer& placer, std::size_t node) const;
 
     // Moves of lodgers that are not there any more must be undone in the reverse order.
     void leave(std::size_t lodger);

@@ -3,62 +3,60 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
+#include <optional>
+#include <tuple>
 
 namespace tessera {
 namespace {
-
-Bytes free_in(const Offer& offer, CardMask cards) {
-    Bytes sum;
-    for (std::size_t card = 0; card < offer.cards.size(); ++card) {
-        if (is_among(cards, card)) sum += offer.cards[card].free();
-    }
-    return sum;
-}
 
 bool is_idle(const Card& card) {
     return card.healthy && card.holders == 0 && card.held + card.excess == Bytes{};
 }
 
-// Idle cards of the largest island with `card`, for each link.
-std::array<int, kLinks.size()> missed_with(std::span<const Island> islands, CardMask idle,
-                                           std::size_t card) {
-    std::array<int, kLinks.size()> out{};
+// Idle cards of the largest island with `card`, for each set of links, the nearest first.
+std::array<int, 1U << kLinks.size()> missed_with(std::span<const Island> islands, CardMask idle,
+                                                 std::size_t card) {
+    std::array<int, 1U << kLinks.size()> out{};
     for (const Island& island : islands) {
         if (!is_among(island.cards, card)) continue;
-        int& most = out.at(static_cast<std::size_t>(island.link));
+        int& most = out.at(out.size() - 1 - island.links);
         most = std::max(most, std::popcount(island.cards & idle));
     }
     return out;
 }
 
-}  // namespace
-
-bool takes_any_cards(const Offer& offer, const GpuRequest& gpu) {
-    return gpu.gpus == 1 || (offer.islands.empty() && !gpu.rules.links);
+bool are_alike(const Island& a, const Island& b) {
+    return a.links == b.links && a.crossed == b.crossed;
 }
 
-std::vector<CardMask> card_sets(const Offer& offer, const GpuRequest& gpu) {
-    if (takes_any_cards(offer, gpu)) return {kAnyCards};
-    struct Choice {
-        Link link;
+}  // namespace
+
+std::span<const CardMask> CardSets::of(const Offer& offer, const GpuRequest& gpu,
+                                       Nearness nearness) {
+    sets_.clear();
+    const std::optional<Link> link = gpu.gpus > 1 ? gpu.rules.link : std::nullopt;
+    const bool looks = gpu.gpus > 1 && (link || nearness == Nearness::preferred);
+    choices_.clear();
+    std::size_t first = 0;
+    for (std::size_t i = 0; looks && i < offer.islands.size(); ++i) {
+        const Island& island = offer.islands[i];
+        if (!are_alike(island, offer.islands[first])) first = i;
+        if (link && !island.has(*link)) continue;
         Bytes free;
-        CardMask cards;
-    };
-    std::vector<Choice> choices;
-    for (const Island& island : offer.islands) {
-        if (std::popcount(island.cards) < gpu.gpus) continue;
-        if (gpu.rules.links && island.link != *gpu.rules.links) continue;
-        choices.push_back({island.link, free_in(offer, island.cards), island.cards});
+        int with_some = 0;
+        for (CardMask left = island.cards; left != 0; left &= left - 1) {
+            const Bytes of = offer.cards[static_cast<std::size_t>(std::countr_zero(left))].free();
+            free += of;
+            with_some += of > Bytes{} ? 1 : 0;
+        }
+        if (with_some >= gpu.gpus) choices_.push_back({first, free, island.cards});
     }
-    std::ranges::stable_sort(choices, {},
-                             [](const Choice& of) { return std::pair(of.link, of.free); });
-    std::vector<CardMask> sets;
-    sets.reserve(choices.size() + 1);
-    for (const Choice& choice : choices)
-        sets.push_back(choice.cards);
-    if (!gpu.rules.links) sets.push_back(kAnyCards);
-    return sets;
+    std::ranges::sort(choices_, {},
+                      [](const Choice& of) { return std::tuple(of.island, of.free, of.cards); });
+    for (const Choice& choice : choices_)
+        sets_.push_back(choice.cards);
+    if (!link) sets_.push_back(kAnyCards);
+    return sets_;
 }
 
 std::size_t least_missed(const Offer& offer, std::size_t card,

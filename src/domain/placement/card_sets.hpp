@@ -4,19 +4,34 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "domain/cluster/node.hpp"
 
 namespace tessera {
 
-// The sets from which the container takes its cards: the first that has room is the best. The
-// nearest link first, of islands with the same the one with the least free; then any cards, where
-// the pod does not insist on a link. Of one card: any.
-std::vector<CardMask> card_sets(const Offer& offer, const GpuRequest& gpu);
+// Whether cards near each other are preferred where the pod does not insist on a link.
+enum class Nearness { preferred, as_asked };
 
-// The same where there is nothing to choose, which is nearly always.
-bool takes_any_cards(const Offer& offer, const GpuRequest& gpu);
+// Reused across nodes by one thread so that little is allocated per node.
+class CardSets {
+  public:
+    // Sets from which the container takes its cards: the first that has room is the best. Islands
+    // (islands.hpp) in their order, and of those that are alike the one with the least free; then
+    // any cards, where the pod does not insist. Valid until the next call.
+    std::span<const CardMask> of(const Offer& offer, const GpuRequest& gpu, Nearness nearness);
+
+  private:
+    struct Choice {
+        std::size_t island;  // the first of those that are alike
+        Bytes free;
+        CardMask cards;
+    };
+
+    std::vector<Choice> choices_;
+    std::vector<CardMask> sets_;
+};
 
 // `card`, or one that is like it, idle and in whose islands fewer others are idle: to take it
 // leaves larger islands whole. `may_take` says which.

@@ -14,6 +14,7 @@
 #include "domain/cluster/islands.hpp"
 #include "domain/cluster/state.hpp"
 #include "domain/placement/misfit.hpp"
+#include "domain/placement/place.hpp"
 #include "domain/placement/victims.hpp"
 #include "testing/builders/builders.hpp"
 
@@ -35,7 +36,8 @@ NodeInventory linked_node(int count) {
 
 class Node {
   public:
-    explicit Node(int cards) { state_.set_node(linked_node(cards)); }
+    explicit Node(int cards) : Node(linked_node(cards)) {}
+    explicit Node(const NodeInventory& node) { state_.set_node(node); }
 
     static PodFacts pod(const std::string& name, std::vector<ContainerSpec> containers,
                         const std::string& links = "") {
@@ -121,7 +123,7 @@ TEST(CardSets, NeverAndNotNow) {
     Node node(4);
     const Misfit never = node.misfit(Node::pod("p", build::whole(3), "nvlink"));
     EXPECT_TRUE(never.never);
-    EXPECT_EQ(never.obstacle, Obstacle::links);
+    EXPECT_EQ(never.obstacle, Obstacle::not_linked);
     EXPECT_EQ(never.reason,
               "No GPUs linked as asked for: asked 3 cards linked by NVLink, at most "
               "2 of this node's 4 cards are");
@@ -136,11 +138,83 @@ TEST(CardSets, NeverAndNotNow) {
     EXPECT_FALSE(now.never);
     EXPECT_EQ(now.obstacle, Obstacle::links);
     EXPECT_EQ(now.reason,
-              "No GPUs linked as asked for: asked 2 cards linked by NVLink, too few of "
-              "those have the room");
+              "No GPUs linked as asked for: asked 2 cards linked by NVLink, 1 of them "
+              "have the room");
     PodFacts barred = Node::pod("p", build::whole(2), "nvlink");
     barred.card_rules.uuids = "GPU-n-0, GPU-n-1";
     EXPECT_TRUE(node.misfit(barred).never) << "0 and 1 are not linked";
+}
+
+// Goal: what one container would prefer is no reason to refuse another.
+TEST(CardSets, APreferenceRefusesNobody) {
+    NodeInventory three = build::node("n", 3, gibibytes(80));
+    three.gpus[0].links.nvlink = 0b010;
+    three.gpus[1].links.nvlink = 0b001;
+    Node node(three);
+    for (const char* card : {"GPU-n-1", "GPU-n-2"}) {
+        PodFacts there = Node::pod(card, build::native(gibibytes(70)));
+        there.card_rules.uuids = card;
+        node.place(there);
+    }
+    auto containers = build::native(gibibytes(10), 2);
+    containers[0].name = "side";
+    containers[0].kind = ContainerKind::sidecar;
+    containers.push_back(build::whole(1)[0]);
+    EXPECT_EQ(node.place(Node::pod("p", containers)), "0 1 2");
+}
+
+// Goal: two cards are taken out of one quad, not across two; and of one NUMA node the ones that
+// NVLink joins.
+TEST(CardSets, BreakUpAsLittleAsCanBe) {
+    NodeInventory mesh = build::node("n", 8, gibibytes(16));
+    for (std::size_t i = 0; i < 8; ++i) {
+        const unsigned quad = i < 4 ? 0x0F : 0xF0;
+        mesh.gpus[i].links.nvlink = (quad | 1U << ((i + 4) % 8)) & ~(1U << i);
+    }
+    Node node(mesh);
+    EXPECT_EQ(node.place(Node::pod("two", build::whole(2))), "0 1");
+    EXPECT_EQ(node.place(Node::pod("more", build::whole(2))), "2 3");
+    EXPECT_EQ(node.place(Node::pod("quad", build::whole(4), "nvlink")), "4 5 6 7");
+
+    NodeInventory pairs = build::node("n", 4, gibibytes(16));
+    for (std::size_t i = 0; i < 4; ++i) {
+        pairs.gpus[i].links.numa = 0;
+        pairs.gpus[i].links.nvlink = std::uint64_t{1} << (i ^ 1U);
+    }
+    Node numa(pairs);
+    EXPECT_EQ(numa.place(Node::pod("one", build::whole(1))), "0");
+    EXPECT_EQ(numa.place(Node::pod("two", build::whole(2), "numa")), "2 3");
+}
+
+// Goal: on a node of one NVSwitch the next nearer links count: PCIe switches, then NUMA nodes.
+TEST(CardSets, BehindOneSwitchTheNearerOnes) {
+    NodeInventory all = build::node("n", 8, gibibytes(16));
+    for (std::size_t i = 0; i < 8; ++i) {
+        all.gpus[i].links = {.numa = static_cast<int>(i / 4),
+                             .pcie = std::uint64_t{1} << (i ^ 1U),
+                             .nvlink = 0xFFU & ~(1U << i)};
+    }
+    Node node(all);
+    EXPECT_EQ(node.place(Node::pod("one", build::whole(1))), "0");
+    EXPECT_EQ(node.place(Node::pod("two", build::whole(2))), "2 3");
+    EXPECT_EQ(node.place(Node::pod("single", build::whole(1))), "1");
+    EXPECT_EQ(node.place(Node::pod("three", build::whole(3))), "4 5 6");
+}
+
+TEST(CardSets, SayWhatIsMissing) {
+    Node node(4);
+    for (const int card : {0, 1}) {
+        PodFacts full = Node::pod(std::to_string(card), build::native(gibibytes(16)));
+        full.card_rules.uuids = "GPU-n-" + std::to_string(card);
+        node.place(full);
+    }
+    auto with_cores = build::native(gibibytes(10), 2);
+    with_cores[0].limits.emplace_back("tessera.dev/gpu-cores", "50");
+    EXPECT_EQ(node.misfit(Node::pod("p", with_cores, "nvlink")).obstacle, Obstacle::links);
+    Node untold(build::node("n", 20, gibibytes(16)));
+    EXPECT_EQ(untold.misfit(Node::pod("p", build::whole(2), "nvlink")).reason,
+              "No GPUs linked as asked for: asked 2 cards linked by NVLink, this node does not say "
+              "how its 20 cards are");
 }
 
 // Goal: of a pod's containers each is near itself, and they may be far from each other.
@@ -204,7 +278,7 @@ RC_GTEST_PROP(CardSets, HoldForRandomPods, ()) {
         };
         bool is_near_possible = false;
         for (const Island& island : islands) {
-            if (island.link != Link::nvlink) continue;
+            if (!island.has(Link::nvlink)) continue;
             int room = 0;
             for (std::size_t card = 0; card < 8; ++card)
                 room += is_among(island.cards, card) && has_room(card) ? 1 : 0;
@@ -224,10 +298,52 @@ RC_GTEST_PROP(CardSets, HoldForRandomPods, ()) {
             if (c != ' ') cards |= CardMask{1} << static_cast<unsigned>(c - '0');
         RC_ASSERT(std::popcount(cards) == count);
         const bool is_near = std::ranges::any_of(islands, [&](const Island& island) {
-            return island.link == Link::nvlink && (cards & ~island.cards) == 0;
+            return island.has(Link::nvlink) && (cards & ~island.cards) == 0;
         });
         RC_ASSERT(is_near == is_near_possible);
     }
+}
+
+// Goal: who does not insist is placed wherever he would be without links.
+RC_GTEST_PROP(CardSets, RefuseNobodyWhoDoesNotInsist, ()) {
+    std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
+    const auto below = [&](int end) {
+        return static_cast<int>(random() % static_cast<unsigned>(end));
+    };
+    NodeInventory with = build::node("n", 6, gibibytes(16));
+    for (Gpu& gpu : with.gpus) {
+        gpu.links = {.numa = below(2),
+                     .pcie = static_cast<std::uint64_t>(below(64)),
+                     .nvlink = static_cast<std::uint64_t>(below(64))};
+    }
+    ClusterState state;
+    state.set_node(with);
+    for (int i = 0; i < 4; ++i) {
+        PodFacts there = build::pod(std::to_string(i), build::native(gibibytes(1 + below(16))));
+        there.card_rules.uuids = fmt::format("GPU-n-{}", below(6));
+        const auto made = state.reserve(build::ask(there), NodeName("n"));
+        if (made) state.set_pod(build::bound(there, made->allocation));
+    }
+    const auto view = state.view();
+    std::vector<ContainerSpec> containers;
+    for (int i = 0; i <= below(3); ++i) {
+        const int count = 1 + below(4);
+        auto container = below(3) == 0 ? build::whole(count)[0]
+                                       : build::native(gibibytes(1 + below(12)), count)[0];
+        container.name = std::to_string(i);
+        if (below(3) == 0) container.kind = ContainerKind::sidecar;
+        containers.push_back(container);
+    }
+    std::ranges::stable_partition(containers, [](const ContainerSpec& container) {
+        return container.kind == ContainerKind::sidecar;
+    });
+    const PodAsk pod = build::ask(build::pod("p", containers));
+    const Offer offer = view->find("n")->offer();
+    Offer without = offer;
+    without.islands = {};
+    Placer near(pod.request);
+    Placer plain(pod.request);
+    RC_ASSERT((near.try_node(offer) != nullptr) || (plain.try_node(without) == nullptr));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "domain/placement/card_room.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -46,7 +47,7 @@ const GpuRequest& widest(const PodRequest& request) {
 }
 
 std::string linked(const GpuRequest& gpu) {
-    return fmt::format("{} cards linked by {}", gpu.gpus, words_of(*gpu.rules.links));
+    return fmt::format("{} cards linked by {}", gpu.gpus, words_of(*gpu.rules.link));
 }
 
 // The models of the cards, in words: "Tesla T4 and Tesla P100".
@@ -133,32 +134,51 @@ Misfit Explainer::explain(const Offer& offer) {
 
 Misfit Explainer::explain_links(const Offer& offer, std::span<const Card> admitted) const {
     const GpuRequest& gpu = widest(request_);
-    if (!gpu.rules.links || gpu.gpus == 1) return explain_room(admitted, offer.unit);
-    int most = 0;
+    if (!gpu.rules.link || gpu.gpus == 1) return explain_room(admitted, offer.unit);
+    Counts most;
+    Counts all;
+    for (std::size_t i = 0; i < offer.cards.size(); ++i)
+        count(offer, i, all);
     for (const Island& island : offer.islands) {
-        if (island.link != *gpu.rules.links) continue;
-        int of_kind = 0;
+        if (!island.has(*gpu.rules.link)) continue;
+        Counts here;
         for (std::size_t i = 0; i < offer.cards.size(); ++i) {
-            const bool is_kind = admission_.verdict(i) != Admitted::other_card;
-            of_kind += is_kind && is_among(island.cards, i) ? 1 : 0;
+            if (is_among(island.cards, i)) count(offer, i, here);
         }
-        most = std::max(most, of_kind);
+        most.of_kind = std::max(most.of_kind, here.of_kind);
+        most.with_room = std::max(most.with_room, here.with_room);
     }
-    if (most < gpu.gpus) {
+    if (most.of_kind < gpu.gpus) {
         const std::string here =
-            most == 0 ? "none of this node's" : fmt::format("at most {} of this node's", most);
+            offer.islands.empty()
+                ? fmt::format("this node does not say how its {} cards are", offer.cards.size())
+            : most.of_kind == 0
+                ? fmt::format("none of this node's {} cards are", offer.cards.size())
+                : fmt::format("at most {} of this node's {} cards are", most.of_kind,
+                              offer.cards.size());
         return {true,
-                fmt::format("{}: asked {}, {} {} cards are", kNotLinked, linked(gpu), here,
-                            offer.cards.size()),
-                Obstacle::links,
+                fmt::format("{}: asked {}, {}", kNotLinked, linked(gpu), here),
+                Obstacle::not_linked,
                 {},
                 offer.unit};
     }
-    Misfit room = explain_room(admitted, offer.unit);
-    if (room.obstacle != Obstacle::together) return room;
+    if (all.with_room < gpu.gpus || most.with_room >= gpu.gpus)
+        return explain_room(admitted, offer.unit);
     return {false,
-            fmt::format("{}: asked {}, too few of those have the room", kNotLinked, linked(gpu)),
-            Obstacle::links, room.most, offer.unit};
+            fmt::format("{}: asked {}, {} of them have the room", kNotLinked, linked(gpu),
+                        most.with_room),
+            Obstacle::links,
+            {},
+            offer.unit};
+}
+
+void Explainer::count(const Offer& offer, std::size_t card, Counts& counts) const {
+    const GpuRequest& gpu = widest(request_);
+    const Card& of = offer.cards[card];
+    if (admission_.verdict(card) == Admitted::other_card) return;
+    ++counts.of_kind;
+    const Bytes ask = bytes_of(gpu.memory, offer.unit, of.capacity);
+    if (admission_.admits(card) && has_room(of, gpu, ask, gpu.cores)) ++counts.with_room;
 }
 
 Misfit Explainer::explain_room(std::span<const Card> cards, MemoryUnit unit) const {
@@ -230,6 +250,7 @@ std::string Explainer::explain_many(const Misfit& most) const {
         case Obstacle::other_card:
             return fmt::format("{}: asked {}", kOtherCard, wish_of(rules_of(request_)));
         case Obstacle::links:
+        case Obstacle::not_linked:
             return fmt::format("{}: asked {}", kNotLinked, linked(widest(request_)));
         case Obstacle::company:
             return fmt::format("{}: {} or {} leaves too few cards of each node", kCompany,

@@ -41,6 +41,12 @@ class Explainer {
     // Of the cards that the pod admits, too few have room.
     [[nodiscard]] Misfit explain_room(std::span<const Card> cards, MemoryUnit unit) const;
 
+    // Cards of a set.
+    struct Counts {
+        int of_kind = 0;    // that the pod admits by their names
+        int with_room = 0;  // for a share of its container with the most cards
+    };
+    void count(const Offer& offer, std::size_t card, Counts& counts) const;
     // The same, and where they are not linked as the pod insists.
     [[nodiscard]] Misfit explain_links(const Offer& offer, std::span<const Card> admitted) const;
 

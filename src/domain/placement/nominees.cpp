@@ -19,6 +19,19 @@ std::span<const PodAskPtr> before(const NodeView& node, const Asker& pod) {
     return {node.nominees.begin(), end};
 }
 
+// Whether the pod fits, and then it is there.
+bool take_room(const NodeView& node, const PodAsk& pod, std::vector<Card>& cards) {
+    const RoomLeft room(cards);
+    Placer placer(pod.request);
+    const Fit* fit = placer.try_node(room.offer(node));
+    if (fit == nullptr) return false;
+    Tenant there;
+    there.holds = holds(containers_of(pod.request, *fit, node.inventory.gpus, node.inventory.unit));
+    there.groups = rules_of(pod.request).groups();
+    count_holds(there, node.inventory.gpus, cards, 1);
+    return true;
+}
+
 }  // namespace
 
 RoomLeft::RoomLeft(std::vector<Card> cards) : cards_(std::move(cards)), free_(free_of(cards_)) {}
@@ -31,17 +44,20 @@ Offer RoomLeft::offer(const NodeView& node) const {
 }
 
 void count_nominees(const NodeView& node, const Asker& pod, std::vector<Card>& cards) {
-    for (const PodAskPtr& nominee : before(node, pod)) {
-        const RoomLeft room(cards);
-        Placer placer(nominee->request);
-        const Fit* fit = placer.try_node(room.offer(node));
-        if (fit == nullptr) continue;
-        Tenant there;
-        there.holds =
-            holds(containers_of(nominee->request, *fit, node.inventory.gpus, node.inventory.unit));
-        there.groups = nominee->request.front().gpu.rules.groups();
-        count_holds(there, node.inventory.gpus, cards, 1);
+    for (const PodAskPtr& nominee : before(node, pod))
+        take_room(node, *nominee, cards);
+}
+
+std::size_t room_behind(const NodeView& node, const Asker& pod,
+                        const std::vector<ContainerAllocation>& taken, std::vector<Card> cards) {
+    Tenant there;
+    there.holds = holds(taken);
+    count_holds(there, node.inventory.gpus, cards, 1);
+    std::size_t count = 0;
+    for (const PodAskPtr& nominee : std::span(node.nominees).subspan(before(node, pod).size())) {
+        if (nominee->uid != pod.uid) count += take_room(node, *nominee, cards) ? 1 : 0;
     }
+    return count;
 }
 
 std::vector<Card> cards_left(const NodeView& node, const Asker& pod) {

@@ -6,6 +6,8 @@
 // for first takes the room, and the others were ended in vain.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,11 @@ std::vector<Card> cards_left(const NodeView& node, const Asker& pod);
 // pod's. A nominee's cards are chosen as if the pods that are ending were gone; one that does not
 // fit even so keeps nothing.
 const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod);
+
+// How many of the nominees that come after the pod find room beside the shares that it takes of
+// `cards`, one after the other.
+std::size_t room_behind(const NodeView& node, const Asker& pod,
+                        const std::vector<ContainerAllocation>& taken, std::vector<Card> cards);
 
 // Why a pod does not fit that would but for the nominees: there is one.
 std::string kept_for(const NodeView& node, const Asker& pod);

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "domain/placement/card_room.hpp"
+
 namespace tessera {
 namespace {
 
@@ -99,31 +101,40 @@ const Fit* Placer::try_node(const Offer& offer) {
         return &fit_;
     }
     admission_.look_at(offer);
-    if (place_all(in_order_, offer)) return &fit_;
-    if (largest_first_.empty() || !place_all(largest_first_, offer)) return nullptr;
-    sort_as_asked(largest_first_);
-    return &fit_;
+    if (place_in_some_order(offer, Nearness::preferred)) return &fit_;
+    // What one container prefers may be what another needs.
+    const bool has_choice =
+        request_.size() > 1 && !offer.islands.empty() && !rules_of(request_).link;
+    return has_choice && place_in_some_order(offer, Nearness::as_asked) ? &fit_ : nullptr;
 }
 
-// Leaves in fit_.cards the cards of the containers in that order.
-bool Placer::place_all(std::span<const std::size_t> order, const Offer& offer) {
-    fit_.cards.clear();
-    fit_.price = 0;
-    own_.assign(offer.cards.size(), Own{});
-    for (const std::size_t position : order) {
-        if (!place_container(request_[position], offer)) return false;
-    }
+bool Placer::place_in_some_order(const Offer& offer, Nearness nearness) {
+    if (place_all(in_order_, offer, nearness)) return true;
+    if (largest_first_.empty() || !place_all(largest_first_, offer, nearness)) return false;
+    sort_as_asked(largest_first_);
     return true;
 }
 
-bool Placer::place_container(const ContainerRequest& container, const Offer& offer) {
-    if (takes_any_cards(offer, container.gpu)) return place_shares(container, offer, kAnyCards);
-    const std::vector<Own> own = own_;
-    const Fit fit = fit_;
-    for (const CardMask among : card_sets(offer, container.gpu)) {
+// Leaves in fit_.cards the cards of the containers in that order.
+bool Placer::place_all(std::span<const std::size_t> order, const Offer& offer, Nearness nearness) {
+    fit_.cards.clear();
+    fit_.price = 0;
+    own_.assign(offer.cards.size(), Own{});
+    return std::ranges::all_of(order, [&](std::size_t position) {
+        return place_container(request_[position], offer, nearness);
+    });
+}
+
+bool Placer::place_container(const ContainerRequest& container, const Offer& offer,
+                             Nearness nearness) {
+    const std::size_t first = fit_.cards.size();
+    const std::int64_t price = fit_.price;
+    for (const CardMask among : sets_.of(offer, container.gpu, nearness)) {
         if (place_shares(container, offer, among)) return true;
-        own_ = own;
-        fit_ = fit;
+        for (std::size_t i = first; i < fit_.cards.size(); ++i)
+            own_[static_cast<std::size_t>(fit_.cards[i])] = before_[i - first];
+        fit_.cards.resize(first);
+        fit_.price = price;
     }
     return false;
 }
@@ -131,6 +142,7 @@ bool Placer::place_container(const ContainerRequest& container, const Offer& off
 // What it has placed is left where it finds no more.
 bool Placer::place_shares(const ContainerRequest& container, const Offer& offer, CardMask among) {
     const std::size_t first = fit_.cards.size();
+    before_.clear();
     for (int i = 0; i < container.gpu.gpus; ++i) {
         if (!place_share(container, first, offer, among)) return false;
     }
@@ -171,7 +183,6 @@ bool Placer::is_untouched(std::size_t card) const {
 // One more card for `container`, whose cards so far stand in fit_.cards from `first` on.
 bool Placer::place_share(const ContainerRequest& container, std::size_t first, const Offer& offer,
                          CardMask among) {
-    const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const auto taken = fit_.cards.begin() + static_cast<std::ptrdiff_t>(first);
     int best = -1;
     std::int64_t best_price = 0;
@@ -181,9 +192,8 @@ bool Placer::place_share(const ContainerRequest& container, std::size_t first, c
         const Card& card = offer.cards[i];
         const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
         const Own after = with_share(own_[i], container, ask);
-        if (!card.healthy || after.peak > card.free() || !admission_.admits(i)) continue;
-        if ((card.cores_held + after.cores_peak).value > 100) continue;
-        if (whole && card.holders > 0) continue;
+        if (!has_room(card, container.gpu, after.peak, after.cores_peak)) continue;
+        if (!admission_.admits(i)) continue;
         if (std::find(taken, fit_.cards.end(), static_cast<int>(i)) != fit_.cards.end()) continue;
         const std::int64_t price = (card.free() - after.peak).count;
         if (best >= 0 && price >= best_price) continue;
@@ -200,6 +210,7 @@ bool Placer::place_share(const ContainerRequest& container, std::size_t first, c
     }
     fit_.cards.push_back(best);
     fit_.price += best_price;
+    before_.push_back(own_[static_cast<std::size_t>(best)]);
     own_[static_cast<std::size_t>(best)] = best_own;
     return true;
 }

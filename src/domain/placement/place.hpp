@@ -36,7 +36,7 @@ bool asks_only_memory(const PodRequest& request);
 // says. First in the order of the pod; where they do not fit so, the app containers once more with
 // the largest first, so that a small one does not take the card that a large one needs. Not every
 // fit is found by that: to decide it is bin packing.
-// Reused across nodes by one thread so that nothing is allocated per node.
+// Reused across nodes by one thread so that next to nothing is allocated per node.
 class Placer {
   public:
     Placer(const PodRequest& request);
@@ -59,8 +59,9 @@ class Placer {
     };
 
     static Own with_share(const Own& own, const ContainerRequest& container, Bytes ask);
-    bool place_all(std::span<const std::size_t> order, const Offer& offer);
-    bool place_container(const ContainerRequest& container, const Offer& offer);
+    bool place_in_some_order(const Offer& offer, Nearness nearness);
+    bool place_all(std::span<const std::size_t> order, const Offer& offer, Nearness nearness);
+    bool place_container(const ContainerRequest& container, const Offer& offer, Nearness nearness);
     bool place_shares(const ContainerRequest& container, const Offer& offer, CardMask among);
     bool place_share(const ContainerRequest& container, std::size_t first, const Offer& offer,
                      CardMask among);
@@ -74,6 +75,8 @@ class Placer {
     std::vector<std::size_t> in_order_;
     std::vector<std::size_t> largest_first_;  // empty where it is the same
     std::vector<Own> own_;
+    std::vector<Own> before_;  // of the cards that the container at hand has taken so far
+    CardSets sets_;
     Fit fit_;
 };
 

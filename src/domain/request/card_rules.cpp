@@ -179,10 +179,10 @@ Result<CardRules> parse_card_rules(const CardRuleTexts& texts, std::string_view 
                     .apart = {},
                     .together = {},
                     .joins = false,
-                    .links = {}};
+                    .link = {}};
     TRY(rules.apart, read_group(kGpuApart, texts.apart, space));
     TRY(rules.together, read_group(kGpuTogether, texts.together, space));
-    TRY(rules.links, read_link(texts.links));
+    TRY(rules.link, read_link(texts.links));
     return rules;
 }
 

@@ -48,7 +48,7 @@ struct CardRules {
     std::optional<CardGroup> together;
     bool joins = false;  // another of `together` holds a card somewhere: ClusterView::joined
     // Of each container that asks for several cards: how each two of them are linked.
-    std::optional<Link> links;
+    std::optional<Link> link;
 
     // One card as well as another, whoever is on it.
     [[nodiscard]] bool admits_any() const {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace tessera {
 
-// The nearest first. In the terms of `nvidia-smi topo -m`: NV#; PIX and PXB; NODE and nearer.
-enum class Link { nvlink, pcie, numa };
+// In the terms of `nvidia-smi topo -m`: NV#; PIX and PXB; NODE and nearer. As bits, of which the
+// nearer link is the larger: sets of them compare as near is to far.
+enum class Link : std::uint8_t { numa = 1, pcie = 2, nvlink = 4 };
 
 struct LinkRow {
     Link link;
@@ -15,6 +17,7 @@ struct LinkRow {
     std::string_view words;  // after "linked by"
 };
 
+// The nearest first.
 inline constexpr auto kLinks = std::to_array<LinkRow>({
     {Link::nvlink, "nvlink", "NVLink"},
     {Link::pcie, "pcie", "a PCIe switch"},
@@ -22,7 +25,10 @@ inline constexpr auto kLinks = std::to_array<LinkRow>({
 });
 
 constexpr std::string_view words_of(Link link) {
-    return kLinks[static_cast<std::size_t>(link)].words;
+    for (const LinkRow& row : kLinks) {
+        if (row.link == link) return row.words;
+    }
+    return {};
 }
 
 }  // namespace tessera
