@@ -19,10 +19,16 @@ Result<std::string> explain(const ExplainOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const PodName pod,
         pod_argument("pod", options.pod, options.space.empty() ? connection.space : options.space));
-    TRY_VOID(find_policy_option(options.policy));
+    if (!options.policy.empty()) {
+        TRY_VOID(find_policy_option(options.policy));
+    }
     HttpClient http(connection.endpoint);
     TRY(const defrag::Snapshot snapshot, read_cluster(http));
-    TRY(const PodStory story, explain_pod(snapshot, pod, options.policy));
+    const auto told = options.policy.empty() ? read_cluster_policy(http, "tessera-system")
+                                             : std::optional(options.policy);
+    TRY(PodStory story, explain_pod(snapshot, pod, told.value_or(std::string(kBestFitInBytes))));
+    if (told && story.policy_source == PodStory::Source::assumed)
+        story.policy_source = PodStory::Source::controller;
     return options.output == "json" ? explain_json(story) + "\n"
                                     : explain_text(story, options.all ? 0 : kShown);
 }
@@ -35,8 +41,8 @@ CLI::App* add_explain(CLI::App& app, ExplainOptions& options) {
         "Show why a pod is where it is, or waits: every node, its score or what it lacks");
     command->add_option("pod", options.pod, "the pod")->required();
     command->add_option("-n,--namespace", options.space, "its namespace");
-    command->add_option("--policy", options.policy, "the controller's " + policies_help())
-        ->capture_default_str();
+    command->add_option("--policy", options.policy,
+                        policies_help() + "; by default what the controller's Deployment says");
     command->add_flag("--all", options.all, "every node where it fits, not the best ten alone");
     command->add_option("-o,--output", options.output, "json")->check(CLI::IsMember({"json"}));
     command->add_option("--context", options.kube.context, "context of the kubeconfig");

@@ -12,7 +12,7 @@ struct ExplainOptions {
     KubeConfigOptions kube;
     std::string pod;
     std::string space;
-    std::string policy = "binpack";
+    std::string policy;  // empty: the cluster's
     std::string output;  // empty or "json"
     bool all = false;
 };

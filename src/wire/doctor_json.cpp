@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/placement/fleet/policy.hpp"
 #include "domain/request/dialect.hpp"
 #include "wire/keys.hpp"
 #include "wire/kube_objects.hpp"
@@ -83,6 +84,18 @@ bool is_ready_agent(JsonValue pod) {
 std::vector<std::string> read_command(JsonValue pod) {
     const auto containers = pod["spec"]["containers"].elements();
     return containers.empty() ? std::vector<std::string>() : words_of(containers.front());
+}
+
+std::string read_policy_flag(JsonValue deployment) {
+    constexpr std::string_view kFlag = "--policy";
+    std::string policy(kBestFitInBytes);
+    bool is_next = false;
+    for (const std::string& word : read_command(deployment["spec"]["template"])) {
+        if (is_next) policy = word;
+        is_next = word == kFlag;
+        if (word.starts_with(std::string(kFlag) + "=")) policy = word.substr(kFlag.size() + 1);
+    }
+    return policy;
 }
 
 }  // namespace tessera

@@ -18,4 +18,7 @@ bool is_ready_agent(JsonValue pod);
 // The command of kube-scheduler's container in its pod.
 std::vector<std::string> read_command(JsonValue pod);
 
+// What a Deployment's first container is told by --policy; the default where it is told nothing.
+std::string read_policy_flag(JsonValue deployment);
+
 }  // namespace tessera

@@ -67,5 +67,6 @@ class CardRules(StackCase):
         nodes = {node["node"]: node for node in story["nodes"]}
         self.assertEqual([card["uuid"] for card in nodes["node-a"]["gpus"]], truth.uuids(late))
         self.assertIn("node selector", nodes["node-b"]["why"])
+        self.assertIn("The cluster's policy is binpack", self.stack.tessera("explain", "late"))
         said = self.stack.tessera("explain", "late", "--policy", "fgd")
         self.assertIn("fragmentation before", said)

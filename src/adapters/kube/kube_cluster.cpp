@@ -1,12 +1,22 @@
 #include "adapters/kube/kube_cluster.hpp"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <utility>
 
+#include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "wire/defrag_json.hpp"
+#include "wire/doctor_json.hpp"
 #include "wire/kube_objects.hpp"
 
 namespace tessera {
+namespace {
+
+constexpr std::chrono::milliseconds kDeadline{10'000};
+
+}  // namespace
 
 Result<defrag::Snapshot> read_cluster(HttpClient& http) {
     defrag::Snapshot out;
@@ -24,6 +34,18 @@ Result<defrag::Snapshot> read_cluster(HttpClient& http) {
         out.states.push_back(read_pod_state(json));
     }));
     return out;
+}
+
+std::optional<std::string> read_cluster_policy(HttpClient& http, const std::string& space) {
+    const auto body = kube_call(
+        http,
+        {.method = "GET",
+         .path = fmt::format("/apis/apps/v1/namespaces/{}/deployments/tessera-controller", space)},
+        kDeadline);
+    if (!body) return std::nullopt;
+    const auto document = JsonDocument::parse(*body);
+    if (!document) return std::nullopt;
+    return read_policy_flag(document->root());
 }
 
 }  // namespace tessera

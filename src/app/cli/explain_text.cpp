@@ -25,12 +25,19 @@ std::string head(const PodStory& story) {
     const std::string where =
         story.on.empty() ? std::string("waits") : fmt::format("is on node {}", story.on.str());
     std::string out = fmt::format("Pod {} {}. ", story.pod.str(), where);
-    out += story.is_own_policy
-               ? fmt::format("Its own policy is {}", story.policy)
-               : fmt::format(
-                     "Policy: {}, unless the controller's --policy says another; say "
-                     "--policy here too then",
-                     story.policy);
+    switch (story.policy_source) {
+        case PodStory::Source::pod:
+            out += fmt::format("Its own policy is {}", story.policy);
+            break;
+        case PodStory::Source::controller:
+            out += fmt::format("The cluster's policy is {}", story.policy);
+            break;
+        case PodStory::Source::assumed:
+            out += fmt::format(
+                "Policy: {}, unless the controller's --policy says another; say "
+                "--policy here too then",
+                story.policy);
+    }
     if (!is_binpack(story)) out += fmt::format("; learnt from the {} pods of now", story.learnt);
     out += story.on.empty() ? ".\n" : ".\nWere it placed anew now, among the others as they are:\n";
     if (!story.gang.empty()) out += story.gang + "\n";

@@ -46,7 +46,7 @@ TEST(ExplainText, OfAPodThatIsPlacedAndOfBinpack) {
     const PodStory story{.pod = {"default", "there"},
                          .on = NodeName("n1"),
                          .policy = "binpack",
-                         .is_own_policy = true,
+                         .policy_source = PodStory::Source::pod,
                          .nodes = {refuses("n1", "cordoned")}};
     EXPECT_EQ(explain_text(story, 10),
               "Pod default/there is on node n1. Its own policy is binpack.\n"

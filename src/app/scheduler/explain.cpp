@@ -162,7 +162,7 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
         .pod = name,
         .on = found.node,
         .policy = ask->policy.empty() ? std::string(row->option) : ask->policy,
-        .is_own_policy = !ask->policy.empty(),
+        .policy_source = ask->policy.empty() ? PodStory::Source::assumed : PodStory::Source::pod,
         .learnt = learnt,
         .gang = gang_sentence(state, *ask),
         .nodes = stories_of(snapshot, at, facts, pod, *view, rater.get()),

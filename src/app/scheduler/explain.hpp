@@ -38,11 +38,11 @@ struct NodeStory {
 
 struct PodStory {
     PodName pod;
-    NodeName on;                 // empty: it waits
-    std::string policy;          // the option
-    bool is_own_policy = false;  // the pod names it
-    std::size_t learnt = 0;      // pods of the snapshot that the policy was told of
-    std::string gang;            // a sentence on its gang; empty: it is of none
+    NodeName on;         // empty: it waits
+    std::string policy;  // the option
+    enum class Source { pod, controller, assumed } policy_source = Source::assumed;
+    std::size_t learnt = 0;  // pods of the snapshot that the policy was told of
+    std::string gang;        // a sentence on its gang; empty: it is of none
     // Those where it fits, the best first as filter would choose; then the others by name.
     std::vector<NodeStory> nodes;
 };

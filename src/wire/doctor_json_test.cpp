@@ -1,0 +1,26 @@
+#include "wire/doctor_json.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+std::string policy_of(const std::string& container) {
+    const auto document = JsonDocument::parse(R"({"spec":{"template":{"spec":{"containers":[)" +
+                                              container + "]}}}}");
+    EXPECT_TRUE(document) << document.error().text;
+    return read_policy_flag(document->root());
+}
+
+// Goal: the flag is found however it is written, the last one counts, and none is the default.
+TEST(DoctorJson, PolicyFlag) {
+    EXPECT_EQ(policy_of(R"({"args":["--port=1","--policy=fgd"]})"), "fgd");
+    EXPECT_EQ(policy_of(R"({"command":["/c","--policy","spread"],"args":["--port=1"]})"), "spread");
+    EXPECT_EQ(policy_of(R"({"args":["--policy=fgd","--policy=packing"]})"), "packing");
+    EXPECT_EQ(policy_of(R"({"args":["--policy-file=x"]})"), "binpack");
+    EXPECT_EQ(policy_of(R"({"args":3})"), "binpack");
+    EXPECT_EQ(policy_of(""), "binpack");
+}
+
+}  // namespace
+}  // namespace tessera
