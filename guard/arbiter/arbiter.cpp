@@ -64,10 +64,15 @@ std::vector<double> fill(const std::vector<Claim>& claims) {
     for (std::size_t i = 0; i < claims.size(); i++)
         room[i] = std::max(0.0, std::min(claims[i].wanted, claims[i].ceiling) - got[i]);
     left = pour(left, room, claims, got);
-    // Nobody wants it now; whoever does next need not wait for the next tick.
-    for (std::size_t i = 0; i < claims.size(); i++)
-        room[i] = std::max(0.0, claims[i].ceiling - got[i]);
-    pour(left, room, claims, got);
+    // Nobody wants it now; whoever does next need not wait for the next tick. First those who may
+    // want it soon: who idles is to take nothing from them.
+    for (const bool busy : {true, false}) {
+        for (std::size_t i = 0; i < claims.size(); i++) {
+            const bool has_room = claims[i].is_busy == busy;
+            room[i] = has_room ? std::max(0.0, claims[i].ceiling - got[i]) : 0;
+        }
+        left = pour(left, room, claims, got);
+    }
     return got;
 }
 
@@ -110,8 +115,10 @@ std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& readi
     std::vector<Work> all;
     for (const auto& [slot, process] : reading.processes) {
         const auto of_slot = static_cast<std::size_t>(slot);
-        if (of_slot >= known.processes.size() || !known.processes[of_slot].is_known) continue;
-        const std::int64_t before = known.processes[of_slot].in_flight_ns[index];
+        // A slot that nobody had when the others were read began with nothing.
+        const bool is_known = of_slot < known.processes.size() && known.processes[of_slot].is_known;
+        if (!is_known && known.readings == 0) continue;
+        const std::int64_t before = is_known ? known.processes[of_slot].in_flight_ns[index] : 0;
         // It may be less than before: what a piece cost beside its work is known only at its end.
         const auto more = static_cast<double>(process.in_flight_ns[index] - before);
         if (more == 0 && process.spans[index].empty()) continue;
@@ -221,26 +228,38 @@ void Arbiter::remember(KnownTimes& known, std::int64_t now, const ContainerReadi
         if (of_slot >= known.processes.size()) known.processes.resize(of_slot + 1);
         KnownTimes::Process& before = known.processes[of_slot];
         before = {.is_known = true, .is_busy = process.is_busy, .waited_ns = process.waited_ns};
-        std::ranges::copy(process.in_flight_ns, before.in_flight_ns);
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            before.in_flight_ns[kind] = process.in_flight_ns[kind] - process.lost_ns[kind];
+            before.since_ns[kind] = process.since_ns[kind];
+            before.is_lost[kind] = process.is_lost[kind];
+        }
     }
     known.waited_ns = reading.waited_ns;
     known.as_of_ns = now;
-    known.readings++;
+    known.next_slot = reading.next_slot;
+    if (reading.is_read) known.readings++;
 }
 
 void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings) {
     std::vector<Claim> claims;
+    std::vector<double> to_begin;
     for (const auto& [id, reading] : readings) {
         const Container& container = containers_[id];
         const bool waited = reading.waits || reading.waited_ns != container.known.waited_ns;
         const double cores = of_whole(reading.cores);
         const double ceiling = of_whole(reading.ceiling);
+        const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
         claims.push_back({
             .cores = cores,
             .ceiling = reading.ceiling >= kWhole ? kMoreThanWhole : ceiling,
-            .wanted = waited ? kMoreThanWhole : container.recent_use * kRoomToGrow + kRoomToBegin,
+            .wanted = waited                 ? kMoreThanWhole
+                      : container.is_pausing ? container.recent_use
+                                             : room,
             .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
+            .is_busy = !container.is_pausing,
         });
+        const double least = container.is_pausing ? std::max(cores, room) : cores;
+        to_begin.push_back(std::min(least, claims.back().ceiling));
     }
     const std::vector<double> rates = fill(claims);
     std::size_t i = 0;
@@ -251,9 +270,9 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
             balance =
                 std::clamp(balance, -kMaxDebtNs, container.is_pausing ? kMaxBalanceNs : kMaxLagNs);
         }
-        // Who does not use what he is sure of can begin to at once; the next tick takes it back
-        // from those who have it meanwhile.
-        container.rate = millionths(std::max(rates[i], claims[i].cores));
+        // Who does not use what he is sure of can begin to at once, and so can who used less than
+        // he may; the next tick takes it back from those who have it meanwhile.
+        container.rate = millionths(std::max(rates[i], to_begin[i]));
         i++;
     }
 }

@@ -7,8 +7,7 @@
 // if they came independently. Of that time each container gets
 //   - what it is sure of (`cores`), if it wants it;
 //   - of what is left, a part by weight (its cores; kWeightOfNone without), as long as it wants
-//   more,
-//     up to its ceiling;
+//     more, up to its ceiling: who wants nothing has no claim to it;
 // and has a balance: it grows by that rate, sinks by what was used, and who is not above zero waits
 // (compute/gate.hpp). So what one tick got wrong the next ones pay back: over time the shares are
 // exact.
@@ -49,6 +48,11 @@ struct ProcessReading {
     std::int64_t waited_ns = 0;                  // in all
     std::vector<Span> spans[kWorkKinds];  // of that in flight, those that are known, in any order
     bool is_busy = false;                 // in flight now, or since the reading before
+    // When the piece began that is in flight, or was when its process died; 0: there is none.
+    std::int64_t since_ns[kWorkKinds] = {};
+    bool is_lost[kWorkKinds] = {};  // its process is dead, and will never write it down
+    // Of in_flight_ns, that of such a piece, when it is found to be one; later it is left out.
+    std::int64_t lost_ns[kWorkKinds] = {};
 };
 
 // Of a slot: its last owner may be dead, and what its owners had in all stays.
@@ -62,6 +66,8 @@ struct ContainerReading {
     Millionths ceiling = kWhole;
     std::int64_t waited_ns = 0;  // of its processes together, in all
     bool waits = false;          // one that lives does now
+    bool is_read = true;         // false: the accounts are not whole, and nothing is known
+    unsigned next_slot = 0;      // how many times a slot was taken
     // Ascending. Who was read before and is not here has done nothing since.
     std::vector<SlotReading> processes;
 };
@@ -71,13 +77,17 @@ struct KnownTimes {
     struct Process {
         bool is_known = false;
         bool is_busy = false;
-        std::int64_t in_flight_ns[kWorkKinds] = {};
+        std::int64_t in_flight_ns[kWorkKinds] = {};  // without what was lost
+        std::int64_t since_ns[kWorkKinds] = {};
+        bool is_lost[kWorkKinds] = {};
         std::int64_t waited_ns = 0;
     };
 
-    std::vector<Process> processes;  // by slot
+    // By slot. Once the accounts were read, a slot that is not here had no owner by then.
+    std::vector<Process> processes;
     std::int64_t waited_ns = 0;
     std::int64_t as_of_ns = 0;
+    unsigned next_slot = 0;
     unsigned readings = 0;
 };
 
@@ -129,6 +139,7 @@ struct Claim {
     double ceiling = 1;
     double wanted = 0;
     double weight = 0;
+    bool is_busy = true;  // what nobody wants now is for those who are, before the others
 };
 std::vector<double> fill(const std::vector<Claim>& claims);
 
