@@ -86,10 +86,13 @@ void note_end(const StreamTiming& of, std::int64_t ended) {
 void end_piece(StreamTiming& of, bool is_waited_for) {
     if (!of.is_in_flight) return;
     const Timing::Flight& flight = flight_of(of);
-    const End end = end_of(of, monotonic_ns());
+    const std::int64_t now = monotonic_ns();
+    const End end = end_of(of, now);
     // Of those waited for together that which ended last: the others ended before the wait did.
     const bool is_last = flight.streams == 1 && end.at_ns >= flight.ended_ns;
     if (is_waited_for && is_last) learn_overhead(end.excess_ns);
+    // What is taken off is never more than there is: where it would be, it is known too high.
+    if (is_waited_for && end.at_ns < flight.began_ns) learn_overhead(now - flight.began_ns);
     of.is_in_flight = false;
     of.credit.store(0, std::memory_order_relaxed);
     of.mark_count = 0;
