@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 
 namespace tessera::guard {
 namespace {
@@ -16,6 +17,8 @@ constexpr double kMoreThanWhole = 1.25;
 constexpr double kForget = 0.13;
 // Less than this part of a tick in flight, and nobody waiting, is a pause.
 constexpr double kPause = 0.5;
+// And more: it takes whatever it can have.
+constexpr double kPress = 0.98;
 
 double of_whole(Millionths part) {
     return static_cast<double>(part) / kWhole;
@@ -167,6 +170,21 @@ void add_flights(std::vector<Work>& work, std::size_t most, Span tick,
         others.by_chance += std::clamp(work[i].in_flight_ns / length_of(tick), 0.0, 1.0);
 }
 
+// How long any of a container's had work. Of time of which it is not known when that was, as if
+// each came independently.
+double union_ns(std::span<const Flight> flights, Span tick) {
+    std::vector<Span> all;
+    double none = 1;
+    for (const Flight& flight : flights) {
+        all.insert(all.end(), flight.spans.begin(), flight.spans.end());
+        none *= 1 - std::min(flight.by_chance, 1.0);
+    }
+    double covered = 0;
+    for (const Span& span : joined(all, tick))
+        covered += length_of(span);
+    return covered + (length_of(tick) - covered) * (1 - none);
+}
+
 std::int64_t whole_ns(double ns) {
     constexpr auto kMost = static_cast<double>(kMaxTimeNs);
     return static_cast<std::int64_t>(std::clamp(ns, -kMost, kMost));
@@ -179,6 +197,8 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
         Container& container = containers_[id];
         container.is_pausing = !reading.waits && reading.waited_ns == container.known.waited_ns;
         container.is_idle = container.is_pausing;
+        container.waited_ns = static_cast<double>(reading.waited_ns - container.known.waited_ns);
+        container.is_pressing = reading.waits;
     }
 }
 
@@ -204,7 +224,9 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
             use.in_flight_ns += of_container[i].in_flight_ns;
             use.own_ns += of_container[i].in_flight_ns * own[flight + std::min(i, most)];
         }
-        flight += std::min(of_container.size(), most + 1);
+        const std::size_t flight_count = std::min(of_container.size(), most + 1);
+        use.busy_ns = union_ns({flights.data() + flight, flight_count}, tick);
+        flight += flight_count;
         debit(containers_[id], kind, use, length);
     }
 }
@@ -214,8 +236,11 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
     const std::int64_t used = whole_ns(use.own_ns);
     container.used_ns[index] =
         std::clamp(container.used_ns[index] + used, std::int64_t{0}, kMaxTimeNs);
+    container.busy_ns[index] =
+        std::min(container.busy_ns[index] + whole_ns(use.busy_ns), kMaxTimeNs);
     container.balance_ns[index] -= used;
-    if (use.in_flight_ns > kPause * tick_ns) container.is_pausing = false;
+    if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
+    if (use.busy_ns + container.waited_ns > kPress * tick_ns) container.is_pressing = true;
     if (use.in_flight_ns > 0) container.is_idle = false;
     if (use.in_flight_ns > 0.01 * tick_ns) {
         container.part[index] = millionths(std::clamp(use.own_ns / use.in_flight_ns, 0.0, 1.0));
@@ -265,11 +290,11 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
     std::size_t i = 0;
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
-        for (std::int64_t& balance : container.balance_ns) {
-            balance += part_of(tick, container.rate);
-            balance =
-                std::clamp(balance, -kMaxDebtNs, container.is_pausing ? kMaxBalanceNs : kMaxLagNs);
-        }
+        const std::int64_t most = container.is_pressing  ? kMaxPressingLagNs
+                                  : container.is_pausing ? kMaxBalanceNs
+                                                         : kMaxLagNs;
+        for (std::int64_t& balance : container.balance_ns)
+            balance = std::clamp(balance + part_of(tick, container.rate), -kMaxDebtNs, most);
         // Who does not use what he is sure of can begin to at once, and so can who used less than
         // he may; the next tick takes it back from those who have it meanwhile.
         container.rate = millionths(std::max(rates[i], to_begin[i]));
@@ -317,6 +342,11 @@ const KnownTimes* Arbiter::known(Id id) const {
 
 bool Arbiter::is_quiet() const {
     return std::ranges::all_of(containers_, [](const auto& known) { return known.second.is_idle; });
+}
+
+std::int64_t Arbiter::busy_ns(Id id, WorkKind kind) const {
+    const auto found = containers_.find(id);
+    return found != containers_.end() ? found->second.busy_ns[static_cast<int>(kind)] : 0;
 }
 
 std::int64_t Arbiter::used_ns(Id id, WorkKind kind) const {

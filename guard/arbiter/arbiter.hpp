@@ -27,6 +27,9 @@ namespace tessera::guard {
 inline constexpr std::int64_t kMaxBalanceNs = 10'000'000;
 // and how far behind it may be and catch up, if it always wanted more than it got.
 inline constexpr std::int64_t kMaxLagNs = 200'000'000;
+// Who had work or waited all of the time may be as far behind as others can be ahead: it gets
+// back what they had of his.
+inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
 // And sink to: a kernel that is longer than this is not paid for in full.
 inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 inline constexpr Millionths kWeightOfNone = 100'000;
@@ -103,16 +106,21 @@ class Arbiter {
     [[nodiscard]] bool is_quiet() const;
     // What a container has used of the card's time in all, since it was first seen.
     [[nodiscard]] std::int64_t used_ns(Id id, WorkKind kind) const;
+    // How long any of its processes had work there, beside whomever. As above.
+    [[nodiscard]] std::int64_t busy_ns(Id id, WorkKind kind) const;
 
   private:
     struct Container {
         KnownTimes known;
         Millionths rate = 0;
-        double recent_use = 0;    // of the whole card
-        bool is_pausing = false;  // it had no work, or not much, in this tick
-        bool is_idle = true;      // none at all
+        double recent_use = 0;     // of the whole card
+        double waited_ns = 0;      // in this tick
+        bool is_pausing = false;   // it had no work, or not much, in this tick
+        bool is_pressing = false;  // it had some, or waited, all of the time
+        bool is_idle = true;       // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
         std::int64_t used_ns[kWorkKinds] = {};
+        std::int64_t busy_ns[kWorkKinds] = {};
         Millionths part[kWorkKinds] = {kWhole, kWhole};
     };
 
@@ -120,6 +128,7 @@ class Arbiter {
     struct Use {
         double in_flight_ns;
         double own_ns;
+        double busy_ns;  // by the clock: its processes' together
     };
 
     static void remember(KnownTimes& known, std::int64_t now, const ContainerReading& reading);

@@ -193,6 +193,48 @@ TEST_F(ArbiterTest, WhoBeginsHasWhatHeIsSureOfAtOnce) {
     EXPECT_GE(got[1], 3) << "who is sure of nothing has his part by weight";
 }
 
+// Processes side by side are one container's time once.
+TEST_F(ArbiterTest, BusyIsTheUnion) {
+    constexpr int kProcesses = 8;
+    std::map<Arbiter::Id, ContainerReading> readings;
+    for (int slot = 0; slot < kProcesses; slot++)
+        readings[1].processes.push_back({.slot = slot, .process = {}});
+    arbiter_.decide(now_ += kTickNs, readings);
+    for (auto& [slot, process] : readings[1].processes) {
+        process.in_flight_ns[0] += kTickNs / 4;
+        process.spans[0] = {{now_ + kTickNs / 2 + slot, now_ + kTickNs * 3 / 4}};
+    }
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_NEAR(static_cast<double>(arbiter_.busy_ns(1, WorkKind::kernels)), kTickNs / 4, 40);
+    EXPECT_NEAR(static_cast<double>(arbiter_.used_ns(1, WorkKind::kernels)), kTickNs / 4, 40);
+    for (auto& [slot, process] : readings[1].processes) {
+        process.in_flight_ns[0] += kTickNs / 2;
+        process.spans[0].clear();
+    }
+    const std::int64_t before = arbiter_.busy_ns(1, WorkKind::kernels);
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_NEAR(static_cast<double>(arbiter_.busy_ns(1, WorkKind::kernels) - before),
+                kTickNs * (1 - 1.0 / 256), 2)
+        << "as if they came independently";
+}
+
+// Many processes of one can take the card by storm. What a neighbour loses by it who always wants
+// more it gets back, as long as they owe it.
+TEST_F(ArbiterTest, WhoAlwaysWantsMoreCatchesUp) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = readings[1].ceiling = 80 * kPercent;
+    readings[2].cores = 20 * kPercent;
+    readings[1].processes = readings[2].processes = {SlotReading{}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    std::int64_t balance = 0;
+    for (int tick = 0; tick < 100; tick++) {
+        readings[1].processes[0].process.in_flight_ns[0] += kTickNs;
+        readings[2].processes[0].process.in_flight_ns[0] += kTickNs;
+        balance = arbiter_.decide(now_ += kTickNs, readings).at(1).of[0].balance_ns;
+    }
+    EXPECT_NEAR(static_cast<double>(balance), 100 * 0.3 * kTickNs, 3 * kTickNs);
+}
+
 // A process that begins after the others were read, and is gone before long.
 TEST_F(ArbiterTest, ANewProcessIsChargedFromItsBeginning) {
     std::map<Arbiter::Id, ContainerReading> readings;

@@ -297,7 +297,7 @@ TEST(Tick, NonsenseTakesNothingFromNeighbours) {
             sum += granted.rate;
             for (const Granted::OfKind& of : granted.of) {
                 EXPECT_GE(of.balance_ns, -kMaxDebtNs);
-                EXPECT_LE(of.balance_ns, kMaxLagNs);
+                EXPECT_LE(of.balance_ns, kMaxPressingLagNs);
                 EXPECT_LE(of.part, kWhole);
             }
         }
