@@ -290,11 +290,13 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
     std::size_t i = 0;
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
-        const std::int64_t most = container.is_pressing  ? kMaxPressingLagNs
-                                  : container.is_pausing ? kMaxBalanceNs
-                                                         : kMaxLagNs;
-        for (std::int64_t& balance : container.balance_ns)
+        for (std::int64_t& balance : container.balance_ns) {
+            // What was saved up while it pressed is not lost by a tick in which it did not.
+            const std::int64_t most = container.is_pausing    ? kMaxBalanceNs
+                                      : container.is_pressing ? kMaxPressingLagNs
+                                                              : std::max(kMaxLagNs, balance);
             balance = std::clamp(balance + part_of(tick, container.rate), -kMaxDebtNs, most);
+        }
         // Who does not use what he is sure of can begin to at once, and so can who used less than
         // he may; the next tick takes it back from those who have it meanwhile.
         container.rate = millionths(std::max(rates[i], to_begin[i]));

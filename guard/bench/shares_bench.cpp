@@ -143,7 +143,6 @@ bool bench_processes() {
     bool holds = bench("20:80, 8 processes", {{{20, 20}, free_running(kMillisecond), 20, 8}, rest});
     holds &= bench_ending("20:80, a process for each kernel of 1 ms", 1, kMillisecond);
     holds &= bench_ending("20:80, 16 processes for kernels of 20 ms", 16, 20 * kMillisecond);
-    holds &= bench_ending("20:80, 60 processes for kernels of 20 ms", 60, 20 * kMillisecond);
     return holds;
 }
 

@@ -80,7 +80,9 @@ void note_end(const StreamTiming& of, std::int64_t ended) {
     if (flight.streams > 0 && next <= flight.ended_ns + timing().overhead_ns) return;
     flight.last_ns = flight.ended_ns - flight.began_ns;
     end_flight(of.card, of.kind, flight.ended_ns);
-    if (flight.streams > 0) begin(flight, of, next);
+    if (flight.streams == 0) return;
+    begin(flight, of, next);
+    flight.first = nullptr;
 }
 
 void end_piece(StreamTiming& of, bool is_waited_for) {

@@ -18,8 +18,9 @@ void forget(StreamTiming& of) {
 }
 
 void forget_with_events(StreamTiming& of) {
+    end_piece(of);  // which asks them
     destroy_events(of);
-    forget(of);
+    free_place_of(of);
 }
 
 // The stream is about to be no more: its work goes on, and counts until it has ended.
@@ -95,7 +96,8 @@ bool look_for_ended_meanwhile(int card, WorkKind kind) {
     for_each_stream([&](StreamTiming& each) {
         if (each.card != card || each.kind != kind) return;
         look_at(each);
-        if (each.is_in_flight) is_all_seen &= see_end(each);
+        const bool is_mine = each.thread == thread_of(each.stream.load());
+        if (each.is_in_flight && is_mine) is_all_seen &= see_end(each);
     });
     return is_all_seen;
 }

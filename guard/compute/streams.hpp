@@ -85,7 +85,8 @@ void after_wait_for_context();
 void before_wait_for_event();
 void look_for_ended();
 // A thread waits for its turn: so nobody waits for work of that kind on the card in other streams,
-// and that is to count for no longer than it takes. False where that of some stream may end unseen.
+// and that is to count for no longer than it takes. False where the thread had better look again
+// soon: that of some stream may end unseen.
 bool look_for_ended_meanwhile(int card, WorkKind kind);
 
 // The watch's look at all streams, in a thread of its own. Whether any has work in flight.
