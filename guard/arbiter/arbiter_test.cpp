@@ -205,8 +205,8 @@ TEST_F(ArbiterTest, BusyIsTheUnion) {
         process.spans[0] = {{now_ + kTickNs / 2 + slot, now_ + kTickNs * 3 / 4}};
     }
     arbiter_.decide(now_ += kTickNs, readings);
-    EXPECT_NEAR(static_cast<double>(arbiter_.busy_ns(1, WorkKind::kernels)), kTickNs / 4, 40);
-    EXPECT_NEAR(static_cast<double>(arbiter_.used_ns(1, WorkKind::kernels)), kTickNs / 4, 40);
+    EXPECT_NEAR(static_cast<double>(arbiter_.busy_ns(1, WorkKind::kernels)), 0.25 * kTickNs, 40);
+    EXPECT_NEAR(static_cast<double>(arbiter_.used_ns(1, WorkKind::kernels)), 0.25 * kTickNs, 40);
     for (auto& [slot, process] : readings[1].processes) {
         process.in_flight_ns[0] += kTickNs / 2;
         process.spans[0].clear();

@@ -54,7 +54,7 @@ void learn_overhead(std::int64_t excess_ns) {
 // Of the pieces in flight the one that began first.
 std::int64_t first_began(int card, WorkKind kind) {
     std::int64_t first = INT64_MAX;
-    for_each_stream([&](const StreamTiming& each) {
+    for_each_stream([&](StreamTiming& each) {
         const bool is_of_it = each.is_in_flight && each.card == card && each.kind == kind;
         if (is_of_it && each.began_ns < first) first = each.began_ns;
     });

@@ -111,6 +111,7 @@ inline Workload across_streams(std::uint64_t ns) {
 inline Workload in_threads(int count, std::uint64_t ns, bool default_streams) {
     return [=](gpusim::Worker& worker) {
         std::vector<std::jthread> threads;
+        threads.reserve(static_cast<std::size_t>(count));
         for (int i = 0; i < count; i++) {
             threads.emplace_back([&] {
                 CALL(worker.cuda, cuCtxSetCurrent)(worker.context);
