@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 
 namespace tessera::guard {
 namespace {
@@ -16,6 +17,8 @@ constexpr double kMoreThanWhole = 1.25;
 constexpr double kForget = 0.13;
 // Less than this part of a tick in flight, and nobody waiting, is a pause.
 constexpr double kPause = 0.5;
+// And more: it takes whatever it can have.
+constexpr double kPress = 0.98;
 
 double of_whole(Millionths part) {
     return static_cast<double>(part) / kWhole;
@@ -64,10 +67,15 @@ std::vector<double> fill(const std::vector<Claim>& claims) {
     for (std::size_t i = 0; i < claims.size(); i++)
         room[i] = std::max(0.0, std::min(claims[i].wanted, claims[i].ceiling) - got[i]);
     left = pour(left, room, claims, got);
-    // Nobody wants it now; whoever does next need not wait for the next tick.
-    for (std::size_t i = 0; i < claims.size(); i++)
-        room[i] = std::max(0.0, claims[i].ceiling - got[i]);
-    pour(left, room, claims, got);
+    // Nobody wants it now; whoever does next need not wait for the next tick. First those who may
+    // want it soon: who idles is to take nothing from them.
+    for (const bool busy : {true, false}) {
+        for (std::size_t i = 0; i < claims.size(); i++) {
+            const bool has_room = claims[i].is_busy == busy;
+            room[i] = has_room ? std::max(0.0, claims[i].ceiling - got[i]) : 0;
+        }
+        left = pour(left, room, claims, got);
+    }
     return got;
 }
 
@@ -110,8 +118,10 @@ std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& readi
     std::vector<Work> all;
     for (const auto& [slot, process] : reading.processes) {
         const auto of_slot = static_cast<std::size_t>(slot);
-        if (of_slot >= known.processes.size() || !known.processes[of_slot].is_known) continue;
-        const std::int64_t before = known.processes[of_slot].in_flight_ns[index];
+        // A slot that nobody had when the others were read began with nothing.
+        const bool is_known = of_slot < known.processes.size() && known.processes[of_slot].is_known;
+        if (!is_known && known.readings == 0) continue;
+        const std::int64_t before = is_known ? known.processes[of_slot].in_flight_ns[index] : 0;
         // It may be less than before: what a piece cost beside its work is known only at its end.
         const auto more = static_cast<double>(process.in_flight_ns[index] - before);
         if (more == 0 && process.spans[index].empty()) continue;
@@ -160,6 +170,21 @@ void add_flights(std::vector<Work>& work, std::size_t most, Span tick,
         others.by_chance += std::clamp(work[i].in_flight_ns / length_of(tick), 0.0, 1.0);
 }
 
+// How long any of a container's had work. Of time of which it is not known when that was, as if
+// each came independently.
+double union_ns(std::span<const Flight> flights, Span tick) {
+    std::vector<Span> all;
+    double none = 1;
+    for (const Flight& flight : flights) {
+        all.insert(all.end(), flight.spans.begin(), flight.spans.end());
+        none *= 1 - std::min(flight.by_chance, 1.0);
+    }
+    double covered = 0;
+    for (const Span& span : joined(all, tick))
+        covered += length_of(span);
+    return covered + (length_of(tick) - covered) * (1 - none);
+}
+
 std::int64_t whole_ns(double ns) {
     constexpr auto kMost = static_cast<double>(kMaxTimeNs);
     return static_cast<std::int64_t>(std::clamp(ns, -kMost, kMost));
@@ -172,6 +197,8 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
         Container& container = containers_[id];
         container.is_pausing = !reading.waits && reading.waited_ns == container.known.waited_ns;
         container.is_idle = container.is_pausing;
+        container.waited_ns = static_cast<double>(reading.waited_ns - container.known.waited_ns);
+        container.is_pressing = reading.waits;
     }
 }
 
@@ -197,7 +224,9 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
             use.in_flight_ns += of_container[i].in_flight_ns;
             use.own_ns += of_container[i].in_flight_ns * own[flight + std::min(i, most)];
         }
-        flight += std::min(of_container.size(), most + 1);
+        const std::size_t flight_count = std::min(of_container.size(), most + 1);
+        use.busy_ns = union_ns({flights.data() + flight, flight_count}, tick);
+        flight += flight_count;
         debit(containers_[id], kind, use, length);
     }
 }
@@ -207,8 +236,11 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
     const std::int64_t used = whole_ns(use.own_ns);
     container.used_ns[index] =
         std::clamp(container.used_ns[index] + used, std::int64_t{0}, kMaxTimeNs);
+    container.busy_ns[index] =
+        std::min(container.busy_ns[index] + whole_ns(use.busy_ns), kMaxTimeNs);
     container.balance_ns[index] -= used;
-    if (use.in_flight_ns > kPause * tick_ns) container.is_pausing = false;
+    if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
+    if (use.busy_ns + container.waited_ns > kPress * tick_ns) container.is_pressing = true;
     if (use.in_flight_ns > 0) container.is_idle = false;
     if (use.in_flight_ns > 0.01 * tick_ns) {
         container.part[index] = millionths(std::clamp(use.own_ns / use.in_flight_ns, 0.0, 1.0));
@@ -221,39 +253,53 @@ void Arbiter::remember(KnownTimes& known, std::int64_t now, const ContainerReadi
         if (of_slot >= known.processes.size()) known.processes.resize(of_slot + 1);
         KnownTimes::Process& before = known.processes[of_slot];
         before = {.is_known = true, .is_busy = process.is_busy, .waited_ns = process.waited_ns};
-        std::ranges::copy(process.in_flight_ns, before.in_flight_ns);
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            before.in_flight_ns[kind] = process.in_flight_ns[kind] - process.lost_ns[kind];
+            before.since_ns[kind] = process.since_ns[kind];
+            before.is_lost[kind] = process.is_lost[kind];
+        }
     }
     known.waited_ns = reading.waited_ns;
     known.as_of_ns = now;
-    known.readings++;
+    known.next_slot = reading.next_slot;
+    if (reading.is_read) known.readings++;
 }
 
 void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings) {
     std::vector<Claim> claims;
+    std::vector<double> to_begin;
     for (const auto& [id, reading] : readings) {
         const Container& container = containers_[id];
         const bool waited = reading.waits || reading.waited_ns != container.known.waited_ns;
         const double cores = of_whole(reading.cores);
         const double ceiling = of_whole(reading.ceiling);
+        const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
         claims.push_back({
             .cores = cores,
             .ceiling = reading.ceiling >= kWhole ? kMoreThanWhole : ceiling,
-            .wanted = waited ? kMoreThanWhole : container.recent_use * kRoomToGrow + kRoomToBegin,
+            .wanted = waited                 ? kMoreThanWhole
+                      : container.is_pausing ? container.recent_use
+                                             : room,
             .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
+            .is_busy = !container.is_pausing,
         });
+        const double least = container.is_pausing ? std::max(cores, room) : cores;
+        to_begin.push_back(std::min(least, claims.back().ceiling));
     }
     const std::vector<double> rates = fill(claims);
     std::size_t i = 0;
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
         for (std::int64_t& balance : container.balance_ns) {
-            balance += part_of(tick, container.rate);
-            balance =
-                std::clamp(balance, -kMaxDebtNs, container.is_pausing ? kMaxBalanceNs : kMaxLagNs);
+            // What was saved up while it pressed is not lost by a tick in which it did not.
+            const std::int64_t most = container.is_pausing    ? kMaxBalanceNs
+                                      : container.is_pressing ? kMaxPressingLagNs
+                                                              : std::max(kMaxLagNs, balance);
+            balance = std::clamp(balance + part_of(tick, container.rate), -kMaxDebtNs, most);
         }
-        // Who does not use what he is sure of can begin to at once; the next tick takes it back
-        // from those who have it meanwhile.
-        container.rate = millionths(std::max(rates[i], claims[i].cores));
+        // Who does not use what he is sure of can begin to at once, and so can who used less than
+        // he may; the next tick takes it back from those who have it meanwhile.
+        container.rate = millionths(std::max(rates[i], to_begin[i]));
         i++;
     }
 }
@@ -298,6 +344,11 @@ const KnownTimes* Arbiter::known(Id id) const {
 
 bool Arbiter::is_quiet() const {
     return std::ranges::all_of(containers_, [](const auto& known) { return known.second.is_idle; });
+}
+
+std::int64_t Arbiter::busy_ns(Id id, WorkKind kind) const {
+    const auto found = containers_.find(id);
+    return found != containers_.end() ? found->second.busy_ns[static_cast<int>(kind)] : 0;
 }
 
 std::int64_t Arbiter::used_ns(Id id, WorkKind kind) const {

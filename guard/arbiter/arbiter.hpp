@@ -7,8 +7,7 @@
 // if they came independently. Of that time each container gets
 //   - what it is sure of (`cores`), if it wants it;
 //   - of what is left, a part by weight (its cores; kWeightOfNone without), as long as it wants
-//   more,
-//     up to its ceiling;
+//     more, up to its ceiling: who wants nothing has no claim to it;
 // and has a balance: it grows by that rate, sinks by what was used, and who is not above zero waits
 // (compute/gate.hpp). So what one tick got wrong the next ones pay back: over time the shares are
 // exact.
@@ -28,6 +27,9 @@ namespace tessera::guard {
 inline constexpr std::int64_t kMaxBalanceNs = 10'000'000;
 // and how far behind it may be and catch up, if it always wanted more than it got.
 inline constexpr std::int64_t kMaxLagNs = 200'000'000;
+// Who had work or waited all of the time may be as far behind as others can be ahead: it gets
+// back what they had of his.
+inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
 // And sink to: a kernel that is longer than this is not paid for in full.
 inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 inline constexpr Millionths kWeightOfNone = 100'000;
@@ -49,6 +51,11 @@ struct ProcessReading {
     std::int64_t waited_ns = 0;                  // in all
     std::vector<Span> spans[kWorkKinds];  // of that in flight, those that are known, in any order
     bool is_busy = false;                 // in flight now, or since the reading before
+    // When the piece began that is in flight, or was when its process died; 0: there is none.
+    std::int64_t since_ns[kWorkKinds] = {};
+    bool is_lost[kWorkKinds] = {};  // its process is dead, and will never write it down
+    // Of in_flight_ns, that of such a piece, when it is found to be one; later it is left out.
+    std::int64_t lost_ns[kWorkKinds] = {};
 };
 
 // Of a slot: its last owner may be dead, and what its owners had in all stays.
@@ -62,6 +69,8 @@ struct ContainerReading {
     Millionths ceiling = kWhole;
     std::int64_t waited_ns = 0;  // of its processes together, in all
     bool waits = false;          // one that lives does now
+    bool is_read = true;         // false: the accounts are not whole, and nothing is known
+    unsigned next_slot = 0;      // how many times a slot was taken
     // Ascending. Who was read before and is not here has done nothing since.
     std::vector<SlotReading> processes;
 };
@@ -71,13 +80,17 @@ struct KnownTimes {
     struct Process {
         bool is_known = false;
         bool is_busy = false;
-        std::int64_t in_flight_ns[kWorkKinds] = {};
+        std::int64_t in_flight_ns[kWorkKinds] = {};  // without what was lost
+        std::int64_t since_ns[kWorkKinds] = {};
+        bool is_lost[kWorkKinds] = {};
         std::int64_t waited_ns = 0;
     };
 
-    std::vector<Process> processes;  // by slot
+    // By slot. Once the accounts were read, a slot that is not here had no owner by then.
+    std::vector<Process> processes;
     std::int64_t waited_ns = 0;
     std::int64_t as_of_ns = 0;
+    unsigned next_slot = 0;
     unsigned readings = 0;
 };
 
@@ -93,16 +106,21 @@ class Arbiter {
     [[nodiscard]] bool is_quiet() const;
     // What a container has used of the card's time in all, since it was first seen.
     [[nodiscard]] std::int64_t used_ns(Id id, WorkKind kind) const;
+    // How long any of its processes had work there, beside whomever. As above.
+    [[nodiscard]] std::int64_t busy_ns(Id id, WorkKind kind) const;
 
   private:
     struct Container {
         KnownTimes known;
         Millionths rate = 0;
-        double recent_use = 0;    // of the whole card
-        bool is_pausing = false;  // it had no work, or not much, in this tick
-        bool is_idle = true;      // none at all
+        double recent_use = 0;     // of the whole card
+        double waited_ns = 0;      // in this tick
+        bool is_pausing = false;   // it had no work, or not much, in this tick
+        bool is_pressing = false;  // it had some, or waited, all of the time
+        bool is_idle = true;       // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
         std::int64_t used_ns[kWorkKinds] = {};
+        std::int64_t busy_ns[kWorkKinds] = {};
         Millionths part[kWorkKinds] = {kWhole, kWhole};
     };
 
@@ -110,6 +128,7 @@ class Arbiter {
     struct Use {
         double in_flight_ns;
         double own_ns;
+        double busy_ns;  // by the clock: its processes' together
     };
 
     static void remember(KnownTimes& known, std::int64_t now, const ContainerReading& reading);
@@ -129,6 +148,7 @@ struct Claim {
     double ceiling = 1;
     double wanted = 0;
     double weight = 0;
+    bool is_busy = true;  // what nobody wants now is for those who are, before the others
 };
 std::vector<double> fill(const std::vector<Claim>& claims);
 

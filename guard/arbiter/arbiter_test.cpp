@@ -30,7 +30,9 @@ TEST(Fill, FirstWhatIsSureThenByWeight) {
         {"a ceiling", {{0.2, 0.3, 2, 0.2}, {0.4, 1, 2, 0.4}}, {0.3, 0.7}},
         {"an unlimited neighbour", {{0.3, 0.3, 2, 0.3}, {0, 1, 2, 0.1}}, {0.3, 0.7}},
         {"what one does not want", {{0.5, 1, 0.1, 0.5}, {0.5, 1, 2, 0.5}}, {0.1, 0.9}},
-        {"room to come back", {{0.5, 1, 0, 0.5}, {0.2, 0.3, 2, 0.2}}, {0.7, 0.3}},
+        {"room to come back", {{0.5, 1, 0, 0.5, false}, {0.2, 0.3, 2, 0.2}}, {0.7, 0.3}},
+        {"nobody wants more", {{0.4, 0.6, 0.5, 0.4}, {0, 1, 0, 0.1, false}}, {0.6, 0.4}},
+        {"the busy first", {{0.4, 1, 0.5, 0.4}, {0.5, 1, 0, 0.5, false}}, {1, 0}},
         {"sure of too much", {{0.8, 1, 2, 0.8}, {0.8, 1, 2, 0.8}}, {0.8, 0.8}},
         {"nobody", {}, {}},
     };
@@ -161,6 +163,113 @@ TEST_F(ArbiterTest, WhoPausesLeavesTheCardToOthers) {
     EXPECT_GT(got[1], 97);
     got = run({{50 * kPercent, kWhole}, {20 * kPercent, kWhole}}, 300);
     EXPECT_NEAR(got[0], 71.4, 3) << "and is there again at once";
+}
+
+// Containers that sleep, have ended, or never used the card.
+TEST_F(ArbiterTest, WhoIdlesHasNoClaim) {
+    constexpr int kIdlers = 30;
+    std::vector<Tenant> tenants = {{40 * kPercent, 60 * kPercent}, {15 * kPercent, kWhole}};
+    tenants.resize(2 + kIdlers, {kPercent, kWhole, true});
+    auto got = run(tenants, 500);
+    EXPECT_NEAR(got[0], 60, 1);
+    EXPECT_NEAR(got[1], 40, 1);
+    for (Tenant& tenant : tenants)
+        tenant.cores = 0;
+    tenants[0] = {0, kWhole, true};
+    got = run(tenants, 500);
+    EXPECT_GT(got[1], 97);
+}
+
+// Who has idled so long that nothing is kept for him is where he is sure to be within some ticks.
+TEST_F(ArbiterTest, WhoBeginsHasWhatHeIsSureOfAtOnce) {
+    const auto beside_one = [&](bool idles, int ticks) {
+        return run({{50 * kPercent, kWhole, idles}, {0, kWhole, idles}, {20 * kPercent, kWhole}},
+                   ticks);
+    };
+    beside_one(true, 500);
+    EXPECT_GE(beside_one(false, 9)[0], 40) << "all three have a little to begin with";
+    auto got = beside_one(false, 9);
+    EXPECT_GE(got[0], 50);
+    EXPECT_GE(got[1], 3) << "who is sure of nothing has his part by weight";
+}
+
+// Processes side by side are one container's time once.
+TEST_F(ArbiterTest, BusyIsTheUnion) {
+    constexpr int kProcesses = 8;
+    std::map<Arbiter::Id, ContainerReading> readings;
+    for (int slot = 0; slot < kProcesses; slot++)
+        readings[1].processes.push_back({.slot = slot, .process = {}});
+    arbiter_.decide(now_ += kTickNs, readings);
+    for (auto& [slot, process] : readings[1].processes) {
+        process.in_flight_ns[0] += kTickNs / 4;
+        process.spans[0] = {{now_ + kTickNs / 2 + slot, now_ + kTickNs * 3 / 4}};
+    }
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_NEAR(static_cast<double>(arbiter_.busy_ns(1, WorkKind::kernels)), 0.25 * kTickNs, 40);
+    EXPECT_NEAR(static_cast<double>(arbiter_.used_ns(1, WorkKind::kernels)), 0.25 * kTickNs, 40);
+    for (auto& [slot, process] : readings[1].processes) {
+        process.in_flight_ns[0] += kTickNs / 2;
+        process.spans[0].clear();
+    }
+    const std::int64_t before = arbiter_.busy_ns(1, WorkKind::kernels);
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_NEAR(static_cast<double>(arbiter_.busy_ns(1, WorkKind::kernels) - before),
+                kTickNs * (1 - 1.0 / 256), 2)
+        << "as if they came independently";
+}
+
+// Many processes of one can take the card by storm. What a neighbour loses by it who always wants
+// more it gets back, as long as they owe it.
+TEST_F(ArbiterTest, WhoAlwaysWantsMoreCatchesUp) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = readings[1].ceiling = 80 * kPercent;
+    readings[2].cores = 20 * kPercent;
+    readings[1].processes = readings[2].processes = {SlotReading{}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    std::int64_t balance = 0;
+    for (int tick = 0; tick < 100; tick++) {
+        readings[1].processes[0].process.in_flight_ns[0] += kTickNs;
+        readings[2].processes[0].process.in_flight_ns[0] += kTickNs;
+        balance = arbiter_.decide(now_ += kTickNs, readings).at(1).of[0].balance_ns;
+    }
+    EXPECT_NEAR(static_cast<double>(balance), 100 * 0.3 * kTickNs, 3 * kTickNs);
+}
+
+// A process that begins after the others were read, and is gone before long.
+TEST_F(ArbiterTest, ANewProcessIsChargedFromItsBeginning) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].processes = {SlotReading{}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    readings[1].processes = {{.slot = 1, .process = {.in_flight_ns = {kTickNs / 2}}}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), kTickNs / 2);
+}
+
+TEST_F(ArbiterTest, WhatADeadProcessHadInFlightIsCountedOnce) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].processes = {SlotReading{}};
+    ProcessReading& process = readings[1].processes[0].process;
+    arbiter_.decide(now_ += kTickNs, readings);
+    process.in_flight_ns[0] = kTickNs / 4;
+    arbiter_.decide(now_ += kTickNs, readings);
+    process.in_flight_ns[0] = process.lost_ns[0] = kTickNs;
+    process.is_lost[0] = true;
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), kTickNs);
+    process = {};
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), kTickNs);
+}
+
+// A region that could not be read at first may be of one who worked for long.
+TEST_F(ArbiterTest, WhatWasNotReadIsNotKnownToBeNew) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].is_read = false;
+    arbiter_.decide(now_ += kTickNs, readings);
+    readings[1].is_read = true;
+    readings[1].processes = {{.slot = 1, .process = {.in_flight_ns = {100 * kTickNs}}}};
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 0);
 }
 
 TEST_F(ArbiterTest, ALongPauseIsNotSavedUp) {

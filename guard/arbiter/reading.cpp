@@ -26,6 +26,10 @@ bool read_account(int fd, int card, Account& account) {
     return read_at(fd, &account, sizeof account, offset);
 }
 
+bool read_next_slot(int fd, unsigned& next) {
+    return read_at(fd, &next, sizeof next, offsetof(Accounts, next_slot));
+}
+
 bool read_slots_end(int fd, int& end) {
     std::uint32_t written = 0;
     if (!read_at(fd, &written, sizeof written, offsetof(Accounts, slots_end))) return false;
@@ -36,6 +40,10 @@ bool read_slots_end(int fd, int& end) {
 constexpr int kPortions = kMaxProcesses / kSlotsAtOnce;
 static_assert(kMaxProcesses % kSlotsAtOnce == 0);
 using Portions = std::bitset<kPortions>;
+
+// A process that began after a reading and died before the next cannot have had a piece of work
+// for longer: that is how often the agent reads.
+constexpr std::int64_t kMostUnseenNs = 10'000'000;
 
 std::int64_t time_of(const std::atomic<std::int64_t>& written) {
     return std::clamp(written.load(), std::int64_t{0}, kMaxTimeNs);
@@ -74,12 +82,14 @@ class Lives {
 class Times {
   public:
     Times(int fd, int card, std::int64_t now, const KnownTimes* known, ContainerReading& reading)
-        : fd_(fd), card_(card), now_(now), known_(known), reading_(reading), lives_(fd) {
-        if (known != nullptr) reading_.waited_ns = known->waited_ns;
+        : fd_(fd), card_(card), now_(now), reading_(reading), lives_(fd) {
+        if (known == nullptr || known->readings == 0) return;
+        known_ = known;
+        reading_.waited_ns = known->waited_ns;
     }
 
     bool read() {
-        if (!read_slots_end(fd_, end_)) return false;
+        if (!read_next_slot(fd_, reading_.next_slot) || !read_slots_end(fd_, end_)) return false;
         const Portions portions = to_read();
         if (portions.any()) portion_ = std::make_unique<Portion>();
         for (int portion = 0; portion < kPortions; portion++)
@@ -102,6 +112,7 @@ class Times {
             return portions;
         }
         if (count > 0) portions.set(known_->readings % static_cast<unsigned>(count));
+        add_taken_since(portions);
         for (int slot = 0; slot < end_; slot++) {
             const KnownTimes::Process* before = known(slot);
             if (before == nullptr || !before->is_busy) continue;
@@ -116,6 +127,16 @@ class Times {
             portion = last;
         }
         return portions;
+    }
+
+    // Who took them may be dead already.
+    void add_taken_since(Portions& portions) const {
+        const unsigned taken =
+            std::min(reading_.next_slot - known_->next_slot, static_cast<unsigned>(kMaxProcesses));
+        for (unsigned i = 0; i < taken; i++) {
+            const auto slot = static_cast<int>((known_->next_slot + i) % unsigned{kMaxProcesses});
+            if (slot < end_) portions.set(static_cast<std::size_t>(slot / kSlotsAtOnce));
+        }
     }
 
     // Asks about all of them at once first, and then about those on both sides of the one found.
@@ -158,19 +179,8 @@ class Times {
         const bool lives = is_open && lives_.lives_in(slot);
         ProcessReading process;
         process.waited_ns = time_of(time.waited_ns);
-        for (int kind = 0; kind < kWorkKinds; kind++) {
-            const std::int64_t since = time_of(time.in_flight[kind].since_ns);
-            const bool is_in_flight = lives && since != 0 && since < now_;
-            std::int64_t total = time_of(time.in_flight[kind].total_ns);
-            process.is_busy |=
-                is_in_flight || before == nullptr || total != before->in_flight_ns[kind];
-            if (is_in_flight) {
-                process.spans[kind].push_back({since, now_});
-                total += now_ - since;
-            }
-            process.in_flight_ns[kind] = std::min(total, kMaxTimeNs - in_flight_ns_[kind]);
-            in_flight_ns_[kind] += process.in_flight_ns[kind];
-        }
+        for (int kind = 0; kind < kWorkKinds; kind++)
+            add_flight(kind, time.in_flight[kind], before, lives, process);
         reading_.waits |= lives && is_waiting;
         const std::int64_t waited = process.waited_ns - (before != nullptr ? before->waited_ns : 0);
         reading_.waited_ns = std::clamp(reading_.waited_ns + waited, std::int64_t{0}, kMaxTimeNs);
@@ -178,12 +188,44 @@ class Times {
         reading_.processes.push_back({slot, std::move(process)});
     }
 
+    void add_flight(int kind, const InFlight& time, const KnownTimes::Process* before, bool lives,
+                    ProcessReading& process) {
+        const std::int64_t since = time_of(time.since_ns);
+        std::int64_t total = time_of(time.total_ns);
+        process.is_busy |= before == nullptr || total != before->in_flight_ns[kind];
+        if (since != 0 && since < now_) {
+            process.since_ns[kind] = since;
+            process.is_lost[kind] = !lives;
+            const std::int64_t until = lives ? now_ : until_death(kind, since, before);
+            if (since < until) {
+                process.is_busy = true;
+                process.spans[kind].push_back({since, until});
+                process.lost_ns[kind] = lives ? 0 : until - since;
+                total += until - since;
+            }
+        }
+        const std::int64_t most = kMaxTimeNs - in_flight_ns_[kind];
+        process.in_flight_ns[kind] = std::min(total, most);
+        process.lost_ns[kind] = std::min(process.lost_ns[kind], process.in_flight_ns[kind]);
+        in_flight_ns_[kind] += process.in_flight_ns[kind];
+    }
+
+    // The end of a dead process's piece of work: nobody wrote it down, so it is as late as it can
+    // be. `since` where the piece is counted, or is older than all that is known.
+    [[nodiscard]] std::int64_t until_death(int kind, std::int64_t since,
+                                           const KnownTimes::Process* before) const {
+        if (known_ == nullptr) return since;
+        const bool is_known = before != nullptr && before->since_ns[kind] == since;
+        if (is_known) return before->is_lost[kind] ? since : now_;
+        return std::min(now_, since + kMostUnseenNs);
+    }
+
     // The pieces of work that processes remember, of those that had any since the last reading.
     // Read after the times: what ended in between is known as a piece and as work in flight.
     bool add_pieces(int first, std::size_t from) {
         const auto had_work = [this](const SlotReading& of) {
             const KnownTimes::Process* before = known(of.slot);
-            return before != nullptr && (of.process.is_busy || before->is_busy);
+            return of.process.is_busy || (before != nullptr && before->is_busy);
         };
         auto& all = reading_.processes;
         int low = -1;
@@ -221,7 +263,7 @@ class Times {
     const int fd_;
     const int card_;
     const std::int64_t now_;
-    const KnownTimes* const known_;
+    const KnownTimes* known_ = nullptr;  // null where the accounts were never read
     ContainerReading& reading_;
     Lives lives_;
     int end_ = 0;

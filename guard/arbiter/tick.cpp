@@ -14,6 +14,7 @@ void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers) {
         reading.ceiling = limit.ceiling.load();
         const KnownTimes* known = arbiter.known(sharer.id);
         if (read_times(sharer.accounts_fd, sharer.card, now, reading, known)) continue;
+        reading.is_read = false;
         reading.processes.clear();
         reading.waited_ns = known != nullptr ? known->waited_ns : 0;
         reading.waits = false;

@@ -99,22 +99,27 @@ double thread_cpu_ns() {
 }
 
 // Of a launch, ns of the thread's own: other processes may have the core meanwhile.
-double launch_cost(const Cuda& cuda) {
-    constexpr int kLaunches = 200000;
+// In so many streams in turn; in one, the default one.
+double launch_cost(const Cuda& cuda, unsigned streams = 1) {
+    constexpr unsigned kLaunches = 200000;
+    static char made[64][256];  // streams are addresses, and the stub never looks there
     static int kernel = 0;
     auto* const function = reinterpret_cast<CUfunction>(&kernel);
     const double start = thread_cpu_ns();
-    for (int i = 0; i < kLaunches; i++)
-        cuda.launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+    for (unsigned i = 0; i < kLaunches; i++) {
+        auto* const stream = reinterpret_cast<CUstream>(made[i % streams]);
+        cuda.launch(function, 1, 1, 1, 1, 1, 1, 0, streams > 1 ? stream : nullptr, nullptr,
+                    nullptr);
+    }
     return (thread_cpu_ns() - start) / kLaunches;
 }
 
-double added_to_launch(const Cuda& bare, const Cuda& held) {
+double added_to_launch(const Cuda& bare, const Cuda& held, unsigned streams = 1) {
     constexpr int kTurns = 101;
     std::vector<double> added;
     for (int turn = 0; turn < kTurns; turn++) {
-        const double without = launch_cost(bare);
-        added.push_back(launch_cost(held) - without);
+        const double without = launch_cost(bare, streams);
+        added.push_back(launch_cost(held, streams) - without);
     }
     return median(added);
 }
@@ -151,6 +156,8 @@ class Launchers {
 bool bench_launches(const Cuda& bare, const Cuda& held) {
     bool holds =
         at_most("added to cuLaunchKernel, time shared out", 10, added_to_launch(bare, held), "ns");
+    holds &= at_most("added to cuLaunchKernel, 8 streams in turn", 10,
+                     added_to_launch(bare, held, 8), "ns");
     const Launchers others(held, 8);
     holds &= at_most("added to cuLaunchKernel, 8 other processes launching", 10,
                      added_to_launch(bare, held), "ns");

@@ -33,6 +33,13 @@ struct Result {
     double arbiter_percent = 0;
 };
 
+// What is measured has this in its name.
+std::string wanted;
+
+bool is_wanted(const std::string& name) {
+    return name.find(wanted) != std::string::npos;
+}
+
 Result measure(const std::string& name, const std::vector<SharingTenant>& tenants,
                gpusim::Engine engine = gpusim::Engine::compute) {
     const Measured measured = measure_shares(tenants, {std::chrono::seconds(1), kSeconds, engine});
@@ -60,6 +67,7 @@ Result measure(const std::string& name, const std::vector<SharingTenant>& tenant
 
 bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
            gpusim::Engine engine = gpusim::Engine::compute) {
+    if (!is_wanted(name)) return true;
     const Result result = measure(name, tenants, engine);
     bool holds = figure(name + ", worst second", 2, result.worst_second, "points");
     holds &= figure(name + ", ten seconds", 1, result.worst_of_all, "points");
@@ -68,6 +76,7 @@ bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
 
 // Who waits for each kernel cannot use all of nine tenths; the ratio is to be right.
 bool bench_ratio(const std::string& name, const Workload& work) {
+    if (!is_wanted(name)) return true;
     const Result result = measure(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}});
     return figure(name + ", off 1:9", 10, 100 * std::abs(result.got[1] / result.got[0] / 9 - 1),
                   "%");
@@ -75,11 +84,76 @@ bool bench_ratio(const std::string& name, const Workload& work) {
 
 // One tick, of which the agent makes one for each card every 10 ms.
 bool bench_ticks() {
+    if (!is_wanted("a tick")) return true;
     bool holds = figure("a tick, sixteen containers of one process", 1, tick_ms(1, 1, 100), "ms");
     holds &=
         figure("a tick, 64 processes x 32 pieces beside 15 others", 1, tick_ms(64, 1, 100), "ms");
     holds &= figure("a tick, 1,024 slots x 32 pieces beside 15 others", 10,
                     tick_ms(kMaxProcesses, 1, 50), "ms");
+    return holds;
+}
+
+bool bench_crowd() {
+    if (!is_wanted("sixteen alike")) return true;
+    const std::vector<SharingTenant> many(16,
+                                          {{6, 100}, free_running(500 * kMicrosecond), 100.0 / 16});
+    const Result crowd = measure("sixteen alike", many);
+    bool holds = figure("sixteen alike, ten seconds", 1, crowd.worst_of_all, "points");
+    holds &= figure("sharing out a card among sixteen", 3, crowd.arbiter_percent, "% of a core");
+    return holds;
+}
+
+// A container is charged for the time in which any of its work is on the card, however it is cut.
+bool bench_streams() {
+    const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
+    const auto alone = [](const std::string& name, const Workload& work) {
+        return bench("20 alone, " + name, {{{20, 20}, work, 20}});
+    };
+    const auto beside = [&](const std::string& name, const Workload& work) {
+        return bench("20:80, " + name, {{{20, 20}, work, 20}, rest});
+    };
+    bool holds = alone("2 streams of 500 us", over_streams(2, 500 * kMicrosecond));
+    holds &= alone("8 streams of 100 us", over_streams(8, 100 * kMicrosecond));
+    holds &= alone("16 streams of 500 us", over_streams(16, 500 * kMicrosecond));
+    holds &= alone("8 streams of 5 ms", over_streams(8, 5 * kMillisecond));
+    holds &= alone("4 streams of 100 us, waited for", over_streams(4, 100 * kMicrosecond, true));
+    holds &= alone("2 streams joined by events, 200 us", across_streams(200 * kMicrosecond));
+    holds &= alone("4 threads of a stream each", in_threads(4, 300 * kMicrosecond, false));
+    holds &= alone("4 threads' default streams", in_threads(4, 300 * kMicrosecond, true));
+    holds &= beside("2 streams of 500 us", over_streams(2, 500 * kMicrosecond));
+    holds &= beside("8 streams of 100 us", over_streams(8, 100 * kMicrosecond));
+    return holds;
+}
+
+// Processes of one kernel, each. It takes them time to start, so that they may want less than their
+// part; what they have is known when each has ended.
+bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
+    if (!is_wanted(name)) return true;
+    const Result result = measure(
+        name, {{{20, 20}, {}, 20, at_once, ns}, {{80, 80}, free_running(kMillisecond), 80}});
+    bool holds = figure(name + ", above their ceiling, ten seconds", 1,
+                        std::max(0.0, result.got[0] - 20), "points");
+    holds &= figure(name + ", taken from the neighbour, ten seconds", 1,
+                    std::max(0.0, 80 - result.got[1]), "points");
+    return holds;
+}
+
+bool bench_processes() {
+    const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
+    bool holds = bench("20:80, 8 processes", {{{20, 20}, free_running(kMillisecond), 20, 8}, rest});
+    holds &= bench_ending("20:80, a process for each kernel of 1 ms", 1, kMillisecond);
+    holds &= bench_ending("20:80, 16 processes for kernels of 20 ms", 16, 20 * kMillisecond);
+    return holds;
+}
+
+bool bench_idlers() {
+    std::vector<SharingTenant> tenants = {{{40, 60}, free_running(kMillisecond), 60},
+                                          {{15, 100}, free_running(kMillisecond), 40}};
+    tenants.resize(18, {{0, 100}, idle(), 0});
+    bool holds = bench("40 up to 60 beside 15, and 16 who idle", tenants);
+    tenants.erase(tenants.begin());
+    tenants[0].expected = 100;
+    holds &= bench("15 alone, and 16 who idle", tenants);
     return holds;
 }
 
@@ -97,24 +171,25 @@ bool bench_all() {
     holds &= bench("20:30:50 of each kind of launch", {{{20, 20}, graphs(100 * kMicrosecond), 20},
                                                        {{30, 30}, cooperative(kMillisecond), 30},
                                                        {{50, 50}, launch_ex(kMillisecond), 50}});
-    const std::vector<SharingTenant> many(16,
-                                          {{6, 100}, free_running(500 * kMicrosecond), 100.0 / 16});
-    const Result crowd = measure("sixteen alike", many);
-    holds &= figure("sixteen alike, ten seconds", 1, crowd.worst_of_all, "points");
-    holds &= figure("sharing out a card among sixteen", 3, crowd.arbiter_percent, "% of a core");
+    holds &= bench_crowd();
     holds &= bench("30 and an unlimited neighbour", {{{30, 30}, free_running(kMillisecond), 30},
                                                      {{0, 100}, free_running(kMillisecond), 70}});
     holds &= bench("25 alone", {{{25, 25}, free_running(kMillisecond), 25}});
     holds &= bench("20 of copies of 1 MiB", {{{20, 20}, copies(std::size_t{1} << 20), 20}},
                    gpusim::Engine::copies);
+    holds &= bench_streams();
+    holds &= bench_processes();
+    holds &= bench_idlers();
     return holds;
 }
 
 }  // namespace
 }  // namespace tessera::guard
 
-int main() {
+// With an argument: what has it in its name.
+int main(int count, char** arguments) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    if (count > 1) tessera::guard::wanted = arguments[1];
     std::printf("figure | goal | measured | holds\n");
     try {
         return tessera::guard::bench_all() ? 0 : 1;

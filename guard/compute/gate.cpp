@@ -87,15 +87,15 @@ void sleep_ns(std::int64_t ns) {
     nanosleep(&sleep, nullptr);
 }
 
-void begin_flight(int card, WorkKind kind, std::int64_t now) {
-    card_time(card).in_flight[static_cast<int>(kind)].since_ns.store(now,
+void begin_flight(int card, WorkKind kind, std::int64_t began_ns) {
+    card_time(card).in_flight[static_cast<int>(kind)].since_ns.store(began_ns,
                                                                      std::memory_order_relaxed);
 }
 
-void end_flight(int card, WorkKind kind, std::int64_t now, std::int64_t overhead_ns) {
+void end_flight(int card, WorkKind kind, std::int64_t ended_ns) {
     InFlight& mine = card_time(card).in_flight[static_cast<int>(kind)];
     const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
-    const std::int64_t ns = now - since - overhead_ns;
+    const std::int64_t ns = ended_ns - since;
     mine.since_ns.store(0, std::memory_order_relaxed);
     if (ns <= 0) return;
     mine.total_ns.store(mine.total_ns.load(std::memory_order_relaxed) + ns,

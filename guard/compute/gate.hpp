@@ -27,9 +27,8 @@ class Waiting {
     std::int64_t since_;
 };
 
-// This process has had work of a kind on a card from `now` on; the time until then was so long, and
-// some of it was not the card's: the way of a launch to it, and of its end to who waited.
-void begin_flight(int card, WorkKind kind, std::int64_t now);
-void end_flight(int card, WorkKind kind, std::int64_t now, std::int64_t overhead_ns);
+// This process has had work of a kind on a card from then on, and until then.
+void begin_flight(int card, WorkKind kind, std::int64_t began_ns);
+void end_flight(int card, WorkKind kind, std::int64_t ended_ns);
 
 }  // namespace tessera::guard

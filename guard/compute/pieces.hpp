@@ -7,8 +7,12 @@
 namespace tessera::guard {
 
 void begin_piece(StreamTiming& of, WorkKind kind);
-// The end of what is to be measured.
-void record_end(StreamTiming& of);
+// Whether when it ended can be told by events.
+bool is_measured(const StreamTiming& of);
+// The end of what the stream has been given so far. False where that cannot be.
+bool record_end(StreamTiming& of);
+// It was recorded, and the stream got no more.
+bool is_end_known(const StreamTiming& of);
 // Nobody waited for it.
 void end_piece(StreamTiming& of);
 // It was waited for, by a wait that began after record_end().

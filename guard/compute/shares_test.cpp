@@ -132,6 +132,48 @@ TEST(GuardShares, EachWayToLaunch) {
                    {{50, 50}, launch_ex(kMillisecond), 50}});
 }
 
+// What a container is charged for is the time in which any of its work is on the card.
+TEST(GuardShares, OverSeveralStreams) {
+    expect_shares({{{20, 20}, over_streams(8, 100 * kMicrosecond), 20}});
+    expect_shares({{{20, 20}, over_streams(2, 500 * kMicrosecond), 20},
+                   {{80, 80}, free_running(kMillisecond), 80}});
+}
+
+TEST(GuardShares, StreamsThatAreWaitedFor) {
+    expect_shares({{{20, 20}, over_streams(4, 200 * kMicrosecond, true), 20}});
+    expect_shares({{{20, 20}, across_streams(200 * kMicrosecond), 20}});
+}
+
+TEST(GuardShares, SeveralThreads) {
+    expect_shares({{{20, 20}, in_threads(4, 300 * kMicrosecond, false), 20}});
+    expect_shares({{{20, 20}, in_threads(4, 300 * kMicrosecond, true), 20}});
+}
+
+TEST(GuardShares, SeveralProcesses) {
+    expect_shares({{{20, 20}, free_running(kMillisecond), 20, 8},
+                   {{80, 80}, free_running(kMillisecond), 80}});
+}
+
+// Their start takes them time, so that they may want less than their part.
+TEST(GuardShares, ProcessesThatEndAreCharged) {
+    const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
+    for (const SharingTenant& ending : {SharingTenant{{20, 20}, {}, 0, 4, 2 * kMillisecond},
+                                        SharingTenant{{20, 20}, {}, 0, 8, 20 * kMillisecond}}) {
+        const Measured measured = measure_shares({ending, rest}, {});
+        EXPECT_LE(measured.percents.front()[0], 20 + tolerance(20));
+        if (measured.starved_percents[1] < 10) {
+            EXPECT_GE(measured.percents.front()[1], 80 - tolerance(80));
+        }
+    }
+}
+
+TEST(GuardShares, WhoIdlesTakesNothing) {
+    std::vector<SharingTenant> tenants = {{{40, 60}, free_running(kMillisecond), 60},
+                                          {{15, 100}, free_running(kMillisecond), 40}};
+    tenants.resize(12, {{0, 100}, idle(), 0});
+    expect_shares(tenants);
+}
+
 TEST(GuardShares, Copies) {
     expect_shares({{{20, 20}, copies(std::size_t{1} << 20), 20}},
                   {.engine = gpusim::Engine::copies});

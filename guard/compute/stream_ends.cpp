@@ -18,8 +18,9 @@ void forget(StreamTiming& of) {
 }
 
 void forget_with_events(StreamTiming& of) {
+    end_piece(of);  // which asks them
     destroy_events(of);
-    forget(of);
+    free_place_of(of);
 }
 
 // The stream is about to be no more: its work goes on, and counts until it has ended.
@@ -32,6 +33,29 @@ void leave(StreamTiming& of) {
 
 void look_at_left(StreamTiming& of) {
     if (is_done(of)) forget_with_events(of);
+}
+
+// As far as this thread can ask.
+bool is_seen_done(const StreamTiming& of) {
+    const CUstream stream = of.stream.load();
+    return of.is_in_flight && of.thread == thread_of(stream) && !is_capturing(stream) &&
+           is_done(of);
+}
+
+void look_at(StreamTiming& of) {
+    if (of.is_left) return look_at_left(of);
+    if (is_seen_done(of)) end_piece(of);
+}
+
+// Has the driver note when the work that a stream has now will have ended. In a default stream only
+// where no other has work: what is given to that waits for other streams, and they for it.
+bool see_end(StreamTiming& of) {
+    const CUstream stream = of.stream.load();
+    if (is_end_known(of)) return true;
+    const bool is_alone = timing().flights[of.card][static_cast<int>(of.kind)].streams == 1;
+    if (of.thread != thread_of(stream) || is_capturing(stream)) return false;
+    if (is_default(stream) && !is_alone) return false;
+    return is_measured(of) && record_end(of);
 }
 
 }  // namespace
@@ -47,15 +71,51 @@ void after_wait_for_context() {
     });
 }
 
+void before_wait_for_event() {
+    const Locked lock(timing().mutex);
+    const Relaxed relaxed;
+    for_each_stream([](StreamTiming& each) {
+        if (each.is_in_flight && !each.is_left) see_end(each);
+    });
+}
+
 void look_for_ended() {
     const Locked lock(timing().mutex);
     const Relaxed relaxed;
     for_each_stream([](StreamTiming& each) {
         if (each.is_left) return look_at_left(each);
-        const CUstream stream = each.stream.load();
-        if (!each.is_in_flight || each.thread != thread_of(stream) || is_capturing(stream)) return;
-        if (is_done(each)) end_piece(each);
+        if (is_seen_done(each)) end_waited_for(each);
     });
+}
+
+bool look_for_ended_meanwhile(int card, WorkKind kind) {
+    const Locked lock(timing().mutex);
+    if (timing().flights[card][static_cast<int>(kind)].streams == 0) return true;
+    const Relaxed relaxed;
+    bool is_all_seen = true;
+    for_each_stream([&](StreamTiming& each) {
+        if (each.card != card || each.kind != kind) return;
+        look_at(each);
+        const bool is_mine = each.thread == thread_of(each.stream.load());
+        if (each.is_in_flight && is_mine) is_all_seen &= see_end(each);
+    });
+    return is_all_seen;
+}
+
+void look_at_some_beside(const StreamTiming& of) {
+    Timing& all = timing();
+    const int in_flight = all.flights[of.card][static_cast<int>(of.kind)].streams;
+    if (in_flight == 0) return;
+    constexpr int kMost = 4;
+    const Relaxed relaxed;
+    int looked_at = 0;
+    for (int i = 0; i < all.stream_count && looked_at < in_flight && looked_at < kMost; i++) {
+        StreamTiming& each = all.streams[all.next_look++ % static_cast<unsigned>(all.stream_count)];
+        if (each.is_gone || !each.is_in_flight || each.card != of.card || each.kind != of.kind)
+            continue;
+        look_at(each);
+        looked_at++;
+    }
 }
 
 bool watch_streams() {
@@ -70,8 +130,9 @@ bool watch_streams() {
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
         if (each.is_left) return look_at_left(each);
         harvest(each);
-        if (each.mark_count > 0 || is_capturing(stream)) return;
-        if (is_done(each)) end_piece(each);
+        if (is_capturing(stream)) return;
+        if (each.mark_count == 0 && is_done(each)) return end_piece(each);
+        see_end(each);
     });
     return is_any_in_flight;
 }

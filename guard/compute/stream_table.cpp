@@ -65,6 +65,8 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
 }
 
 void free_place_of(StreamTiming& of) {
+    for (Timing::Flight& flight : timing().flights[of.card])
+        if (flight.start == of.sample_start) flight.start = nullptr;
     of.credit.store(0, std::memory_order_relaxed);
     for (CUevent& mark : of.marks)
         mark = nullptr;

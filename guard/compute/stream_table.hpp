@@ -26,4 +26,8 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner);
 void free_place_of(StreamTiming& of);
 void destroy_events(const StreamTiming& of);
 
+// One stream was waited for, of which others of the same kind and card may have ended. Looks at a
+// few of them: each costs a call of the driver.
+void look_at_some_beside(const StreamTiming& of);
+
 }  // namespace tessera::guard

@@ -38,7 +38,7 @@ void drain(StreamTiming& of) {
     const Relaxed relaxed;
     harvest(of);
     if (of.mark_count == kMaxMarks && !pass_first_mark(of)) return end_piece(of);
-    record_end(of);
+    if (is_measured(of)) record_end(of);
     add_mark(of);
     while (of.mark_count > 0) {
         if (!pass_first_mark(of)) return end_piece(of);
@@ -57,10 +57,15 @@ std::int64_t ahead_ns(StreamTiming& of) {
 // In turn with the neighbours on the card.
 void wait_for_turn(StreamTiming& of, int card, WorkKind kind) {
     if (time_to_turn(card, kind, ahead_ns(of)) == 0) return;
+    constexpr std::int64_t kUnseenNs = 500'000;
     const Waiting waiting(card);
+    look_for_ended_meanwhile(card, kind);
     drain(of);
-    while (const std::int64_t ns = time_to_turn(card, kind, 0))
-        sleep_ns(ns);
+    bool is_seen = look_for_ended_meanwhile(card, kind);
+    while (const std::int64_t ns = time_to_turn(card, kind, 0)) {
+        sleep_ns(is_seen || ns < kUnseenNs ? ns : kUnseenNs);
+        is_seen = look_for_ended_meanwhile(card, kind);
+    }
 }
 
 StreamTiming* find_or_add_locked(CUstream stream, const Current& owner) {
@@ -79,12 +84,21 @@ StreamTiming* wait_for_place(CUstream stream, const Current& owner) {
     }
 }
 
+// That the stream has from another thread, or that this one has forgotten for another stream.
+bool has_credit_elsewhere(CUstream stream, const Current& owner, WorkKind kind) {
+    const Locked lock(timing().mutex);
+    StreamTiming* of = find_stream(stream, owner.context);
+    if (of == nullptr || !of->is_in_flight || !take_credit(*of, kind)) return false;
+    last_used_place(stream) = of;
+    return true;
+}
+
 // Work that nobody counts.
 void give_untimed(CUstream stream, const Current& owner) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
     if (of == nullptr) return;
-    last_used = {stream, of};
+    last_used_place(stream) = of;
     of->credit.store(kUntimedCredit, std::memory_order_relaxed);
 }
 
@@ -100,6 +114,7 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
         give_untimed(stream, owner);
         return CUDA_SUCCESS;
     }
+    if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
     do {
         wait_for_turn(*wait_for_place(stream, owner), owner.card, kind);
     } while (!begin(stream, owner, kind));
@@ -111,7 +126,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
     if (of == nullptr) return false;
-    last_used = {stream, of};
+    last_used_place(stream) = of;
     const Relaxed relaxed;
     harvest(*of);
     if (of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels)
@@ -124,6 +139,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind) {
     of_ = of;
     generation_ = of->generation;
     of->on_their_way++;
+    of->is_end_recorded = false;
     if (of->since_mark > 0) {
         if (of->mark_count == kMaxMarks && !pass_first_mark(*of)) {
             end_piece(*of);
@@ -140,19 +156,23 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind) {
 Turn::~Turn() {
     if (of_ == nullptr) return;
     const Locked lock(timing().mutex);
-    if (of_->generation == generation_) of_->on_their_way--;
+    if (of_->generation != generation_) return;
+    of_->on_their_way--;
+    of_->is_end_recorded = false;
 }
 
 void before_wait(CUstream stream) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
-    if (of != nullptr && of->is_in_flight && !is_capturing(stream)) record_end(*of);
+    if (of != nullptr && is_measured(*of) && !is_capturing(stream)) record_end(*of);
 }
 
 void after_wait(CUstream stream) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
-    if (of != nullptr) end_waited_for(*of);
+    if (of == nullptr) return;
+    end_waited_for(*of);
+    look_at_some_beside(*of);
 }
 
 }  // namespace tessera::guard

@@ -6,8 +6,10 @@
 // after as much work as the card does in kMarkNs, by what it did between the last two (marks.hpp).
 // Between marks, of at most kMaxBatch launches, a launch costs a look at a counter.
 //
-// Work is in flight from the launch on until a wait for it comes back, or the watch finds it done
-// (watch.cpp). Streams that are being captured do no work, and are left alone.
+// Work is in flight from the launch on until a wait for it comes back, or it is found done, by who
+// waits for something else or by the watch (watch.cpp); an event behind it says since when. What
+// counts is the time in which any stream has some (pieces.cpp). Streams that are being captured do
+// no work, and are left alone.
 //
 // Any thread. All functions want begin() to have succeeded, but for has_credit().
 #pragma once
@@ -17,25 +19,34 @@
 
 namespace tessera::guard {
 
-// The stream that a thread last used, so that most launches need not look for it.
+// The streams that a thread last used, so that most launches need not look for theirs.
+inline constexpr unsigned kLastUsedBits = 4;
 struct LastUsed {
-    CUstream stream;
-    StreamTiming* timing;
+    StreamTiming* streams[1U << kLastUsedBits];
 };
 extern thread_local constinit LastUsed last_used;
+
+// Streams are addresses: by Fibonacci hashing even those of an array do not meet.
+inline StreamTiming*& last_used_place(CUstream stream) {
+    const auto address = reinterpret_cast<std::uintptr_t>(stream);
+    return last_used.streams[address * 0x9E3779B97F4A7C15U >> (64U - kLastUsedBits)];
+}
+
+// One launch less, if there is one. Two threads in one stream may count one for two.
+inline bool take_credit(StreamTiming& timing, WorkKind kind) {
+    if (kind == WorkKind::kernels && timing.kind != kind) return false;
+    const int credit = timing.credit.load(std::memory_order_relaxed);
+    if (credit <= 0) return false;
+    timing.credit.store(credit - 1, std::memory_order_relaxed);
+    return true;
+}
 
 // The stream may be given one more piece of work without asking; that is counted. By far the most
 // often called of all: no lock, no clock.
 inline bool has_credit(CUstream stream, WorkKind kind) {
-    StreamTiming* timing = last_used.timing;
-    if (last_used.stream != stream || timing == nullptr) return false;
-    if (timing->stream.load(std::memory_order_relaxed) != stream) return false;
-    if (kind == WorkKind::kernels && timing->kind != kind) return false;
-    const int credit = timing->credit.load(std::memory_order_relaxed);
-    if (credit <= 0) return false;
-    // Two threads in one stream may count one for two.
-    timing->credit.store(credit - 1, std::memory_order_relaxed);
-    return true;
+    StreamTiming* timing = last_used_place(stream);
+    if (timing == nullptr || timing->stream.load(std::memory_order_relaxed) != stream) return false;
+    return take_credit(*timing, kind);
 }
 // The thread's context has changed: its default streams are others.
 inline void forget_last_used() {
@@ -70,8 +81,13 @@ void before_wait(CUstream stream);
 void after_wait(CUstream stream);
 // All work of the current context has been waited for.
 void after_wait_for_context();
-// Something was waited for that may have been the last of any stream.
+// Around a wait for something that may be the last of any stream.
+void before_wait_for_event();
 void look_for_ended();
+// A thread waits for its turn: so nobody waits for work of that kind on the card in other streams,
+// and that is to count for no longer than it takes. False where the thread had better look again
+// soon: that of some stream may end unseen.
+bool look_for_ended_meanwhile(int card, WorkKind kind);
 
 // The watch's look at all streams, in a thread of its own. Whether any has work in flight.
 bool watch_streams();

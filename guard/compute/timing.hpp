@@ -35,9 +35,8 @@ struct StreamTiming {
     CUevent marks[kMaxMarks + 1];
     int launches[kMaxMarks + 1];  // up to each mark, since the one before
     std::int64_t began_ns;        // its work in flight
-    std::int64_t last_piece_ns;   // of the card's time, of the last that was measured
-    bool is_sampled;              // this one is: the first event was recorded before it,
-    bool is_end_recorded;         // and the second behind it
+    bool is_end_recorded;         // behind all of it,
+    int end_credit;               // that there was then: had it more work since, there is less
     CUevent sample_start;
     CUevent sample_end;
 };
@@ -46,7 +45,16 @@ struct StreamTiming {
 struct Timing {
     pthread_mutex_t mutex;  // guards all of it but the credits
     std::atomic<bool> has_watch;
-    int in_flight[kMaxCards][kWorkKinds];  // streams
+    // Work of any of its streams: one flight, as long as they follow on each other.
+    struct Flight {
+        int streams;  // not known to have ended
+        std::int64_t began_ns;
+        std::int64_t ended_ns;      // the last of those that are; 0: none is
+        std::int64_t last_ns;       // that the flight before it lasted
+        const StreamTiming* first;  // that began it; null: others have had a part in it
+        bool is_one_of_several;     // others had a part in the one before it
+        CUevent start;              // was recorded when it began; null: none was
+    } flights[kMaxCards][kWorkKinds];
     // The balance, as of a time, when the process had so much in flight in all.
     struct Seen {
         std::int64_t granted_ns;  // by the grant of then
@@ -55,9 +63,10 @@ struct Timing {
         std::int64_t balance_ns;
     } seen[kMaxCards][kWorkKinds];
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
-    unsigned pieces_total;
+    unsigned flights_total;
     int stream_count;    // places that were ever used
     unsigned next_idle;  // where one that is not needed is looked for first
+    unsigned next_look;  // and one whose work may have ended
     StreamTiming streams[kMaxStreams];
 };
 

@@ -81,6 +81,7 @@ CUresult cuStreamQuery_ptsz(CUstream stream) {
 CUresult cuEventSynchronize(CUevent event) {
     const Entered real(&Driver::cuEventSynchronize);
     if (!real.is_held()) return real(event);
+    before_wait_for_event();
     const CUresult result = real(event);
     if (result == CUDA_SUCCESS) {
         look_for_ended();

@@ -2,8 +2,12 @@
 // for tests and benchmarks.
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -73,15 +77,104 @@ inline Workload copies(std::size_t bytes) {
     };
 }
 
+// A kernel in each of so many streams in turn.
+inline Workload over_streams(std::size_t count, std::uint64_t ns, bool waits = false) {
+    return [=](gpusim::Worker& worker) {
+        static std::vector<CUstream> streams;
+        while (streams.size() < count)
+            streams.push_back(worker.make_stream());
+        for (CUstream stream : streams)
+            worker.launch(ns, stream);
+        if (!waits) return;
+        for (CUstream stream : streams)
+            CALL(worker.cuda, cuStreamSynchronize)(stream);
+    };
+}
+
+// In two streams, the second of which waits for the first by an event, and the host for both so.
+inline Workload across_streams(std::uint64_t ns) {
+    return [ns](gpusim::Worker& worker) {
+        static CUstream first = worker.make_stream();
+        static CUstream second = worker.make_stream();
+        static CUevent handed = worker.make_event();
+        static CUevent done = worker.make_event();
+        worker.launch(ns, first);
+        CALL(worker.cuda, cuEventRecord)(handed, first);
+        CALL(worker.cuda, cuStreamWaitEvent)(second, handed, 0);
+        worker.launch(ns, second);
+        CALL(worker.cuda, cuEventRecord)(done, second);
+        CALL(worker.cuda, cuEventSynchronize)(done);
+    };
+}
+
+// Threads that each have a stream, or each their own default stream.
+inline Workload in_threads(int count, std::uint64_t ns, bool default_streams) {
+    return [=](gpusim::Worker& worker) {
+        std::vector<std::jthread> threads;
+        threads.reserve(static_cast<std::size_t>(count));
+        for (int i = 0; i < count; i++) {
+            threads.emplace_back([&] {
+                CALL(worker.cuda, cuCtxSetCurrent)(worker.context);
+                CUstream stream = default_streams ? CU_STREAM_PER_THREAD : worker.make_stream();
+                for (;;)
+                    worker.launch(ns, stream);
+            });
+        }
+    };
+}
+
 inline Workload idle() {
     return [](gpusim::Worker&) { std::this_thread::sleep_for(std::chrono::seconds(1)); };
 }
 
+// The card's time that processes had who have ended: what each says for itself before it does.
+class Tally {
+  public:
+    Tally()
+        : ns_(static_cast<std::atomic<std::int64_t>*>(mmap(
+              nullptr, sizeof *ns_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+        if (ns_ == MAP_FAILED) throw std::runtime_error("mmap");
+    }
+    ~Tally() { munmap(ns_, sizeof *ns_); }
+    Tally(const Tally&) = delete;
+    Tally& operator=(const Tally&) = delete;
+
+    [[nodiscard]] std::atomic<std::int64_t>& ns() const { return *ns_; }
+
+  private:
+    std::atomic<std::int64_t>* ns_;
+};
+
 struct SharingTenant {
     ShareOfTime share;
     Workload work;
-    double expected;  // percent of the card
+    double expected;    // percent of the card
+    int processes = 1;  // at once
+    // Not 0: each process ends after one kernel of so long, without the work above, and there is
+    // another.
+    std::uint64_t ending_ns = 0;
 };
+
+// Until it is killed: processes of a container, so many at a time, each of one kernel.
+inline std::unique_ptr<gpusim::Peer> start_ending(const GuardedContainer& container,
+                                                  const SharingTenant& tenant, const Tally& tally) {
+    return std::make_unique<gpusim::Peer>([&](gpusim::Wire&) {
+        const auto one = [&] {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            const gpusim::Worker worker(container.facade());
+            worker.launch(tenant.ending_ns);
+            if (worker.wait() == CUDA_SUCCESS)
+                tally.ns() += static_cast<std::int64_t>(tenant.ending_ns);
+            _exit(0);
+        };
+        for (;;) {
+            for (int i = 0; i < tenant.processes; i++)
+                if (fork() == 0) one();
+            while (wait(nullptr) > 0) {
+            }
+        }
+    });
+}
 
 struct Measuring {
     std::chrono::milliseconds window{2500};
@@ -130,25 +223,39 @@ inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
     for (const SharingTenant& tenant : tenants)
         shares.push_back(tenant.share);
     const SharedCard card(shares);
-    std::vector<std::unique_ptr<gpusim::Peer>> peers;
-    peers.reserve(tenants.size());
-    for (std::size_t i = 0; i < tenants.size(); i++)
-        peers.push_back(start_worker(card.container(i), tenants[i].work));
+    std::vector<std::vector<std::unique_ptr<gpusim::Peer>>> peers(tenants.size());
+    const std::vector<Tally> tallies(tenants.size());
+    for (std::size_t i = 0; i < tenants.size(); i++) {
+        if (tenants[i].ending_ns != 0) {
+            peers[i].push_back(start_ending(card.container(i), tenants[i], tallies[i]));
+            continue;
+        }
+        for (int process = 0; process < tenants[i].processes; process++)
+            peers[i].push_back(start_worker(card.container(i), tenants[i].work));
+    }
     std::this_thread::sleep_for(std::chrono::seconds(1));
     Measured measured;
     const auto used = [&](std::int64_t now) {
         std::vector<std::int64_t> of;
         of.reserve(peers.size());
-        for (const auto& peer : peers)
-            of.push_back(card.used_ns(peer->pid(), measuring.engine, now));
+        for (std::size_t i = 0; i < peers.size(); i++) {
+            std::int64_t sum = tallies[i].ns();
+            for (const auto& peer : peers[i])
+                sum += card.used_ns(peer->pid(), measuring.engine, now);
+            of.push_back(sum);
+        }
         return of;
     };
     const auto starved = [&] {
         const std::int64_t for_all = starved_ns(getpid()) + stolen_ns();
         std::vector<std::int64_t> of;
         of.reserve(peers.size());
-        for (const auto& peer : peers)
-            of.push_back(for_all + starved_ns(peer->pid()));
+        for (const auto& of_tenant : peers) {
+            std::int64_t sum = for_all;
+            for (const auto& peer : of_tenant)
+                sum += starved_ns(peer->pid());
+            of.push_back(sum);
+        }
         return of;
     };
     const std::vector<std::int64_t> starved_before = starved();

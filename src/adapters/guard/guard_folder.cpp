@@ -46,13 +46,6 @@ Bytes bytes_of(guard::Granules granules) {
     return {static_cast<std::int64_t>(granules * guard::kGranuleBytes)};
 }
 
-std::int64_t in_flight_ns(const guard::ContainerReading& reading, guard::WorkKind kind) {
-    std::int64_t sum = 0;
-    for (const auto& [slot, process] : reading.processes)
-        sum += process.in_flight_ns[static_cast<std::size_t>(kind)];
-    return sum;
-}
-
 // Of a region that an older agent made: empty.
 PodName read_pod_name(const fs::path& path) {
     const auto text = read_text_file(path);
@@ -88,8 +81,6 @@ ShareUse read_use(const OpenRegion& region, int card) {
         return use;
     }
     use.refusals = static_cast<std::int64_t>(held.refusals);
-    use.in_flight = {.kernels_ns = in_flight_ns(time, guard::WorkKind::kernels),
-                     .copies_ns = in_flight_ns(time, guard::WorkKind::copies)};
     use.waited_ns = time.waited_ns;
     add_processes(holders, limit.most_memory.load(), use);
     return use;
@@ -104,7 +95,9 @@ void add_uses(const RegionPath& region, const TimeSharer& sharer, std::vector<Sh
         use.pod = PodUid(region.pod);
         use.name = name;
         use.container = region.container;
-        use.had = sharer.had(fs::path(region.pod) / region.container, use.card);
+        const std::string container = fs::path(region.pod) / region.container;
+        use.had = sharer.had(container, use.card);
+        use.in_flight = sharer.busy(container, use.card);
         all.push_back(std::move(use));
     }
 }

@@ -107,7 +107,6 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
     ASSERT_TRUE(guard::reserve(*seat.accounts, 0, seat.slot, 512, 1536));
     seat.accounts->cards[0].refusals = 2;
-    seat.accounts->times[seat.slot][0].in_flight[0].total_ns = 1'500'000'000;
     seat.accounts->times[seat.slot][0].waited_ns = 7;
     const auto uses = guard_.uses();
     ASSERT_EQ(uses.size(), 1U);
@@ -121,7 +120,6 @@ TEST_F(GuardFolderTest, SaysWhatContainersMakeOfTheirShares) {
     EXPECT_EQ(uses[0].held, Bytes{std::int64_t{1} << 30});
     EXPECT_EQ(uses[0].limit, Bytes{std::int64_t{3} << 30});
     EXPECT_EQ(uses[0].refusals, 2);
-    EXPECT_EQ(uses[0].in_flight.kernels_ns, 1'500'000'000);
     EXPECT_EQ(uses[0].waited_ns, 7);
     EXPECT_EQ(uses[0].processes,
               (std::vector<ProcessUse>{{.pid = getpid(), .held = Bytes{std::int64_t{1} << 30}}}));

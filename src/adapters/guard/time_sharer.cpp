@@ -101,7 +101,7 @@ std::chrono::milliseconds TimeSharer::tick() {
     return next;
 }
 
-CardTime TimeSharer::had(const std::string& container, const GpuUuid& card) const {
+CardTime TimeSharer::time_of(const std::string& container, const GpuUuid& card, TimeOf time) const {
     const std::scoped_lock lock(mutex_);
     const auto of = cards_.find(card);
     const auto held = held_.find(container);
@@ -109,8 +109,16 @@ CardTime TimeSharer::had(const std::string& container, const GpuUuid& card) cons
     const auto id = of->second->ids.find(ledger_of(container, *held->second));
     if (id == of->second->ids.end()) return {};
     const guard::Arbiter& arbiter = of->second->arbiter;
-    return {.kernels_ns = arbiter.used_ns(id->second, guard::WorkKind::kernels),
-            .copies_ns = arbiter.used_ns(id->second, guard::WorkKind::copies)};
+    return {.kernels_ns = (arbiter.*time)(id->second, guard::WorkKind::kernels),
+            .copies_ns = (arbiter.*time)(id->second, guard::WorkKind::copies)};
+}
+
+CardTime TimeSharer::had(const std::string& container, const GpuUuid& card) const {
+    return time_of(container, card, &guard::Arbiter::used_ns);
+}
+
+CardTime TimeSharer::busy(const std::string& container, const GpuUuid& card) const {
+    return time_of(container, card, &guard::Arbiter::busy_ns);
 }
 
 void TimeSharer::run(const std::stop_token& stop) {

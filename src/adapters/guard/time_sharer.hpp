@@ -20,6 +20,7 @@
 #include "adapters/guard/open_region.hpp"
 #include "base/ids.hpp"
 #include "domain/usage/share_use.hpp"
+#include "guard/arbiter/arbiter.hpp"
 #include "ports/clock.hpp"
 
 namespace tessera {
@@ -37,13 +38,18 @@ class TimeSharer {
     // Of a card's time, what a container (POD/CONTAINER) had since it was first seen here; none of
     // a card whose time is not shared out. Any thread.
     [[nodiscard]] CardTime had(const std::string& container, const GpuUuid& card) const;
+    // How long any of its processes had work there, as above.
+    [[nodiscard]] CardTime busy(const std::string& container, const GpuUuid& card) const;
     // Until `stop`. One thread.
     void run(const std::stop_token& stop);
 
   private:
     struct Card;
+    using TimeOf = std::int64_t (guard::Arbiter::*)(std::uint64_t, guard::WorkKind) const;
 
     void look();
+    [[nodiscard]] CardTime time_of(const std::string& container, const GpuUuid& card,
+                                   TimeOf time) const;
     // How long until the next tick.
     std::chrono::milliseconds tick();
 

@@ -37,7 +37,7 @@ struct ShareUse {
     Percent ceiling = kNoCeiling;  // the most that it gets
     std::int64_t refusals = 0;     // allocations that the limit refused
     bool is_timed = false;         // the card's time is shared out; else these stand still:
-    CardTime in_flight;            // with work on its way to the card or there, waiting included
+    CardTime in_flight;            // with work of any process on its way or there, beside whomever
     CardTime had;                  // of that the card's own time, since this agent looks
     std::int64_t waited_ns = 0;    // for its turn, before it gave the work to the card
     std::vector<ProcessUse> processes;  // that live and hold something of the card
