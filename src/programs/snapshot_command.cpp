@@ -19,7 +19,7 @@ Result<> take(const SnapshotOptions& options) {
     snapshot.taken = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     if (options.anonymous) snapshot = anonymous(std::move(snapshot));
     const std::string text = write_snapshot(snapshot);
-    if (options.file.empty()) {
+    if (options.file.empty() || options.file == "-") {
         std::cout << text;
         return {};
     }
@@ -31,7 +31,8 @@ Result<> take(const SnapshotOptions& options) {
 CLI::App* add_snapshot(CLI::App& app, SnapshotOptions& options) {
     CLI::App* command = app.add_subcommand(
         "snapshot", "Write a file that describes the cluster, for tessera-sim; changes nothing");
-    command->add_option("file", options.file, "the file; standard output where it is left out");
+    command->add_option("file", options.file,
+                        "the file; standard output where it is left out, or -");
     command->add_flag(
         "--anonymous", options.anonymous,
         "numbers in place of the names of nodes, namespaces, pods, gangs and groups, and of "

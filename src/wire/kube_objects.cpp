@@ -76,9 +76,10 @@ std::optional<Result<GangMembership>> read_gang(JsonValue metadata, JsonValue sp
     };
     for (const Spelling& by : {Spelling{metadata["annotations"], key::kGang, key::kGangSize},
                                Spelling{metadata["labels"], key::kPodGroup, key::kPodGroupSize}}) {
-        const auto gang = by.texts[by.gang].text();
-        if (gang && !gang->empty())
-            return parse_gang(*gang, by.texts[by.size].text_or(""), by.size);
+        // One of the two alone is a slip, and to place its pod alone would hide it.
+        if (by.texts[by.gang].present() || by.texts[by.size].present())
+            return parse_gang(by.texts[by.gang].text_or(""), by.texts[by.size].text_or(""),
+                              by.size);
     }
     const std::string group = spec["schedulingGroup"]["podGroupName"].text_or("");
     if (!group.empty()) return GangMembership{group, 0};

@@ -80,6 +80,29 @@ TEST(ReadPod, Gang) {
                               "that are to be placed together, 1 to 1000",
                               size));
     }
+    for (const char* slip :
+         {R"("annotations":{"tessera.dev/gang-size":"2"})",
+          R"("annotations":{"tessera.dev/gang":"","tessera.dev/gang-size":"2"})",
+          R"("annotations":{"tessera.dev/gang":"a%s","tessera.dev/gang-size":"2"})",
+          R"("labels":{"pod-group.scheduling.sigs.k8s.io/min-available":"3"})"}) {
+        const auto wrong = gang(slip);
+        ASSERT_TRUE(wrong && !*wrong) << slip;
+        EXPECT_NE(wrong->error().text.find("is not the name of a gang"), std::string::npos)
+            << wrong->error().text;
+    }
+}
+
+// Goal: Kubernetes' own group counts where nothing of ours is said; its PodGroup says the size.
+TEST(ReadPod, SchedulingGroup) {
+    const auto gang = [](const std::string& metadata) {
+        return pod_of(R"({"metadata":{)" + metadata +
+                      R"(},"spec":{"schedulingGroup":{"podGroupName":"g"},"containers":[
+            {"name":"main","resources":{"limits":{"tessera.dev/gpu":"1"}}}]}})")
+            .gang;
+    };
+    EXPECT_EQ(**gang(""), (GangMembership{"g", 0}));
+    EXPECT_EQ(**gang(R"("annotations":{"tessera.dev/gang":"a","tessera.dev/gang-size":"8"})"),
+              (GangMembership{"a", 8}));
 }
 
 // Goal: what concerns a resize is read of pods that ask for GPUs: an open wish, right or wrong, and

@@ -305,6 +305,16 @@ TEST(Pause, EndsWithAStop) {
 }
 
 // Goal: a file is text or a reason that names it, a folder and a missing one among them.
+// Goal: a device that a user names is written to, not replaced, and a full one is an error.
+TEST(TextFile, DevicesStay) {
+    EXPECT_TRUE(write_text_file("/dev/null", "text"));
+    const auto full = write_text_file("/dev/full", "text");
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().text, "/dev/full: No space left on device");
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST(TextFile, TextOrReason) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("tessera-text-" + std::to_string(getpid()));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 namespace tessera {
 namespace {
@@ -16,6 +17,15 @@ namespace {
 tl::unexpected<Error> failed(const std::string& path, int error) {
     return fail(error == ENOENT ? Code::not_found : Code::unavailable,
                 fmt::format("{}: {}", path, std::strerror(error)));
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t size = ::write(fd, text.data(), text.size());
+        if (size < 0 && errno != EINTR) return false;
+        if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
+    }
+    return true;
 }
 
 }  // namespace
@@ -40,15 +50,18 @@ Result<std::string> read_text_file(const std::string& path) {
 }
 
 Result<> write_text_file(const std::string& path, const std::string& text) {
-    const std::string temporary = path + ".tmp";
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    const bool written =
-        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-        ::fchmod(fd, 0644) == 0;
+    // A device or a pipe is written to, not replaced.
+    struct stat there = {};
+    const bool is_file = ::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
+    const std::string target = is_file ? path + ".tmp" : path;
+    const int flags = is_file ? O_CREAT | O_TRUNC : 0;
+    const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
+    const bool written = fd >= 0 && write_all(fd, text) && (!is_file || ::fchmod(fd, 0644) == 0);
     const bool closed = fd >= 0 && ::close(fd) == 0;
-    if (written && closed && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
+    const bool is_done = written && closed;
+    if (is_done && (!is_file || ::rename(target.c_str(), path.c_str()) == 0)) return {};
     const std::string why = std::strerror(errno);
-    ::unlink(temporary.c_str());
+    if (is_file) ::unlink(target.c_str());
     return fail(Code::unavailable, fmt::format("{}: {}", path, why));
 }
 

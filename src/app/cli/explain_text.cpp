@@ -100,6 +100,18 @@ std::string refusals_text(const PodStory& story) {
     return out;
 }
 
+// Why a pod waits though it fits.
+std::string what_else(const PodStory& story) {
+    if (!story.on.empty()) return {};
+    if (story.gated) return "It waits for its scheduling gates to be removed.\n";
+    const bool fits = std::ranges::any_of(story.nodes, &NodeStory::fits);
+    if (!fits || !story.gang.empty()) return {};
+    return fmt::format(
+        "It fits: if it goes on waiting, what keeps it is not the cards (kubectl describe pod {} "
+        "-n {}).\n",
+        story.pod.name, story.pod.space);
+}
+
 void write_node(JsonWriter& w, const NodeStory& node) {
     w.member("node", node.node.str());
     w.member("fits", node.fits);
@@ -131,7 +143,7 @@ void write_node(JsonWriter& w, const NodeStory& node) {
 }  // namespace
 
 std::string explain_text(const PodStory& story, std::size_t most) {
-    return head(story) + fits_text(story, most) + refusals_text(story);
+    return head(story) + fits_text(story, most) + refusals_text(story) + what_else(story);
 }
 
 std::string explain_json(const PodStory& story) {

@@ -32,8 +32,8 @@ PodFacts as_waiting(PodFacts pod) {
 std::optional<std::string> barred_by_kubernetes(const defrag::PodState& pod, const HostAsk& host,
                                                 const defrag::NodeTraits& traits,
                                                 const NodeView& node) {
-    if (!may_run(pod.nodes, traits)) return std::string(kNotItsNode);
     if (traits.closed) return "kube-scheduler's own: the node is cordoned";
+    if (!may_run(pod.nodes, traits)) return std::string(kNotItsNode);
     if (node.inventory.host == HostAsk{}) return std::nullopt;  // it has not said
     if (host.cpu_milli > node.load.cpu_milli) {
         return fmt::format("kube-scheduler's own: asked {}m CPU, {}m are free", host.cpu_milli,
@@ -164,6 +164,7 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
         .policy = ask->policy.empty() ? std::string(row->option) : ask->policy,
         .policy_source = ask->policy.empty() ? PodStory::Source::assumed : PodStory::Source::pod,
         .learnt = learnt,
+        .gated = found.gated,
         .gang = gang_sentence(state, *ask),
         .nodes = stories_of(snapshot, at, facts, pod, *view, rater.get()),
     };

@@ -141,12 +141,12 @@ std::string Gangs::known_reason(ClusterState& state, const ExtenderArgs& args, c
     return is_same ? last.reason : std::string();
 }
 
-// Each is decided on as any pod is, with what was promised to those before it counted as taken. How
-// many found rooms: those after them were not looked at.
-std::size_t Gangs::promise_rooms(ClusterState& state, const ExtenderArgs& args,
-                                 std::span<const PodAskPtr> members) const {
-    for (std::size_t i = 0; i < members.size(); ++i) {
-        const PodAsk& member = *members[i];
+// Each is decided on as any pod is, with what was promised to those before it counted as taken.
+Gangs::Rooms Gangs::promise_rooms(ClusterState& state, const ExtenderArgs& args,
+                                  std::span<const PodAskPtr> members) const {
+    Rooms rooms;
+    for (const PodAskPtr& asked : members) {
+        const PodAsk& member = *asked;
         const auto view = state.view();
         auto positions = view->positions(args.names);
         std::erase_if(positions, [&](std::uint32_t position) {
@@ -155,10 +155,14 @@ std::size_t Gangs::promise_rooms(ClusterState& state, const ExtenderArgs& args,
         });
         const auto rater = placements_ == nullptr ? nullptr : placements_->rater_of(member);
         const auto best = best_node(*view, positions, member, rater.get());
-        if (!best) return i;
-        state.promise(member.uid, view->row(*best).node->inventory.name, {});
+        if (best) {
+            state.promise(member.uid, view->row(*best).node->inventory.name, {});
+            ++rooms.found;
+        } else if (rooms.without.empty()) {
+            rooms.without = member.name.name;
+        }
     }
-    return members.size();
+    return rooms;
 }
 
 FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
@@ -170,13 +174,14 @@ FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const P
         if (is_kept(state, member)) state.give_up(member->uid);
     }
     const auto members = those_to_place(now, pod, size);
-    const std::size_t found = promise_rooms(state, args, members);
-    if (found < members.size()) {
-        for (std::size_t i = 0; i < found; ++i)
-            state.give_up(members[i]->uid);
-        const std::string reason =
-            fmt::format("gang {} is placed as a whole: {} of its {} pods find room now", id.name,
-                        now.placed + found, size);
+    const Rooms rooms = promise_rooms(state, args, members);
+    if (rooms.found < members.size()) {
+        for (const PodAskPtr& member : members) {
+            if (is_kept(state, member)) state.give_up(member->uid);
+        }
+        const std::string reason = fmt::format(
+            "gang {} is placed as a whole: {} of its {} pods find room now, {} does not", id.name,
+            now.placed + rooms.found, size, rooms.without);
         const std::scoped_lock lock(mutex_);
         no_room_.insert_or_assign(id, NoRoom{state.view(), sum_of(args), now.pods(), reason});
         return refuse_all(args, reason);

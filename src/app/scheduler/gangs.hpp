@@ -43,8 +43,12 @@ class Gangs {
     FilterAnswer answer(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod);
     std::string known_reason(ClusterState& state, const ExtenderArgs& args, const GangId& id,
                              const GangNow& now);
-    std::size_t promise_rooms(ClusterState& state, const ExtenderArgs& args,
-                              std::span<const PodAskPtr> members) const;
+    struct Rooms {
+        std::size_t found = 0;
+        std::string without;  // the first pod that found none
+    };
+    Rooms promise_rooms(ClusterState& state, const ExtenderArgs& args,
+                        std::span<const PodAskPtr> members) const;
     FilterAnswer place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
                        const GangNow& now, std::size_t size);
 

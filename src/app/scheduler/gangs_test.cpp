@@ -180,7 +180,7 @@ TEST(Gangs, NoneWhereNotAllFit) {
     for (const PodFacts& pod : pods)
         EXPECT_FALSE(cluster.try_bind(pod));
     EXPECT_EQ(reason(cluster.filter(pods[0])),
-              "gang a is placed as a whole: 8 of its 9 pods find room now");
+              "gang a is placed as a whole: 8 of its 9 pods find room now, a-8 does not");
     EXPECT_EQ(cluster.kept(), 0U);
 }
 
@@ -282,7 +282,7 @@ TEST(Gangs, CountTheHost) {
     }
     EXPECT_FALSE(cluster.try_bind(pods[0]));
     EXPECT_EQ(reason(cluster.filter(pods[0])),
-              "gang a is placed as a whole: 2 of its 4 pods find room now");
+              "gang a is placed as a whole: 2 of its 4 pods find room now, a-2 does not");
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ TEST(Admission, KeepsPodsOfAGroupApart) {
                   fmt::format("n0:{}", i));
     const std::string refusal = cluster.where(Cluster::pod("w4", 2, web));
     EXPECT_EQ(refusal,
-              "No GPU with the company asked for: tessera.dev/gpu-apart or "
-              "tessera.dev/gpu-together leaves 0 of this node's 4 cards");
+              "No GPU with the company asked for: tessera.dev/gpu-apart "
+              "leaves 0 of this node's 4 cards");
     EXPECT_EQ(cluster.where(Cluster::pod("other", 2, {.apart = "job"})), "n0:0");
     cluster.state().remove_pod(PodUid("uid-w2"));
     EXPECT_EQ(cluster.where(Cluster::pod("w4", 2, web)), "n0:2");

@@ -50,6 +50,13 @@ std::string linked(const GpuRequest& gpu) {
     return fmt::format("{} cards linked by {}", gpu.gpus, words_of(*gpu.rules.link));
 }
 
+// The annotations that the pod has of the two.
+std::string company_of(const CardRules& rules) {
+    if (!rules.together) return std::string(kGpuApart);
+    if (!rules.apart) return std::string(kGpuTogether);
+    return fmt::format("{} or {}", kGpuApart, kGpuTogether);
+}
+
 // The models of the cards, in words: "Tesla T4 and Tesla P100".
 std::string models_of(std::span<const Gpu> gpus) {
     std::set<std::string_view> models;
@@ -123,8 +130,8 @@ Misfit Explainer::explain(const Offer& offer) {
     }
     if (static_cast<int>(admitted.size()) < gpu.gpus) {
         return {false,
-                fmt::format("{}: {} or {} leaves {} of this node's {} cards", kCompany, kGpuApart,
-                            kGpuTogether, admitted.size(), offer.cards.size()),
+                fmt::format("{}: {} leaves {} of this node's {} cards", kCompany, company_of(rules),
+                            admitted.size(), offer.cards.size()),
                 Obstacle::company,
                 {},
                 offer.unit};
@@ -253,8 +260,8 @@ std::string Explainer::explain_many(const Misfit& most) const {
         case Obstacle::not_linked:
             return fmt::format("{}: asked {}", kNotLinked, linked(widest(request_)));
         case Obstacle::company:
-            return fmt::format("{}: {} or {} leaves too few cards of each node", kCompany,
-                               kGpuApart, kGpuTogether);
+            return fmt::format("{}: {} leaves too few cards of each node", kCompany,
+                               company_of(rules_of(request_)));
         case Obstacle::together:
             return fmt::format(
                 "{} for the pod's {} containers together: the largest asks {}, "

@@ -2,12 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/quantity.hpp"
 
 namespace tessera {
 
 Result<GangMembership> parse_gang(std::string_view gang, std::string_view size,
                                   std::string_view source) {
+    // It stands in reasons, which kube-scheduler prints as a format.
+    const bool is_name =
+        !gang.empty() && gang.size() <= 253 && std::ranges::all_of(gang, [](char c) {
+            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                   c == '-' || c == '_' || c == '.';
+        });
+    if (!is_name) {
+        return fail(Code::invalid_argument,
+                    fmt::format("\"{}\" is not the name of a gang, whose size is in {}; write "
+                                "letters, digits, '-', '_' or '.'",
+                                gang.substr(0, 64), source));
+    }
     const auto number = parse_whole_quantity(size);
     if (!number || *number < 1 || *number > kMostGangPods) {
         return fail(Code::invalid_argument,
