@@ -334,12 +334,21 @@ bool run_policies(const std::string& program, const FakeApi& api, const ClusterT
         const Controller rated(program, api.port(), 0, policy);
         // What it learns of the pods that run it learns in the first seconds.
         std::this_thread::sleep_for(std::chrono::seconds(3));
-        const auto [without, with] = ask_both({plain.port(), rated.port()}, text, kTurns * kRounds);
+        // What disturbs one turn is not the policy's.
+        std::vector<double> usually;
+        std::vector<double> at_worst;
+        for (int turn = 0; turn < kTurns; ++turn) {
+            const auto [without, with] = ask_both({plain.port(), rated.port()}, text, kRounds);
+            usually.push_back(quantile(with.both, 0.5) - quantile(without.both, 0.5));
+            at_worst.push_back(both_p99(with) - both_p99(without));
+        }
         shown(fmt::format("{}names, all offered: {} adds to filter+prioritize p50", at, policy),
-              quantile(with.both, 0.5) - quantile(without.both, 0.5), "ms");
+              quantile(usually, 0.5), "ms");
         holds &= at_most(
-            fmt::format("{}names, all offered: {} adds to filter+prioritize p99", at, policy), 0.3,
-            both_p99(with) - both_p99(without), "ms");
+            fmt::format(
+                "{}names, all offered: {} adds to filter+prioritize p99, median of {} turns", at,
+                policy, kTurns),
+            0.3, quantile(at_worst, 0.5), "ms");
     }
     return holds;
 }
