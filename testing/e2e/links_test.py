@@ -44,8 +44,8 @@ class LinksTest(StackCase):
                                    uuids=self.cards()[1].uuid))
         self.assertEqual([self.indices(pod) for pod in apart], [{0}, {1}])
         self.create(ruled("late", pods.native("20Gi", gpus=2), links="nvlink"))
-        self.wait_event("late", "No GPUs linked as asked for: asked 2 cards linked by NVLink, too "
-                                "few of those have the room")
+        self.wait_event("late", "No GPUs linked as asked for: asked 2 cards linked by NVLink, 1 of "
+                                "them have the room")
         anywhere, = self.running(pods.simple("anywhere", pods.native("20Gi", gpus=2)))
         self.assertEqual(self.indices(anywhere), {2, 3})
         self.create(ruled("wide", pods.native("1Gi", gpus=3), links="numa"))
