@@ -120,8 +120,11 @@ void begin_piece(StreamTiming& of, WorkKind kind) {
     begin(flight, of, of.began_ns);
     const bool is_costly = flight.last_ns < kLongFlightNs && !flight.is_one_of_several;
     if (is_costly && timing().flights_total++ % kSampleEvery != 0) return;
-    if (event_in(of.sample_start, of) != nullptr &&
-        driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS)
+    if (event_in(of.sample_start, of) == nullptr) return;
+    // Work of the other kind may be measured from it still: then its end goes by the clock.
+    for (Timing::Flight& each : timing().flights[of.card])
+        if (each.start == of.sample_start) each.start = nullptr;
+    if (driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS)
         flight.start = of.sample_start;
 }
 

@@ -11,8 +11,9 @@
 namespace tessera::guard {
 namespace {
 
-// The stream, or its context, is no more, and neither is its work.
+// The stream's context is no more, and neither are its work and its events, which nobody may ask.
 void forget(StreamTiming& of) {
+    of.is_end_recorded = false;
     end_piece(of);
     free_place_of(of);
 }
@@ -35,11 +36,18 @@ void look_at_left(StreamTiming& of) {
     if (is_done(of)) forget_with_events(of);
 }
 
-// As far as this thread can ask.
-bool is_seen_done(const StreamTiming& of) {
+// Whether this thread can ask the driver for it: the name of a default stream is that of the
+// current context's, or of the thread's own there.
+bool can_ask(const StreamTiming& of) {
     const CUstream stream = of.stream.load();
-    return of.is_in_flight && of.thread == thread_of(stream) && !is_capturing(stream) &&
-           is_done(of);
+    if (of.thread != thread_of(stream)) return false;
+    CUcontext current = nullptr;
+    return !is_default(stream) ||
+           (driver()->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == of.context);
+}
+
+bool is_seen_done(const StreamTiming& of) {
+    return of.is_in_flight && can_ask(of) && !is_capturing(of.stream.load()) && is_done(of);
 }
 
 void look_at(StreamTiming& of) {
@@ -53,7 +61,7 @@ bool see_end(StreamTiming& of) {
     const CUstream stream = of.stream.load();
     if (is_end_known(of)) return true;
     const bool is_alone = timing().flights[of.card][static_cast<int>(of.kind)].streams == 1;
-    if (of.thread != thread_of(stream) || is_capturing(stream)) return false;
+    if (!can_ask(of) || is_capturing(stream)) return false;
     if (is_default(stream) && !is_alone) return false;
     return is_measured(of) && record_end(of);
 }

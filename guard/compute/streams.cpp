@@ -38,7 +38,7 @@ void drain(StreamTiming& of) {
     const Relaxed relaxed;
     harvest(of);
     if (of.mark_count == kMaxMarks && !pass_first_mark(of)) return end_piece(of);
-    if (is_measured(of)) record_end(of);
+    if (is_measured(of) && !is_end_known(of)) record_end(of);
     add_mark(of);
     while (of.mark_count > 0) {
         if (!pass_first_mark(of)) return end_piece(of);
@@ -164,7 +164,8 @@ Turn::~Turn() {
 void before_wait(CUstream stream) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
-    if (of != nullptr && is_measured(*of) && !is_capturing(stream)) record_end(*of);
+    if (of != nullptr && is_measured(*of) && !is_end_known(*of) && !is_capturing(stream))
+        record_end(*of);
 }
 
 void after_wait(CUstream stream) {

@@ -169,6 +169,35 @@ TEST_F(GuardStreams, CopiesAreOfAnotherKind) {
     });
 }
 
+// Goal: a stream that begins to copy does not make another's kernel shorter, which is measured from
+// the moment in which that stream began to work.
+TEST_F(GuardStreams, CopiesDoNotShortenKernels) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        CUdeviceptr memory = 0;
+        std::vector<char> host(std::size_t{64} << 20);
+        CUstream copies = worker.make_stream();
+        CUstream kernels = worker.make_stream();
+        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        const auto copy = [&] {
+            return CALL(cuda, cuMemcpyDtoHAsync_v2)(host.data(), memory, host.size(), copies);
+        };
+        // Long ones, so that the next are measured.
+        EXPECT_EQ(copy(), CUDA_SUCCESS);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(5 * kMillisecond, kernels), CUDA_SUCCESS);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        const std::int64_t before = in_flight_total();
+        EXPECT_EQ(worker.launch(kMillisecond, copies), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(100 * kMillisecond, kernels), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(copies), CUDA_SUCCESS);
+        std::this_thread::sleep_for(60ms);
+        EXPECT_EQ(copy(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(kernels), CUDA_SUCCESS);
+        EXPECT_GE(in_flight_total() - before, 95'000'000);
+    });
+}
+
 TEST_F(GuardStreams, EachContextHasADefaultStreamOfItsOwn) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
@@ -178,6 +207,8 @@ TEST_F(GuardStreams, EachContextHasADefaultStreamOfItsOwn) {
         EXPECT_EQ(other.launch(300 * kMillisecond), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuEventSynchronize)(worker.mark(nullptr)), CUDA_SUCCESS);
         EXPECT_TRUE(is_in_flight()) << "the other's";
         EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(other.context), CUDA_SUCCESS);
         EXPECT_FALSE(is_in_flight()) << "it ended with its context";
