@@ -40,24 +40,6 @@ void leave_out_memory(Task& task) {
     task.memory_mib = 0;
 }
 
-// The load, in which all cards but these are full.
-NodeLoad only(NodeLoad load, CardMask cards) {
-    for (std::size_t card = 0; card < load.milli.size(); ++card) {
-        if (!is_among(cards, card)) load.milli.at(card) = 0;
-    }
-    return load;
-}
-
-int cards_with_room(const ContainerRequest& container, const Offer& offer, CardMask among) {
-    int count = 0;
-    for (std::size_t i = 0; i < offer.cards.size(); ++i) {
-        const Card& card = offer.cards[i];
-        const Bytes ask = bytes_of(container.gpu.memory, offer.unit, card.capacity);
-        if (is_among(among, i) && has_room(card, container.gpu, ask, container.gpu.cores)) ++count;
-    }
-    return count;
-}
-
 // What a pod's rules leave of nodes. Reused across them.
 class Left {
   public:
@@ -82,9 +64,13 @@ class Left {
     }
     // From which it would take its own.
     CardMask linked_cards(const Offer& offer) {
-        for (const CardMask among : sets_.of(offer, request_.front().gpu, Nearness::preferred)) {
-            if (cards_with_room(request_.front(), offer, among) >= request_.front().gpu.gpus)
-                return among;
+        const GpuRequest& gpu = request_.front().gpu;
+        CardMask open = 0;
+        for (std::size_t card = 0; card < offer.cards.size() && card < kMaxCards; ++card) {
+            if (has_room(offer, card, gpu)) open |= CardMask{1} << card;
+        }
+        for (const CardMask among : sets_.of(offer, gpu, Nearness::preferred)) {
+            if (std::popcount(open & among) >= gpu.gpus) return among;
         }
         return kAnyCards;
     }
@@ -169,10 +155,11 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         return by_card.back();
     };
     Left left(pod.request);
+    const bool is_all = left.is_all();
     for (std::size_t i = 0; i < positions.size(); ++i) {
         const PlacementRow& row = view.row(positions[i]);
         std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
-        if (!left.is_all()) {
+        if (!is_all) {
             admitted = row.node->load;
             left.leave_out(*admitted, row.node->offer());
         }
@@ -230,7 +217,7 @@ std::optional<CardSet> Ratings::choose_cards(CardSets& sets, const Room& room,
         // The policy looks at thousandths: where what it chooses has no room in bytes, it chooses
         // once more among those that have it. Farther cards are not for it to turn to.
         for (const CardMask shown : {among, open & among}) {
-            const NodeLoad load = only(room.load, shown);
+            const NodeLoad load = only(room.load, static_cast<CardSet>(shown));
             if (!can_take_but_memory(load, task)) break;
             const CardSet cards = policy_->rate(load, task, draw).cards;
             if ((cards & ~open) != 0) continue;

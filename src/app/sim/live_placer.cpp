@@ -6,17 +6,6 @@
 #include "app/sim/trial.hpp"
 
 namespace tessera {
-namespace {
-
-// The load without room but on these cards.
-NodeLoad only(NodeLoad load, CardSet cards) {
-    for (int card = 0; card < kMaxCards; ++card) {
-        if ((cards & card_bit(card)) == 0) load.milli.at(static_cast<std::size_t>(card)) = 0;
-    }
-    return load;
-}
-
-}  // namespace
 
 LivePlacer::LivePlacer(const LiveCluster& cluster, const LiveScene& scene,
                        const FleetPolicyRow& policy, const ReplaySeeds& seeds)

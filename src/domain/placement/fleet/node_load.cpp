@@ -46,6 +46,13 @@ CardSet tightest_cards(const NodeLoad& load, const Task& task) {
     return chosen;
 }
 
+NodeLoad only(NodeLoad load, CardSet cards) {
+    for (int card = 0; card < kMaxCards; ++card) {
+        if ((cards & card_bit(card)) == 0) load.milli.at(static_cast<std::size_t>(card)) = 0;
+    }
+    return load;
+}
+
 NodeLoad load_after(const NodeLoad& load, const Task& task, CardSet cards) {
     NodeLoad after = load;
     after.cpu_milli -= task.cpu_milli;

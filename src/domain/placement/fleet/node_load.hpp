@@ -103,6 +103,9 @@ bool can_take(const NodeLoad& load, const Task& task);
 // The cards with the least free that fit, the lowest index among equals. `load` can take `task`.
 CardSet tightest_cards(const NodeLoad& load, const Task& task);
 
+// `load`, in which all cards but these are full.
+NodeLoad only(NodeLoad load, CardSet cards);
+
 // `load` once the task holds `cards`; its kind is not noted.
 NodeLoad load_after(const NodeLoad& load, const Task& task, CardSet cards);
 
