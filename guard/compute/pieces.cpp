@@ -121,9 +121,7 @@ void begin_piece(StreamTiming& of, WorkKind kind) {
     const bool is_costly = flight.last_ns < kLongFlightNs && !flight.is_one_of_several;
     if (is_costly && timing().flights_total++ % kSampleEvery != 0) return;
     if (event_in(of.sample_start, of) == nullptr) return;
-    // Work of the other kind may be measured from it still: then its end goes by the clock.
-    for (Timing::Flight& each : timing().flights[of.card])
-        if (each.start == of.sample_start) each.start = nullptr;
+    measure_nothing_from(of);  // as work of the other kind may be still
     if (driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS)
         flight.start = of.sample_start;
 }

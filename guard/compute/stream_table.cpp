@@ -64,9 +64,13 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
     return made;
 }
 
-void free_place_of(StreamTiming& of) {
+void measure_nothing_from(const StreamTiming& of) {
     for (Timing::Flight& flight : timing().flights[of.card])
         if (flight.start == of.sample_start) flight.start = nullptr;
+}
+
+void free_place_of(StreamTiming& of) {
+    measure_nothing_from(of);
     of.credit.store(0, std::memory_order_relaxed);
     for (CUevent& mark : of.marks)
         mark = nullptr;
