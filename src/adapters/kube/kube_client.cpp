@@ -207,19 +207,27 @@ void follow(const Kind& kind, HttpClient& http, const std::string& path, const L
 
 }  // namespace
 
-void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
-                              std::stop_token stop) {
-    const auto list = [this, &stop](NodeChanges& changes) {
+// Every object of the list is of interest.
+template <class Kind>
+void KubeClient::follow_all(const Kind& kind, const std::string& path,
+                            const std::function<void(typename Kind::Changes)>& sink,
+                            const Trouble& trouble, const std::stop_token& stop) {
+    const auto list = [&](typename Kind::Changes& changes) {
         changes.all.emplace();
         return each_page(
-            kNodes,
+            path,
             [&](JsonValue json) {
-                changes.present.push_back(read_node(json));
-                changes.all->insert(changes.present.back().name);
+                changes.present.push_back(kind.read(json));
+                changes.all->insert(Kind::key(changes.present.back()));
             },
             stop);
     };
-    follow(NodeKind{}, http_, kNodes, list, sink, trouble, stop);
+    follow(kind, http_, path, list, sink, trouble, stop);
+}
+
+void KubeClient::follow_nodes(const std::function<void(NodeChanges)>& sink, const Trouble& trouble,
+                              std::stop_token stop) {
+    follow_all(NodeKind{}, kNodes, sink, trouble, stop);
 }
 
 void KubeClient::follow_pods(const std::function<void(PodChanges)>& sink, const Trouble& trouble,
@@ -260,17 +268,7 @@ void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& s
             trouble(served.error());
         pause_for(kUnknownApi, stop);
     }
-    const auto list = [this, &stop](PodGroupChanges& changes) {
-        changes.all.emplace();
-        return each_page(
-            kPodGroups,
-            [&](JsonValue json) {
-                changes.present.push_back(read_pod_group(json));
-                changes.all->insert(changes.present.back().id);
-            },
-            stop);
-    };
-    follow(PodGroupKind{}, http_, kPodGroups, list, sink, trouble, stop);
+    follow_all(PodGroupKind{}, kPodGroups, sink, trouble, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,

@@ -44,6 +44,10 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
   private:
+    template <class Kind>
+    void follow_all(const Kind& kind, const std::string& path,
+                    const std::function<void(typename Kind::Changes)>& sink, const Trouble& trouble,
+                    const std::stop_token& stop);
     void follow_pods_at(const std::string& path, const std::function<void(PodChanges)>& sink,
                         const Trouble& trouble, const std::stop_token& stop);
     Result<JsonDocument> get(const std::string& path, std::chrono::milliseconds deadline,
