@@ -66,15 +66,26 @@ bool is_kept(const ClusterState& state, const PodAskPtr& pod) {
     return pending != nullptr && !pending->promised.empty();
 }
 
+// The rooms that are kept for these; how many there were.
+std::size_t give_up(ClusterState& state, std::span<const PodAskPtr> members) {
+    std::size_t count = 0;
+    for (const PodAskPtr& member : members) {
+        if (!is_kept(state, member)) continue;
+        state.give_up(member->uid);
+        ++count;
+    }
+    return count;
+}
+
 // The harder to place, the larger: who insists on cards, then by how much.
 auto hardness_of(const PodAskPtr& pod) {
     const CardRules& rules = rules_of(pod->request);
-    constexpr Bytes kAnyCard{std::int64_t{1} << 60};
     int cards = 0;
     Bytes memory;
     for (const ContainerRequest& container : pod->request) {
         cards += container.gpu.gpus;
-        memory = std::max(memory, bytes_of(container.gpu.memory, MemoryUnit::gib, kAnyCard));
+        memory =
+            std::max(memory, bytes_of(container.gpu.memory, MemoryUnit::gib, kMoreThanAnyCard));
     }
     return std::tuple(rules.link.has_value() || !rules.admits_any(), cards, memory);
 }
@@ -170,15 +181,11 @@ FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const P
     const GangId id = id_of(pod);
     const std::string known = known_reason(state, args, id, now);
     if (!known.empty()) return refuse_all(args, known);
-    for (const PodAskPtr& member : now.waiting) {
-        if (is_kept(state, member)) state.give_up(member->uid);
-    }
+    give_up(state, now.waiting);
     const auto members = those_to_place(now, pod, size);
     const Rooms rooms = promise_rooms(state, args, members);
     if (rooms.found < members.size()) {
-        for (const PodAskPtr& member : members) {
-            if (is_kept(state, member)) state.give_up(member->uid);
-        }
+        give_up(state, members);
         const std::string reason = fmt::format(
             "gang {} is placed as a whole: {} of its {} pods find room now, {} does not", id.name,
             now.placed + rooms.found, size, rooms.without);
@@ -208,15 +215,8 @@ void Gangs::settle() {
             kept_since_.erase(id);
     }
     for (const GangId& id : late) {
-        const std::size_t given_up = keeper_.ask([&](ClusterState& state) {
-            std::size_t count = 0;
-            for (const PodAskPtr& member : state.gang(id).waiting) {
-                if (!is_kept(state, member)) continue;
-                state.give_up(member->uid);
-                ++count;
-            }
-            return count;
-        });
+        const std::size_t given_up = keeper_.ask(
+            [&](ClusterState& state) { return give_up(state, state.gang(id).waiting); });
         if (given_up == 0) continue;
         log_event(Event::gang_gave_up,
                   {{"gang", id.space + "/" + id.name}, {"pods", std::to_string(given_up)}});

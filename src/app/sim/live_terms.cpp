@@ -60,10 +60,7 @@ Result<PodAsk> ask_of(const SnapshotPod& pod) {
 
 NodeView view_of(const SnapshotNode& node, int model, const std::vector<LiveTenant>& tenants) {
     NodeView view{.inventory = inventory_of(node)};
-    for (const Gpu& gpu : view.inventory.gpus) {
-        view.cards.push_back(
-            {.capacity = gpu.capacity(), .healthy = gpu.healthy, .excess = gpu.excess});
-    }
+    view.cards = empty_cards(view.inventory.gpus);
     HostAsk used = node.others;
     for (const LiveTenant& tenant : tenants) {
         view.tenants.push_back(tenant_of(tenant, view.inventory.gpus));

@@ -11,8 +11,10 @@ namespace tessera {
 
 inline constexpr int kNumaUnknown = -1;
 
-// Of one card. A set is a bit per card by its index in the driver; what is beyond is not told.
 inline constexpr int kMostLinkedIndex = 63;
+
+// Of one card. A set is a bit per card by its index in the driver; what is beyond
+// kMostLinkedIndex is not told.
 struct CardLinks {
     int numa = kNumaUnknown;   // the NUMA node of its PCIe slot
     std::uint64_t pcie = 0;    // the cards behind the same PCIe switches

@@ -8,6 +8,14 @@ GpuUuid uuid_of_index(int index) {
     return GpuUuid(fmt::format("index:{}", index));
 }
 
+std::vector<Card> empty_cards(std::span<const Gpu> gpus) {
+    std::vector<Card> out;
+    out.reserve(gpus.size());
+    for (const Gpu& gpu : gpus)
+        out.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy, .excess = gpu.excess});
+    return out;
+}
+
 const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid) {
     const auto by_uuid = std::ranges::find(gpus, uuid, &Gpu::uuid);
     if (by_uuid != gpus.end()) return &*by_uuid;

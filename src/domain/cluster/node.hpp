@@ -72,6 +72,9 @@ struct Card {
     friend bool operator==(const Card&, const Card&) = default;
 };
 
+// As nobody holds them. Parallel to the cards.
+std::vector<Card> empty_cards(std::span<const Gpu> gpus);
+
 // Parallel to the cards.
 inline std::vector<Bytes> free_of(std::span<const Card> cards) {
     std::vector<Bytes> out;
@@ -98,6 +101,9 @@ const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid);
 
 // The name of a card of which only the index is known.
 GpuUuid uuid_of_index(int index);
+
+// The card's size where a whole card is to count as more than any share.
+inline constexpr Bytes kMoreThanAnyCard{std::int64_t{1} << 60};
 
 // Bytes that one card must have free for `ask` on a node that counts in `unit`.
 inline Bytes bytes_of(const MemoryAsk& ask, MemoryUnit unit, Bytes card_capacity) {

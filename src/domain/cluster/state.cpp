@@ -291,8 +291,11 @@ Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& n
     const auto behind = [&](const std::vector<ContainerAllocation>& taken) {
         return room_behind(now, asker, taken, left);
     };
-    if (rated && (now.nominees.empty() || behind(given(*rated)) >= behind(containers)))
-        containers = given(*rated);
+    if (rated) {
+        auto wanted = given(*rated);
+        if (now.nominees.empty() || behind(wanted) >= behind(containers))
+            containers = std::move(wanted);
+    }
     Allocation allocation{pod.uid, node_name, pod.request.front().gpu.dialect,
                           std::move(containers)};
     auto held = holds(allocation.containers);
@@ -515,17 +518,13 @@ std::vector<TenantPtr> ClusterState::tenants_of(const NodeState& node, const Pod
 
 NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
     NodeView out{.inventory = node.inventory,
-                 .cards = {},
+                 .cards = empty_cards(node.inventory.gpus),
                  .free = {},
                  .islands = node.islands,
                  .tenants = tenants_of(node, but),
                  .nominees = node.nominees,
                  .load = {},
                  .blocked = {}};
-    for (const Gpu& gpu : node.inventory.gpus) {
-        out.cards.push_back(
-            {.capacity = gpu.capacity(), .healthy = gpu.healthy, .excess = gpu.excess});
-    }
     for (const TenantPtr& tenant : node.tenants)
         count_holds(*tenant, node.inventory.gpus, out.cards, 1);
     out.free = free_of(out.cards);

@@ -34,8 +34,7 @@ std::string asked(const GpuRequest& gpu, MemoryUnit unit) {
 // The container that asks most of a card: the one whose need the message quotes.
 const GpuRequest& hardest(const PodRequest& request, MemoryUnit unit) {
     const auto need = [unit](const ContainerRequest& c) {
-        const Bytes most{std::int64_t{1} << 60};
-        return std::pair(bytes_of(c.gpu.memory, unit, most), c.gpu.gpus);
+        return std::pair(bytes_of(c.gpu.memory, unit, kMoreThanAnyCard), c.gpu.gpus);
     };
     return std::ranges::max_element(request, {}, need)->gpu;
 }
@@ -181,11 +180,9 @@ Misfit Explainer::explain_links(const Offer& offer, std::span<const Card> admitt
 
 void Explainer::count(const Offer& offer, std::size_t card, Counts& counts) const {
     const GpuRequest& gpu = widest(request_);
-    const Card& of = offer.cards[card];
     if (admission_.verdict(card) == Admitted::other_card) return;
     ++counts.of_kind;
-    const Bytes ask = bytes_of(gpu.memory, offer.unit, of.capacity);
-    if (admission_.admits(card) && has_room(of, gpu, ask, gpu.cores)) ++counts.with_room;
+    if (admission_.admits(card) && has_room(offer, card, gpu)) ++counts.with_room;
 }
 
 Misfit Explainer::explain_room(std::span<const Card> cards, MemoryUnit unit) const {

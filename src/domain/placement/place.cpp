@@ -20,9 +20,9 @@ std::vector<std::size_t> largest_first(const PodRequest& request) {
     const auto apps = std::ranges::stable_partition(
         order, [&](std::size_t i) { return request[i].kind != ContainerKind::app; });
     std::ranges::stable_sort(apps, std::ranges::greater(), [&](std::size_t i) {
-        constexpr Bytes kAnyCard{std::int64_t{1} << 60};
         const GpuRequest& gpu = request[i].gpu;
-        return std::tuple(bytes_of(gpu.memory, MemoryUnit::gib, kAnyCard), gpu.cores, gpu.gpus);
+        return std::tuple(bytes_of(gpu.memory, MemoryUnit::gib, kMoreThanAnyCard), gpu.cores,
+                          gpu.gpus);
     });
     return order;
 }
