@@ -112,8 +112,7 @@ struct Work {
 };
 
 // Who had nothing in flight is left out.
-std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& reading, WorkKind kind,
-                          double tick_ns) {
+std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& reading, WorkKind kind) {
     const auto index = static_cast<std::size_t>(kind);
     std::vector<Work> all;
     for (const auto& [slot, process] : reading.processes) {
@@ -121,11 +120,16 @@ std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& readi
         // A slot that nobody had when the others were read began with nothing.
         const bool is_known = of_slot < known.processes.size() && known.processes[of_slot].is_known;
         if (!is_known && known.readings == 0) continue;
-        const std::int64_t before = is_known ? known.processes[of_slot].in_flight_ns[index] : 0;
-        // It may be less than before: what a piece cost beside its work is known only at its end.
-        const auto more = static_cast<double>(process.in_flight_ns[index] - before);
+        const KnownTimes::Process before =
+            is_known ? known.processes[of_slot] : KnownTimes::Process{};
+        // It may be less than before: what of a piece was work is known only at its end. Nobody
+        // gets back more than he was charged for what had not ended then.
+        const std::int64_t since = before.since_ns[index];
+        const std::int64_t unsure =
+            since != 0 ? std::max(known.as_of_ns - since, std::int64_t{0}) : 0;
+        const std::int64_t more = process.in_flight_ns[index] - before.in_flight_ns[index];
         if (more == 0 && process.spans[index].empty()) continue;
-        all.push_back({&process.spans[index], std::max(more, -tick_ns)});
+        all.push_back({&process.spans[index], static_cast<double>(std::max(more, -unsure))});
     }
     return all;
 }
@@ -198,7 +202,8 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
         container.is_pausing = !reading.waits && reading.waited_ns == container.known.waited_ns;
         container.is_idle = container.is_pausing;
         container.waited_ns = static_cast<double>(reading.waited_ns - container.known.waited_ns);
-        container.is_pressing = reading.waits;
+        for (bool& presses : container.is_pressing)
+            presses = false;
     }
 }
 
@@ -209,7 +214,7 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
     std::vector<std::vector<Work>> work;
     work.reserve(readings.size());
     for (const auto& [id, reading] : readings)
-        work.push_back(work_of(containers_[id].known, reading, kind, length));
+        work.push_back(work_of(containers_[id].known, reading, kind));
     const std::size_t most = most_of_each(work);
     std::vector<Flight> flights;
     for (auto& of_container : work)
@@ -240,7 +245,8 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
         std::min(container.busy_ns[index] + whole_ns(use.busy_ns), kMaxTimeNs);
     container.balance_ns[index] -= used;
     if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
-    if (use.busy_ns + container.waited_ns > kPress * tick_ns) container.is_pressing = true;
+    const double pressed_ns = use.busy_ns + container.waited_ns;
+    container.is_pressing[index] = use.busy_ns > 0 && pressed_ns > kPress * tick_ns;
     if (use.in_flight_ns > 0) container.is_idle = false;
     if (use.in_flight_ns > 0.01 * tick_ns) {
         container.part[index] = millionths(std::clamp(use.own_ns / use.in_flight_ns, 0.0, 1.0));
@@ -290,11 +296,12 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
     std::size_t i = 0;
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
-        for (std::int64_t& balance : container.balance_ns) {
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            std::int64_t& balance = container.balance_ns[kind];
             // What was saved up while it pressed is not lost by a tick in which it did not.
-            const std::int64_t most = container.is_pausing    ? kMaxBalanceNs
-                                      : container.is_pressing ? kMaxPressingLagNs
-                                                              : std::max(kMaxLagNs, balance);
+            const std::int64_t most = container.is_pausing          ? kMaxBalanceNs
+                                      : container.is_pressing[kind] ? kMaxPressingLagNs
+                                                                    : std::max(kMaxLagNs, balance);
             balance = std::clamp(balance + part_of(tick, container.rate), -kMaxDebtNs, most);
         }
         // Who does not use what he is sure of can begin to at once, and so can who used less than

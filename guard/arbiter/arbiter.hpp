@@ -30,8 +30,6 @@ inline constexpr std::int64_t kMaxLagNs = 200'000'000;
 // Who had work or waited all of the time may be as far behind as others can be ahead: it gets
 // back what they had of his.
 inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
-// And sink to: a kernel that is longer than this is not paid for in full.
-inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 inline constexpr Millionths kWeightOfNone = 100'000;
 
 // Of a container's processes, of a kind of work, so many at most count each for itself in a tick:
@@ -113,11 +111,11 @@ class Arbiter {
     struct Container {
         KnownTimes known;
         Millionths rate = 0;
-        double recent_use = 0;     // of the whole card
-        double waited_ns = 0;      // in this tick
-        bool is_pausing = false;   // it had no work, or not much, in this tick
-        bool is_pressing = false;  // it had some, or waited, all of the time
-        bool is_idle = true;       // none at all
+        double recent_use = 0;              // of the whole card
+        double waited_ns = 0;               // in this tick
+        bool is_pausing = false;            // it had no work, or not much, in this tick
+        bool is_pressing[kWorkKinds] = {};  // it had some of that kind, or waited, all of the time
+        bool is_idle = true;                // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
         std::int64_t used_ns[kWorkKinds] = {};
         std::int64_t busy_ns[kWorkKinds] = {};

@@ -298,6 +298,47 @@ TEST_F(ArbiterTest, ADebtHasABound) {
         << "all of it is accounted for";
 }
 
+// A piece counts until more is known of it: then all of it is undone that was no work, and not what
+// others had before.
+TEST_F(ArbiterTest, WhatTurnsOutToBeNoWorkIsGivenBack) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = 50 * kPercent;
+    readings[1].ceiling = 50 * kPercent;
+    readings[1].processes = {SlotReading{}};
+    ProcessReading& process = readings[1].processes[0].process;
+    process.in_flight_ns[0] = 3 * kTickNs;
+    arbiter_.decide(now_ += kTickNs, readings);
+    process.since_ns[0] = now_;
+    for (int tick = 0; tick < 30; tick++) {
+        process.in_flight_ns[0] += kTickNs;
+        arbiter_.decide(now_ += kTickNs, readings);
+    }
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 30 * kTickNs);
+    process.since_ns[0] = 0;
+    process.in_flight_ns[0] = 5 * kTickNs;
+    auto granted = arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs);
+    EXPECT_GT(granted.at(1).of[0].balance_ns, 0);
+    process.in_flight_ns[0] = 0;
+    arbiter_.decide(now_ += kTickNs, readings);
+    EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs) << "that was known for good";
+}
+
+TEST_F(ArbiterTest, CopiesAreNotSavedUpByWhoWantsKernels) {
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = 50 * kPercent;
+    readings[1].ceiling = 50 * kPercent;
+    readings[1].waits = true;
+    readings[1].processes = {SlotReading{}};
+    std::map<Arbiter::Id, Granted> granted;
+    for (int tick = 0; tick < 500; tick++) {
+        readings[1].waited_ns += kTickNs / 2;
+        readings[1].processes[0].process.in_flight_ns[0] += kTickNs / 2;
+        granted = arbiter_.decide(now_ += kTickNs, readings);
+    }
+    EXPECT_LE(granted.at(1).of[static_cast<int>(WorkKind::copies)].balance_ns, kMaxLagNs);
+}
+
 TEST_F(ArbiterTest, ContainersComeAndGo) {
     std::map<Arbiter::Id, ContainerReading> readings;
     EXPECT_TRUE(arbiter_.decide(now_, readings).empty());

@@ -15,15 +15,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "guard/region/grant.hpp"
+
 namespace tessera::guard {
 
 inline constexpr int kExactlyAtOnce = 128;
-
-// CLOCK_MONOTONIC, without the end.
-struct Span {
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-};
 
 // What a process, or several together, had in flight within a tick.
 struct Flight {

@@ -41,10 +41,6 @@ constexpr int kPortions = kMaxProcesses / kSlotsAtOnce;
 static_assert(kMaxProcesses % kSlotsAtOnce == 0);
 using Portions = std::bitset<kPortions>;
 
-// A process that began after a reading and died before the next cannot have had a piece of work
-// for longer: that is how often the agent reads.
-constexpr std::int64_t kMostUnseenNs = 10'000'000;
-
 std::int64_t time_of(const std::atomic<std::int64_t>& written) {
     return std::clamp(written.load(), std::int64_t{0}, kMaxTimeNs);
 }
@@ -195,6 +191,8 @@ class Times {
         process.is_busy |= before == nullptr || total != before->in_flight_ns[kind];
         if (since != 0 && since < now_) {
             process.since_ns[kind] = since;
+            // The dead stay so, also where the kernel is not asked.
+            lives &= before == nullptr || before->since_ns[kind] != since || !before->is_lost[kind];
             process.is_lost[kind] = !lives;
             const std::int64_t until = lives ? now_ : until_death(kind, since, before);
             if (since < until) {
@@ -211,13 +209,14 @@ class Times {
     }
 
     // The end of a dead process's piece of work: nobody wrote it down, so it is as late as it can
-    // be. `since` where the piece is counted, or is older than all that is known.
+    // be. `since` where the piece is counted already, or is older than the last reading and was not
+    // there then.
     [[nodiscard]] std::int64_t until_death(int kind, std::int64_t since,
                                            const KnownTimes::Process* before) const {
         if (known_ == nullptr) return since;
         const bool is_known = before != nullptr && before->since_ns[kind] == since;
         if (is_known) return before->is_lost[kind] ? since : now_;
-        return std::min(now_, since + kMostUnseenNs);
+        return since >= known_->as_of_ns ? now_ : since;
     }
 
     // The pieces of work that processes remember, of those that had any since the last reading.

@@ -183,6 +183,17 @@ TEST_F(ReadingTest, WhatADeadProcessHadInFlightIsCharged) {
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 5'000'000 + kTickNs) << "nothing is undone";
 }
 
+// The agent looks seldom at a card that nobody uses.
+TEST_F(ReadingTest, AProcessThatLivesBetweenTwoSeldomReadingsIsChargedInFull) {
+    read();
+    const int slot = sit();
+    now_ += 4 * kTickNs;
+    time(slot).in_flight[0].since_ns = now_ - 35'000'000;
+    die();
+    read();
+    EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 35'000'000);
+}
+
 void expect_sound(const ContainerReading& reading, std::int64_t now) {
     EXPECT_GE(reading.waited_ns, 0);
     EXPECT_LE(reading.waited_ns, kMaxTimeNs);

@@ -118,6 +118,7 @@ bool bench_streams() {
     holds &= alone("8 streams of 5 ms", over_streams(8, 5 * kMillisecond));
     holds &= alone("4 streams of 100 us, waited for", over_streams(4, 100 * kMicrosecond, true));
     holds &= alone("2 streams joined by events, 200 us", across_streams(200 * kMicrosecond));
+    holds &= alone("2 streams fed by copies, 500 us", fed_by_copies(500 * kMicrosecond));
     holds &= alone("4 threads of a stream each", in_threads(4, 300 * kMicrosecond, false));
     holds &= alone("4 threads' default streams", in_threads(4, 300 * kMicrosecond, true));
     holds &= beside("2 streams of 500 us", over_streams(2, 500 * kMicrosecond));

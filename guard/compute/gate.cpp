@@ -4,7 +4,6 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
-#include "guard/region/grant.hpp"
 #include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {
@@ -47,6 +46,12 @@ std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::in
     return seen.balance_ns;
 }
 
+Millionths rate_of(const CardLimit& limit, const Granted& granted, std::int64_t now) {
+    const Millionths sure = limit.cores.load(std::memory_order_relaxed);
+    const bool is_stale = now - granted.as_of_ns > kStaleNs;
+    return is_stale && sure != 0 && granted.rate > sure ? sure : granted.rate;
+}
+
 std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {
     if (rate == 0) return kLongestSleepNs;
     __extension__ using Wide = __int128;
@@ -66,10 +71,15 @@ std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns) {
     Granted granted = read_grant(limit.grant);
     if (granted.as_of_ns == 0 || !is_timed(card)) return 0;
     const std::int64_t now = monotonic_ns();
-    const Millionths sure = limit.cores.load(std::memory_order_relaxed);
-    if (now - granted.as_of_ns > kStaleNs && sure != 0 && granted.rate > sure) granted.rate = sure;
+    granted.rate = rate_of(limit, granted, now);
     const std::int64_t balance = balance_ns(card, kind, granted, now) - ahead_ns;
     return balance > 0 ? 0 : sleep_for(-balance + 1, granted.rate);
+}
+
+std::int64_t debt_time_ns(int card) {
+    const CardLimit& limit = card_limit(card);
+    const Millionths rate = rate_of(limit, read_grant(limit.grant), monotonic_ns());
+    return rate == 0 ? kNever : kMaxDebtNs * kWhole / rate;
 }
 
 Waiting::Waiting(int card) : time_(card_time(card)), since_(monotonic_ns()) {
@@ -87,24 +97,21 @@ void sleep_ns(std::int64_t ns) {
     nanosleep(&sleep, nullptr);
 }
 
-void begin_flight(int card, WorkKind kind, std::int64_t began_ns) {
-    card_time(card).in_flight[static_cast<int>(kind)].since_ns.store(began_ns,
+void note_in_flight(int card, WorkKind kind, std::int64_t since_ns) {
+    card_time(card).in_flight[static_cast<int>(kind)].since_ns.store(since_ns,
                                                                      std::memory_order_relaxed);
 }
 
-void end_flight(int card, WorkKind kind, std::int64_t ended_ns) {
+void note_work(int card, WorkKind kind, Span work) {
     InFlight& mine = card_time(card).in_flight[static_cast<int>(kind)];
-    const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
-    const std::int64_t ns = ended_ns - since;
-    mine.since_ns.store(0, std::memory_order_relaxed);
-    if (ns <= 0) return;
+    const std::int64_t ns = work.end_ns - work.start_ns;
     mine.total_ns.store(mine.total_ns.load(std::memory_order_relaxed) + ns,
                         std::memory_order_relaxed);
     FlightLog& log = flight_log();
     const std::uint64_t number = log.total.load(std::memory_order_relaxed);
     FlightLog::Entry& entry = log.entries[number % kLogEntries];
-    entry.start_ns.store(since, std::memory_order_relaxed);
-    entry.what.store(pack_piece({since, ns, card, kind}), std::memory_order_relaxed);
+    entry.start_ns.store(work.start_ns, std::memory_order_relaxed);
+    entry.what.store(pack_piece({work.start_ns, ns, card, kind}), std::memory_order_relaxed);
     log.total.store(number + 1, std::memory_order_release);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "guard/process/process.hpp"
+#include "guard/region/grant.hpp"
 
 namespace tessera::guard {
 
@@ -13,6 +14,9 @@ bool is_timed(int card);
 // work. Else how long to sleep before asking again.
 std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns);
 void sleep_ns(std::int64_t ns);
+// In which the largest debt is paid back, at the rate of now; kNever where there is none.
+inline constexpr std::int64_t kNever = INT64_MAX;
+std::int64_t debt_time_ns(int card);
 
 // A thread that waits for its turn, as the arbiter is to know.
 class Waiting {
@@ -27,8 +31,9 @@ class Waiting {
     std::int64_t since_;
 };
 
-// This process has had work of a kind on a card from then on, and until then.
-void begin_flight(int card, WorkKind kind, std::int64_t began_ns);
-void end_flight(int card, WorkKind kind, std::int64_t ended_ns);
+// All time since then counts as work of this process, until more is known; 0: none does.
+void note_in_flight(int card, WorkKind kind, std::int64_t since_ns);
+// And that did for good.
+void note_work(int card, WorkKind kind, Span work);
 
 }  // namespace tessera::guard

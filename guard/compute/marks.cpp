@@ -1,10 +1,15 @@
 #include "guard/compute/marks.hpp"
 
+#include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/inject/driver.hpp"
 
 namespace tessera::guard {
 namespace {
+
+// A wait for an event has no end of its own, so it is asked for.
+constexpr std::int64_t kFirstPauseNs = 20'000;
+constexpr std::int64_t kLongestPauseNs = 500'000;
 
 // So that the next mark is as far away as it should be.
 void learn_batch(StreamTiming& of, int launches, float ms) {
@@ -28,10 +33,11 @@ CUevent event_in(CUevent& place, const StreamTiming& of) {
     return place;
 }
 
-void harvest(StreamTiming& of) {
+CUresult harvest(StreamTiming& of) {
     while (of.mark_count > 0) {
         const int place = mark_place(of, 0);
-        if (driver()->cuEventQuery(of.marks[place]) != CUDA_SUCCESS) return;
+        const CUresult asked = driver()->cuEventQuery(of.marks[place]);
+        if (asked != CUDA_SUCCESS) return asked;
         float ms = 0;
         if (of.has_last && driver()->cuEventElapsedTime(&ms, of.marks[mark_place(of, -1)],
                                                         of.marks[place]) == CUDA_SUCCESS)
@@ -40,6 +46,7 @@ void harvest(StreamTiming& of) {
         of.first_mark = mark_place(of, 1);
         of.mark_count--;
     }
+    return CUDA_SUCCESS;
 }
 
 void add_mark(StreamTiming& of) {
@@ -51,14 +58,21 @@ void add_mark(StreamTiming& of) {
     of.since_mark = 0;
 }
 
-bool pass_first_mark(StreamTiming& of) {
-    const CUevent mark = of.marks[mark_place(of, 0)];
-    const int before = of.mark_count;
-    pthread_mutex_unlock(&timing().mutex);
-    driver()->cuEventSynchronize(mark);
-    pthread_mutex_lock(&timing().mutex);
-    harvest(of);
-    return of.mark_count < before;
+Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
+    const std::uint64_t generation = of.generation;
+    std::int64_t pause_ns = kFirstPauseNs;
+    for (;;) {
+        const int before = of.mark_count;
+        const CUresult first = harvest(of);
+        if (of.mark_count < before || of.mark_count == 0) return Passed::reached;
+        if (first != CUDA_ERROR_NOT_READY) return Passed::failed;
+        if (monotonic_ns() >= until_ns) return Passed::late;
+        pthread_mutex_unlock(&timing().mutex);
+        sleep_ns(pause_ns);
+        pthread_mutex_lock(&timing().mutex);
+        if (of.generation != generation || of.is_gone) return Passed::reached;  // all of it
+        pause_ns = pause_ns * 2 < kLongestPauseNs ? pause_ns * 2 : kLongestPauseNs;
+    }
 }
 
 int launches_ahead(const StreamTiming& of) {

@@ -14,14 +14,14 @@ inline constexpr int kMaxBatch = 256;
 // An event of the stream's context, made where there is none; null where none can be.
 CUevent event_in(CUevent& place, const StreamTiming& of);
 
-// Takes out the marks that are reached.
-void harvest(StreamTiming& of);
+// Takes out the marks that are reached. What the driver says of the first that is not.
+CUresult harvest(StreamTiming& of);
 // Behind all that the stream was given since the last.
 void add_mark(StreamTiming& of);
-// Waits for the first mark, and takes out those that are reached. Without the mutex meanwhile:
-// others go on. False where that led nowhere: the driver has an error to tell to whoever asks it
-// next.
-bool pass_first_mark(StreamTiming& of);
+// Waits for the first mark until then at most, and takes out those that are reached. Without the
+// mutex meanwhile: others go on. Not where the driver has an error to tell to whoever asks it next.
+enum class Passed { reached, late, failed };
+Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns);
 // Launches that the stream was given and has not done, as far as marks tell.
 int launches_ahead(const StreamTiming& of);
 

@@ -21,8 +21,11 @@ void end_waited_for(StreamTiming& of);
 // has ended.
 bool record_leaving(StreamTiming& of);
 
-// Whether the stream has nothing to do, and nobody is about to give it any; of one that is left,
-// whether it has done all.
+// Whether this thread can ask the driver for the stream: the name of a default stream is that of
+// the current context's, or of the thread's own there.
+bool can_ask(const StreamTiming& of);
+// Whether the stream has nothing to do, and nobody is about to give it any. One that cannot be
+// asked, or is left, where its end is known.
 bool is_done(const StreamTiming& of);
 
 }  // namespace tessera::guard

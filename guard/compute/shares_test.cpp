@@ -144,6 +144,10 @@ TEST(GuardShares, StreamsThatAreWaitedFor) {
     expect_shares({{{20, 20}, across_streams(200 * kMicrosecond), 20}});
 }
 
+TEST(GuardShares, StreamsThatWaitForCopies) {
+    expect_shares({{{20, 20}, fed_by_copies(500 * kMicrosecond), 20}});
+}
+
 TEST(GuardShares, SeveralThreads) {
     expect_shares({{{20, 20}, in_threads(4, 300 * kMicrosecond, false), 20}});
     expect_shares({{{20, 20}, in_threads(4, 300 * kMicrosecond, true), 20}});

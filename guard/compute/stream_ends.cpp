@@ -1,4 +1,8 @@
 // How work ends, for streams that nobody waits for, and how streams do.
+#include <algorithm>
+
+#include "guard/compute/card_clock.hpp"
+#include "guard/compute/flights.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
@@ -36,34 +40,40 @@ void look_at_left(StreamTiming& of) {
     if (is_done(of)) forget_with_events(of);
 }
 
-// Whether this thread can ask the driver for it: the name of a default stream is that of the
-// current context's, or of the thread's own there.
-bool can_ask(const StreamTiming& of) {
-    const CUstream stream = of.stream.load();
-    if (of.thread != thread_of(stream)) return false;
-    CUcontext current = nullptr;
-    return !is_default(stream) ||
-           (driver()->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == of.context);
-}
-
-bool is_seen_done(const StreamTiming& of) {
-    return of.is_in_flight && can_ask(of) && !is_capturing(of.stream.load()) && is_done(of);
-}
-
 void look_at(StreamTiming& of) {
     if (of.is_left) return look_at_left(of);
-    if (is_seen_done(of)) end_piece(of);
+    if (of.is_in_flight && is_done(of)) end_piece(of);
+}
+
+constexpr int kSomeBeside = 4;
+
+int streams_in_flight() {
+    int streams = 0;
+    for (const auto& of_card : timing().flights)
+        for (const Timing::Flight& flight : of_card)
+            streams += flight.streams;
+    return streams;
 }
 
 // Has the driver note when the work that a stream has now will have ended. In a default stream only
 // where no other has work: what is given to that waits for other streams, and they for it.
 bool see_end(StreamTiming& of) {
-    const CUstream stream = of.stream.load();
     if (is_end_known(of)) return true;
-    const bool is_alone = timing().flights[of.card][static_cast<int>(of.kind)].streams == 1;
-    if (!can_ask(of) || is_capturing(stream)) return false;
-    if (is_default(stream) && !is_alone) return false;
-    return is_measured(of) && record_end(of);
+    if (!is_measured(of) || !can_ask(of) || is_capturing(of.stream.load())) return false;
+    if (is_default(of.stream.load()) && streams_in_flight() != 1) return false;
+    return record_end(of);
+}
+
+// Those in flight in turn, so many at most: each costs calls of the driver's.
+template <typename Body>
+void for_some_in_flight(int most, const Body& body) {
+    Timing& all = timing();
+    int looked_at = 0;
+    for (int i = 0; i < all.stream_count && looked_at < most; i++) {
+        StreamTiming& each = all.streams[all.next_look++ % static_cast<unsigned>(all.stream_count)];
+        if (each.is_gone || !each.is_in_flight) continue;
+        if (body(each)) looked_at++;
+    }
 }
 
 }  // namespace
@@ -72,9 +82,10 @@ void after_wait_for_context() {
     CUcontext context = nullptr;
     if (driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
     const Locked lock(timing().mutex);
+    const Relaxed relaxed;
     for_each_stream([context](StreamTiming& each) {
         if (each.context != context) return;
-        end_waited_for(each);
+        if (is_done(each)) end_waited_for(each);
         if (each.is_left && !each.is_in_flight) forget_with_events(each);
     });
 }
@@ -82,9 +93,8 @@ void after_wait_for_context() {
 void before_wait_for_event() {
     const Locked lock(timing().mutex);
     const Relaxed relaxed;
-    for_each_stream([](StreamTiming& each) {
-        if (each.is_in_flight && !each.is_left) see_end(each);
-    });
+    constexpr int kMost = 16;
+    for_some_in_flight(kMost, [](StreamTiming& each) { return !each.is_left && see_end(each); });
 }
 
 void look_for_ended() {
@@ -92,38 +102,45 @@ void look_for_ended() {
     const Relaxed relaxed;
     for_each_stream([](StreamTiming& each) {
         if (each.is_left) return look_at_left(each);
-        if (is_seen_done(each)) end_waited_for(each);
+        if (each.is_in_flight && is_done(each)) end_waited_for(each);
     });
 }
 
-bool look_for_ended_meanwhile(int card, WorkKind kind) {
-    const Locked lock(timing().mutex);
-    if (timing().flights[card][static_cast<int>(kind)].streams == 0) return true;
+bool look_for_ended_meanwhile() {
+    constexpr std::int64_t kAgainNs = 200'000;  // however many threads wait
+    Timing& all = timing();
+    const Locked lock(all.mutex);
+    if (streams_in_flight() == 0) return true;
+    const std::int64_t now = monotonic_ns();
+    if (all.looked_turns == all.turns && now - all.looked_ns < kAgainNs) return all.is_all_seen;
     const Relaxed relaxed;
     bool is_all_seen = true;
     for_each_stream([&](StreamTiming& each) {
-        if (each.card != card || each.kind != kind) return;
         look_at(each);
         const bool is_mine = each.thread == thread_of(each.stream.load());
         if (each.is_in_flight && is_mine) is_all_seen &= see_end(each);
     });
+    all.looked_ns = now;
+    all.looked_turns = all.turns;
+    all.is_all_seen = is_all_seen;
     return is_all_seen;
 }
 
-void look_at_some_beside(const StreamTiming& of) {
-    Timing& all = timing();
-    const int in_flight = all.flights[of.card][static_cast<int>(of.kind)].streams;
-    if (in_flight == 0) return;
-    constexpr int kMost = 4;
+void see_some_ends_beside(const StreamTiming& of) {
+    if (streams_in_flight() <= 1) return;
     const Relaxed relaxed;
-    int looked_at = 0;
-    for (int i = 0; i < all.stream_count && looked_at < in_flight && looked_at < kMost; i++) {
-        StreamTiming& each = all.streams[all.next_look++ % static_cast<unsigned>(all.stream_count)];
-        if (each.is_gone || !each.is_in_flight || each.card != of.card || each.kind != of.kind)
-            continue;
-        look_at(each);
-        looked_at++;
-    }
+    for_some_in_flight(kSomeBeside, [&of](StreamTiming& each) {
+        return &each != &of && !each.is_left && !is_end_known(each) && see_end(each);
+    });
+}
+
+void look_at_some_beside(const StreamTiming& of) {
+    if (streams_in_flight() == 0) return;
+    const Relaxed relaxed;
+    for_some_in_flight(kSomeBeside, [&of](StreamTiming& each) {
+        if (&each != &of) look_at(each);
+        return &each != &of;
+    });
 }
 
 bool watch_streams() {
@@ -131,14 +148,11 @@ bool watch_streams() {
     const Relaxed relaxed;
     bool is_any_in_flight = false;
     for_each_stream([&](StreamTiming& each) {
-        const CUstream stream = each.stream.load();
-        // Nobody can ask for another thread's default stream.
-        if (!each.is_left && (!each.is_in_flight || stream == CU_STREAM_PER_THREAD)) return;
+        if (!each.is_left && !each.is_in_flight) return;
         is_any_in_flight = true;
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
         if (each.is_left) return look_at_left(each);
         harvest(each);
-        if (is_capturing(stream)) return;
         if (each.mark_count == 0 && is_done(each)) return end_piece(each);
         see_end(each);
     });
@@ -165,6 +179,7 @@ void forget_streams_of(CUcontext context) {
     for_each_stream([context](StreamTiming& each) {
         if (each.context == context) forget(each);
     });
+    forget_clock(context);
 }
 
 }  // namespace tessera::guard

@@ -60,17 +60,12 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
     made->on_their_way = 0;
     made->generation++;
     made->batch = 1;
+    made->each_ns = 0;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
 }
 
-void measure_nothing_from(const StreamTiming& of) {
-    for (Timing::Flight& flight : timing().flights[of.card])
-        if (flight.start == of.sample_start) flight.start = nullptr;
-}
-
 void free_place_of(StreamTiming& of) {
-    measure_nothing_from(of);
     of.credit.store(0, std::memory_order_relaxed);
     for (CUevent& mark : of.marks)
         mark = nullptr;

@@ -25,11 +25,10 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner);
 // The place is another's from now on; its events are destroyed, or have ended with their context.
 void free_place_of(StreamTiming& of);
 void destroy_events(const StreamTiming& of);
-// No flight of its card is measured from its event any more: their ends go by the clock.
-void measure_nothing_from(const StreamTiming& of);
 
-// One stream was waited for, of which others of the same kind and card may have ended. Looks at a
-// few of them: each costs a call of the driver.
+// Before and after a wait for one stream, in which others end too. They look at a few of them: each
+// costs calls of the driver's.
+void see_some_ends_beside(const StreamTiming& of);
 void look_at_some_beside(const StreamTiming& of);
 
 }  // namespace tessera::guard

@@ -3,7 +3,9 @@
 #include <pthread.h>
 
 #include "guard/compute/gate.hpp"
+#include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
+#include "guard/compute/patience.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
@@ -31,19 +33,24 @@ bool has_events() {
            real.cuEventSynchronize && real.cuEventElapsedTime && real.cuStreamQuery;
 }
 
-// Waits until the stream has done all that it was given, and so knows when that was.
-void drain(StreamTiming& of) {
+// Waits until the stream has done all that it was given, and so knows when that was; until then at
+// most.
+void drain(StreamTiming& of, std::int64_t until_ns) {
     const Locked lock(timing().mutex);
     if (!of.is_in_flight) return;
+    const std::uint64_t generation = of.generation;
     const Relaxed relaxed;
     harvest(of);
-    if (of.mark_count == kMaxMarks && !pass_first_mark(of)) return end_piece(of);
-    if (is_measured(of) && !is_end_known(of)) record_end(of);
-    add_mark(of);
-    while (of.mark_count > 0) {
-        if (!pass_first_mark(of)) return end_piece(of);
+    if (of.mark_count < kMaxMarks) {
+        if (is_measured(of) && !is_end_known(of)) record_end(of);
+        add_mark(of);
     }
-    end_waited_for(of);
+    while (of.mark_count > 0) {
+        const Passed passed = pass_first_mark(of, until_ns);
+        if (of.generation != generation || passed == Passed::late) return;
+        if (passed == Passed::failed) return end_piece(of);
+    }
+    if (of.is_in_flight && is_done(of)) end_waited_for(of);
 }
 
 // What the card is about to do for a stream.
@@ -54,18 +61,36 @@ std::int64_t ahead_ns(StreamTiming& of) {
     return static_cast<std::int64_t>(of.each_ns * launches_ahead(of));
 }
 
-// In turn with the neighbours on the card.
-void wait_for_turn(StreamTiming& of, int card, WorkKind kind) {
-    if (time_to_turn(card, kind, ahead_ns(of)) == 0) return;
+// In turn with the neighbours on the card. False where it goes on without its turn.
+bool wait_for_turn(StreamTiming& of, int card, WorkKind kind) {
+    if (time_to_turn(card, kind, ahead_ns(of)) == 0) return true;
     constexpr std::int64_t kUnseenNs = 500'000;
     const Waiting waiting(card);
-    look_for_ended_meanwhile(card, kind);
-    drain(of);
-    bool is_seen = look_for_ended_meanwhile(card, kind);
+    const Patience patience(card);
+    look_for_ended_meanwhile();
+    drain(of, patience.end_ns());
+    bool is_seen = look_for_ended_meanwhile();
     while (const std::int64_t ns = time_to_turn(card, kind, 0)) {
+        if (patience.is_over()) return false;
         sleep_ns(is_seen || ns < kUnseenNs ? ns : kUnseenNs);
-        is_seen = look_for_ended_meanwhile(card, kind);
+        is_seen = look_for_ended_meanwhile();
     }
+    return true;
+}
+
+// So that one more mark may be set. Where the first is not reached for long, for all that is known
+// because the stream waits for work that the program has yet to launch, it is given more without.
+// False where nothing can be known of the stream.
+bool make_room_ahead(StreamTiming& of) {
+    constexpr std::int64_t kLongNs = 1'000'000'000;
+    if (of.mark_count == kMaxMarks) {
+        const Passed passed = pass_first_mark(of, monotonic_ns() + kLongNs);
+        if (passed == Passed::failed) end_piece(of);
+        if (passed == Passed::late) of.batch = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
+        if (passed != Passed::reached) return passed == Passed::late;
+    }
+    add_mark(of);
+    return true;
 }
 
 StreamTiming* find_or_add_locked(CUstream stream, const Current& owner) {
@@ -93,6 +118,20 @@ bool has_credit_elsewhere(CUstream stream, const Current& owner, WorkKind kind) 
     return true;
 }
 
+bool is_threads_own(const StreamTiming& of) {
+    return of.thread != 0;
+}
+
+Given given_to(const StreamTiming& of) {
+    return {of.generation, of.turns, of.credit.load(std::memory_order_relaxed)};
+}
+
+bool is_all(const Given& given, const StreamTiming& of) {
+    const Given now = given_to(of);
+    return given.generation == now.generation && given.turns == now.turns &&
+           given.credit == now.credit;
+}
+
 // Work that nobody counts.
 void give_untimed(CUstream stream, const Current& owner) {
     const Locked lock(timing().mutex);
@@ -115,14 +154,15 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
         return CUDA_SUCCESS;
     }
     if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
+    bool is_turn = true;
     do {
-        wait_for_turn(*wait_for_place(stream, owner), owner.card, kind);
-    } while (!begin(stream, owner, kind));
+        is_turn = wait_for_turn(*wait_for_place(stream, owner), owner.card, kind);
+    } while (!begin(stream, owner, kind, is_turn));
     return CUDA_SUCCESS;
 }
 
 // False where another needed the place while this thread waited for its turn.
-bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind) {
+bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
     if (of == nullptr) return false;
@@ -139,16 +179,15 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind) {
     of_ = of;
     generation_ = of->generation;
     of->on_their_way++;
+    of->turns++;
+    timing().turns++;
     of->is_end_recorded = false;
-    if (of->since_mark > 0) {
-        if (of->mark_count == kMaxMarks && !pass_first_mark(*of)) {
-            end_piece(*of);
-            return true;
-        }
-        add_mark(*of);
-    }
-    of->since_mark += of->batch;
-    of->credit.store(of->batch - 1, std::memory_order_relaxed);
+    // Nobody else can ask for a thread's own stream: so each of its calls has an event behind it.
+    const int batch = is_turn && !is_threads_own(*of) ? of->batch : 1;
+    if (of->since_mark > 0 && of->since_mark + batch > of->batch && !make_room_ahead(*of))
+        return true;
+    of->since_mark += batch;
+    of->credit.store(batch - 1, std::memory_order_relaxed);
     return true;
 }
 
@@ -159,20 +198,31 @@ Turn::~Turn() {
     if (of_->generation != generation_) return;
     of_->on_their_way--;
     of_->is_end_recorded = false;
+    if (!is_threads_own(*of_) || !of_->is_in_flight || of_->on_their_way > 0) return;
+    const Relaxed relaxed;
+    const InContext there(of_->context);
+    record_end(*of_);
 }
 
-void before_wait(CUstream stream) {
+Given before_wait(CUstream stream) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
-    if (of != nullptr && is_measured(*of) && !is_end_known(*of) && !is_capturing(stream))
-        record_end(*of);
+    if (of == nullptr) return {};
+    if (is_measured(*of) && !is_end_known(*of) && !is_capturing(stream)) record_end(*of);
+    see_some_ends_beside(*of);
+    return given_to(*of);
 }
 
-void after_wait(CUstream stream) {
+void after_wait(CUstream stream, const Given& given) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
     if (of == nullptr) return;
-    end_waited_for(*of);
+    if (is_all(given, *of)) {
+        end_waited_for(*of);
+    } else {
+        const Relaxed relaxed;
+        if (of->is_in_flight && is_done(*of)) end_waited_for(*of);
+    }
     look_at_some_beside(*of);
 }
 

@@ -70,24 +70,32 @@ class Turn {
     [[nodiscard]] CUresult take(CUstream stream, WorkKind kind);
 
   private:
-    bool begin(CUstream stream, const Current& owner, WorkKind kind);
+    bool begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn);
 
     StreamTiming* of_ = nullptr;
     std::uint64_t generation_ = 0;  // of the stream in that place
 };
 
+// What a stream was given so far.
+struct Given {
+    std::uint64_t generation = 0;
+    unsigned turns = 0;
+    int credit = 0;
+};
+
 // Around a wait for all work of a stream: the first before it, the second after it has succeeded.
-void before_wait(CUstream stream);
-void after_wait(CUstream stream);
+// What another thread gave it meanwhile goes on.
+Given before_wait(CUstream stream);
+void after_wait(CUstream stream, const Given& given);
 // All work of the current context has been waited for.
 void after_wait_for_context();
 // Around a wait for something that may be the last of any stream.
 void before_wait_for_event();
 void look_for_ended();
-// A thread waits for its turn: so nobody waits for work of that kind on the card in other streams,
-// and that is to count for no longer than it takes. False where the thread had better look again
-// soon: that of some stream may end unseen.
-bool look_for_ended_meanwhile(int card, WorkKind kind);
+// A thread waits for its turn: so nobody waits for the work that is in flight, and that is to count
+// for no longer than it takes. False where the thread had better look again soon: that of some
+// stream may end unseen.
+bool look_for_ended_meanwhile();
 
 // The watch's look at all streams, in a thread of its own. Whether any has work in flight.
 bool watch_streams();

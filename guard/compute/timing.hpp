@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "api/nvidia/cuda.h"
-#include "guard/region/layout.hpp"
+#include "guard/region/grant.hpp"
 
 namespace tessera::guard {
 
@@ -34,27 +34,47 @@ struct StreamTiming {
     bool has_last;  // the mark before the first was reached, and work has been in flight since
     CUevent marks[kMaxMarks + 1];
     int launches[kMaxMarks + 1];  // up to each mark, since the one before
+    unsigned turns;               // that were taken in it, which wraps
     std::int64_t began_ns;        // its work in flight
+    bool is_start_recorded;       // before all of it,
+    std::int64_t clock_ns;        // and which clock its context had then; 0: none
     bool is_end_recorded;         // behind all of it,
     int end_credit;               // that there was then: had it more work since, there is less
     CUevent sample_start;
     CUevent sample_end;
 };
 
+inline constexpr int kMaxClocks = 16;  // contexts that have one
+inline constexpr int kMaxEnded = 32;   // pieces of a flight that are over and not settled
+
 // Zero at first, and again in a forked child.
 struct Timing {
     pthread_mutex_t mutex;  // guards all of it but the credits
     std::atomic<bool> has_watch;
-    // Work of any of its streams: one flight, as long as they follow on each other.
+    // Work of any of its streams: one flight, from when there was none until there is none again.
     struct Flight {
-        int streams;  // not known to have ended
-        std::int64_t began_ns;
-        std::int64_t ended_ns;      // the last of those that are; 0: none is
-        std::int64_t last_ns;       // that the flight before it lasted
-        const StreamTiming* first;  // that began it; null: others have had a part in it
-        bool is_one_of_several;     // others had a part in the one before it
-        CUevent start;              // was recorded when it began; null: none was
+        int streams;               // not known to have ended
+        bool is_measured;          // by events
+        const StreamTiming* only;  // stream that had a part in it; null: others had
+        bool is_waited_for;     // the end of the last piece that ended was learnt by a wait for it
+        std::int64_t began_ns;  // 0: it is over
+        std::int64_t last_ns;   // of the flight before it, and of this one so far, what was work
+        std::int64_t used_ns;
+        // What is settled is written down for good. Later, all time counts as work that began
+        // before a piece that is not known to be over, until that is.
+        std::int64_t settled_ns;
+        Span ended[kMaxEnded];  // later than that; ascending, apart
+        int ended_count;
+        std::int64_t last_end_ns;
     } flights[kMaxCards][kWorkKinds];
+    // A context's (card_clock.hpp).
+    struct Clock {
+        CUcontext context;
+        CUstream stream;
+        CUevent event;
+        std::int64_t recorded_ns;
+        std::int64_t late_ns;  // that the event is known to have happened after that
+    } clocks[kMaxClocks];
     // The balance, as of a time, when the process had so much in flight in all.
     struct Seen {
         std::int64_t granted_ns;  // by the grant of then
@@ -64,9 +84,14 @@ struct Timing {
     } seen[kMaxCards][kWorkKinds];
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
     unsigned flights_total;
-    int stream_count;    // places that were ever used
-    unsigned next_idle;  // where one that is not needed is looked for first
-    unsigned next_look;  // and one whose work may have ended
+    unsigned turns;             // that were taken
+    std::int64_t looked_ns;     // by who waits for his: when,
+    unsigned looked_turns;      // when so many were taken,
+    bool is_all_seen;           // and whether all ends are going to be seen
+    std::int64_t impatient_ns;  // when a thread last went on although it was not its turn
+    int stream_count;           // places that were ever used
+    unsigned next_idle;         // where one that is not needed is looked for first
+    unsigned next_look;         // and one whose work may have ended
     StreamTiming streams[kMaxStreams];
 };
 

@@ -15,10 +15,10 @@ template <typename Function>
 CUresult wait_for_stream(Function Driver::* slot, CUstream stream, CUstream argument) {
     const Entered real(slot);
     if (!real.is_held()) return real(argument);
-    before_wait(stream);
+    const Given given = before_wait(stream);
     const CUresult result = real(argument);
     if (result == CUDA_SUCCESS) {
-        after_wait(stream);
+        after_wait(stream, given);
         look_after_wait(stream);
     }
     return result;
@@ -29,7 +29,7 @@ CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream arg
     const Entered real(slot);
     if (!real.is_held()) return real(argument);
     const CUresult result = real(argument);
-    if (result == CUDA_SUCCESS) after_wait(stream);
+    if (result == CUDA_SUCCESS) after_wait(stream, {});
     return result;
 }
 

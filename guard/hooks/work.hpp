@@ -42,7 +42,7 @@ CUresult do_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, Wor
         result = turn.take(stream, kind);
         if (result == CUDA_SUCCESS) result = real(arguments...);
     }
-    if (result == CUDA_SUCCESS) after_wait(stream);
+    if (result == CUDA_SUCCESS) after_wait(stream, {});
     return result;
 }
 

@@ -5,6 +5,9 @@
 
 namespace tessera::guard {
 
+// What a balance may sink to: a kernel that is longer than this is not paid for in full.
+inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
+
 // A Grant as a value; what its members mean is said there.
 struct Granted {
     struct OfKind {
@@ -22,6 +25,11 @@ Granted read_grant(const Grant& grant);
 // One thread of one process: the arbiter's.
 void write_grant(Grant& grant, const Granted& granted);
 
+// CLOCK_MONOTONIC, without the end.
+struct Span {
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+};
 std::int64_t monotonic_ns();
 // How long a process has had work of a kind by `now`.
 std::int64_t in_flight_ns(const InFlight& of, std::int64_t now);

@@ -107,6 +107,27 @@ inline Workload across_streams(std::uint64_t ns) {
     };
 }
 
+// In two streams in turn, each of which waits for its data: half of the time, with nothing else to
+// do.
+inline Workload fed_by_copies(std::uint64_t ns) {
+    return [ns](gpusim::Worker& worker) {
+        static std::vector<char> host(ns * 10 * 1024 * 1024 / gpusim::kMillisecond);
+        static CUdeviceptr memory = 0;
+        static CUstream feeding = worker.make_stream();
+        static CUstream working[2] = {worker.make_stream(), worker.make_stream()};
+        static CUevent fed[2] = {worker.make_event(), worker.make_event()};
+        if (memory == 0) CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size());
+        for (int i = 0; i < 2; i++) {
+            CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), feeding);
+            CALL(worker.cuda, cuEventRecord)(fed[i], feeding);
+            CALL(worker.cuda, cuStreamWaitEvent)(working[i], fed[i], 0);
+            worker.launch(ns, working[i]);
+        }
+        for (CUstream stream : working)
+            CALL(worker.cuda, cuStreamSynchronize)(stream);
+    };
+}
+
 // Threads that each have a stream, or each their own default stream.
 inline Workload in_threads(int count, std::uint64_t ns, bool default_streams) {
     return [=](gpusim::Worker& worker) {

@@ -1,0 +1,17 @@
+// What the process had in flight: the union of its streams' pieces of work, told to the arbiter as
+// far as it is known. All functions want the mutex of timing().
+#pragma once
+
+#include "guard/compute/timing.hpp"
+
+namespace tessera::guard {
+
+Timing::Flight& flight_of(const StreamTiming& of);
+
+// One more stream of the flight has work from of.began_ns on.
+void join_flight(const StreamTiming& of);
+// It has ended, and had work in that time, no sooner than of.began_ns. What is known for good is
+// settled.
+void leave_flight(const StreamTiming& of, Span work);
+
+}  // namespace tessera::guard

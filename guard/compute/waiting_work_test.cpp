@@ -1,0 +1,202 @@
+// Goal: work that waits on the card, for other work or for the program, is not charged for that and
+// shortens nobody else's; and where it waits for what the program has yet to launch, the program
+// gets there. Method: one process under the facade, whose streams wait for functions of the host,
+// with what it says in the accounts.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/test_support/guarded_container.hpp"
+#include "guard/test_support/shared_card.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMillisecond;
+using gpusim::Worker;
+using namespace std::chrono_literals;
+
+// Holds a stream up until it is opened.
+class Gate {
+  public:
+    void close(const Worker& worker, CUstream stream) {
+        const auto wait = [](void* gate) { static_cast<Gate*>(gate)->is_open_.wait(false); };
+        EXPECT_EQ(CALL(worker.cuda, cuLaunchHostFunc)(stream, wait, this), CUDA_SUCCESS);
+    }
+    void open() {
+        is_open_ = true;
+        is_open_.notify_all();
+    }
+
+  private:
+    std::atomic<bool> is_open_ = false;
+};
+
+class GuardWaitingWork : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
+
+    void SetUp() override {
+        constexpr std::int64_t kPlenty = 1'000'000'000'000;
+        write_grant(container_.limits().cards[0].grant,
+                    {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
+    }
+    [[nodiscard]] const InFlight& kernels() const {
+        return container_.region().accounts().times[0][0].in_flight[0];
+    }
+    [[nodiscard]] bool is_in_flight() const { return kernels().since_ns.load() != 0; }
+    [[nodiscard]] std::int64_t ms_in_flight() const {
+        return kernels().total_ns.load() / 1'000'000;
+    }
+    [[nodiscard]] bool ends_soon() const {
+        for (int tried = 0; tried < 2000 && is_in_flight(); tried++)
+            std::this_thread::sleep_for(5ms);
+        return !is_in_flight();
+    }
+    // After a kernel that is so long that the next ones are measured.
+    template <typename Body>
+    void in_worker(Body body) const {
+        gpusim::in_child([&] {
+            const Worker worker(container_.facade());
+            EXPECT_EQ(worker.launch(5 * kMillisecond), CUDA_SUCCESS);
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            body(worker, ms_in_flight());
+        });
+    }
+};
+
+TEST_F(GuardWaitingWork, AStreamThatWaitsFirstIsNotChargedForThat) {
+    in_worker([this](const Worker& worker, std::int64_t before) {
+        CUstream stream = worker.make_stream();
+        Gate gate;
+        gate.close(worker, stream);
+        EXPECT_EQ(worker.launch(50 * kMillisecond, stream), CUDA_SUCCESS);
+        std::this_thread::sleep_for(300ms);
+        EXPECT_TRUE(is_in_flight());
+        gate.open();
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+        EXPECT_GE(ms_in_flight() - before, 49);
+        EXPECT_LE(ms_in_flight() - before, 150);
+    });
+}
+
+TEST_F(GuardWaitingWork, AStreamThatWaitsFirstDoesNotShortenOthers) {
+    in_worker([this](const Worker& worker, std::int64_t before) {
+        CUstream late = worker.make_stream();
+        CUstream stream = worker.make_stream();
+        Gate gate;
+        gate.close(worker, late);
+        EXPECT_EQ(worker.launch(50 * kMillisecond, late), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(200 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+        std::this_thread::sleep_for(300ms);
+        gate.open();
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(late), CUDA_SUCCESS);
+        EXPECT_FALSE(is_in_flight());
+        EXPECT_GE(ms_in_flight() - before, 245);
+        EXPECT_LE(ms_in_flight() - before, 400);
+    });
+}
+
+// Two streams take turns, so that one of them always has work, with pauses in all of it.
+TEST_F(GuardWaitingWork, PausesWithinAFlightAreNotCharged) {
+    in_worker([this](const Worker& worker, std::int64_t before) {
+        constexpr int kRounds = 6;
+        CUstream streams[2] = {worker.make_stream(), worker.make_stream()};
+        Gate gates[kRounds];
+        for (int round = 0; round < kRounds; round++) {
+            CUstream stream = streams[round % 2];
+            gates[round].close(worker, stream);
+            EXPECT_EQ(worker.launch(20 * kMillisecond, stream), CUDA_SUCCESS);
+            std::this_thread::sleep_for(100ms);
+            if (round == 0) continue;
+            EXPECT_TRUE(is_in_flight());
+            gates[round - 1].open();
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(streams[(round - 1) % 2]),
+                      CUDA_SUCCESS);
+        }
+        gates[kRounds - 1].open();
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_FALSE(is_in_flight());
+        EXPECT_GE(ms_in_flight() - before, 20 * kRounds - 3);
+        EXPECT_LE(ms_in_flight() - before, 20 * kRounds + 150);
+    });
+}
+
+TEST_F(GuardWaitingWork, AWaitIsNoneForWhatAnotherThreadGaveMeanwhile) {
+    in_worker([this](const Worker& worker, std::int64_t) {
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(worker.launch(300 * kMillisecond, stream), CUDA_SUCCESS);
+        std::thread another([&] {
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+            std::this_thread::sleep_for(100ms);
+            EXPECT_EQ(worker.launch(60'000 * kMillisecond, stream), CUDA_SUCCESS);
+        });
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+        another.join();
+        EXPECT_TRUE(is_in_flight());
+    });
+}
+
+// Nobody but the thread can ask for its default stream.
+TEST_F(GuardWaitingWork, OfAThreadThatSleeps) {
+    in_worker([this](const Worker& worker, std::int64_t before) {
+        std::atomic<bool> may_end = false;
+        std::thread sleeper([&] {
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+            for (int i = 0; i < 3; i++)
+                EXPECT_EQ(worker.launch(100 * kMillisecond, CU_STREAM_PER_THREAD), CUDA_SUCCESS);
+            may_end.wait(false);
+        });
+        while (!is_in_flight())
+            std::this_thread::sleep_for(1ms);
+        EXPECT_TRUE(ends_soon());
+        EXPECT_GE(ms_in_flight() - before, 290);
+        EXPECT_LE(ms_in_flight() - before, 3000);
+        may_end = true;
+        may_end.notify_all();
+        sleeper.join();
+    });
+}
+
+// Far more of it than may be ahead of the card.
+TEST(GuardWaitingWorkInTurn, ForWhatComesBehindIt) {
+    const SharedCard card({{50, 100}});
+    gpusim::in_child([&] {
+        const Worker worker(card.container(0).facade());
+        CUstream stream = worker.make_stream();
+        Gate gate;
+        gate.close(worker, stream);
+        for (int i = 0; i < 20; i++)
+            EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+        gate.open();
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+    });
+}
+
+// With the time used up, in the same stream and in another.
+TEST(GuardWaitingWorkInDebt, ForWhatTheProgramHasYetToLaunch) {
+    const SharedCard card({{50, 50}});
+    gpusim::in_child([&] {
+        const Worker worker(card.container(0).facade());
+        CUstream stream = worker.make_stream();
+        CUstream other = worker.make_stream();
+        for (CUstream next : {other, stream}) {
+            Gate gate;
+            EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+            gate.close(worker, stream);
+            std::this_thread::sleep_for(200ms);
+            EXPECT_EQ(worker.launch(kMillisecond, next), CUDA_SUCCESS);
+            gate.open();
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard
