@@ -243,7 +243,9 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
         std::clamp(container.used_ns[index] + used, std::int64_t{0}, kMaxTimeNs);
     container.busy_ns[index] =
         std::min(container.busy_ns[index] + whole_ns(use.busy_ns), kMaxTimeNs);
-    container.balance_ns[index] -= used;
+    // What is given back is not saved up: the debt that it led to had an end, too.
+    std::int64_t& balance = container.balance_ns[index];
+    balance = std::min(balance - used, std::max(balance, kMaxLagNs));
     if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
     const double pressed_ns = use.busy_ns + container.waited_ns;
     container.is_pressing[index] = use.busy_ns > 0 && pressed_ns > kPress * tick_ns;

@@ -319,6 +319,7 @@ TEST_F(ArbiterTest, WhatTurnsOutToBeNoWorkIsGivenBack) {
     auto granted = arbiter_.decide(now_ += kTickNs, readings);
     EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs);
     EXPECT_GT(granted.at(1).of[0].balance_ns, 0);
+    EXPECT_LE(granted.at(1).of[0].balance_ns, kMaxLagNs);
     process.in_flight_ns[0] = 0;
     arbiter_.decide(now_ += kTickNs, readings);
     EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs) << "that was known for good";
