@@ -227,7 +227,11 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
         Use use = {};
         for (std::size_t i = 0; i < of_container.size(); i++) {
             use.in_flight_ns += of_container[i].in_flight_ns;
-            use.own_ns += of_container[i].in_flight_ns * own[flight + std::min(i, most)];
+            const double own_ns = of_container[i].in_flight_ns * own[flight + std::min(i, most)];
+            use.own_ns += own_ns;
+            if (own_ns <= 0) continue;
+            use.more_ns += of_container[i].in_flight_ns;
+            use.more_own_ns += own_ns;
         }
         const std::size_t flight_count = std::min(of_container.size(), most + 1);
         use.busy_ns = union_ns({flights.data() + flight, flight_count}, tick);
@@ -243,15 +247,19 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
         std::clamp(container.used_ns[index] + used, std::int64_t{0}, kMaxTimeNs);
     container.busy_ns[index] =
         std::min(container.busy_ns[index] + whole_ns(use.busy_ns), kMaxTimeNs);
-    // What is given back is not saved up: the debt that it led to had an end, too.
+    // Of what is given back that comes first for which nobody paid; and none of it is saved up.
+    std::int64_t& unpaid = container.unpaid_ns[index];
+    const std::int64_t back = std::max(-used, std::int64_t{0});
+    const std::int64_t never_paid = std::min(back, unpaid);
+    unpaid -= never_paid;
     std::int64_t& balance = container.balance_ns[index];
-    balance = std::min(balance - used, std::max(balance, kMaxLagNs));
+    balance = std::min(balance - used - never_paid, std::max(balance, kMaxLagNs));
     if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
     const double pressed_ns = use.busy_ns + container.waited_ns;
     container.is_pressing[index] = use.busy_ns > 0 && pressed_ns > kPress * tick_ns;
     if (use.in_flight_ns > 0) container.is_idle = false;
-    if (use.in_flight_ns > 0.01 * tick_ns) {
-        container.part[index] = millionths(std::clamp(use.own_ns / use.in_flight_ns, 0.0, 1.0));
+    if (use.more_ns > 0.01 * tick_ns) {
+        container.part[index] = millionths(std::clamp(use.more_own_ns / use.more_ns, 0.0, 1.0));
     }
 }
 
@@ -304,7 +312,10 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
             const std::int64_t most = container.is_pausing          ? kMaxBalanceNs
                                       : container.is_pressing[kind] ? kMaxPressingLagNs
                                                                     : std::max(kMaxLagNs, balance);
-            balance = std::clamp(balance + part_of(tick, container.rate), -kMaxDebtNs, most);
+            balance += part_of(tick, container.rate);
+            std::int64_t& unpaid = container.unpaid_ns[kind];
+            unpaid = balance > 0 ? 0 : unpaid + std::max(-kMaxDebtNs - balance, std::int64_t{0});
+            balance = std::clamp(balance, -kMaxDebtNs, most);
         }
         // Who does not use what he is sure of can begin to at once, and so can who used less than
         // he may; the next tick takes it back from those who have it meanwhile.
@@ -329,7 +340,7 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
         const std::int64_t used = std::max(container.used_ns[0], container.used_ns[1]);
         const double use = static_cast<double>(used - used_before[id]) / static_cast<double>(tick);
         const double recent = container.recent_use * (1 - kForget) + use * kForget;
-        container.recent_use = std::min(std::max(use, recent), kMoreThanWhole);
+        container.recent_use = std::clamp(std::max(use, recent), 0.0, kMoreThanWhole);
     }
     share_out(is_first ? 0 : tick, readings);
     for (const auto& [id, reading] : readings)

@@ -117,6 +117,7 @@ class Arbiter {
         bool is_pressing[kWorkKinds] = {};  // it had some of that kind, or waited, all of the time
         bool is_idle = true;                // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
+        std::int64_t unpaid_ns[kWorkKinds] = {};  // of the debt, that is beyond the largest
         std::int64_t used_ns[kWorkKinds] = {};
         std::int64_t busy_ns[kWorkKinds] = {};
         Millionths part[kWorkKinds] = {kWhole, kWhole};
@@ -127,6 +128,8 @@ class Arbiter {
         double in_flight_ns;
         double own_ns;
         double busy_ns;  // by the clock: its processes' together
+        double more_ns;  // without what was given back, in flight and own
+        double more_own_ns;
     };
 
     static void remember(KnownTimes& known, std::int64_t now, const ContainerReading& reading);

@@ -325,6 +325,39 @@ TEST_F(ArbiterTest, WhatTurnsOutToBeNoWorkIsGivenBack) {
     EXPECT_EQ(arbiter_.used_ns(1, WorkKind::kernels), 2 * kTickNs) << "that was known for good";
 }
 
+// Whoever had a kernel of two seconds, and then a piece that turns out to have been none, is where
+// he would be without it: what is beyond the largest debt is forgiven once.
+TEST_F(ArbiterTest, WhatIsGivenBackPaysNoOtherDebt) {
+    const auto balance_after = [](int ticks_of_no_work) {
+        Arbiter arbiter;
+        std::int64_t now = 1'000'000'000;
+        std::map<Arbiter::Id, ContainerReading> readings;
+        readings[1].cores = 20 * kPercent;
+        readings[1].ceiling = 20 * kPercent;
+        readings[1].processes = {SlotReading{}};
+        ProcessReading& process = readings[1].processes[0].process;
+        arbiter.decide(now, readings);
+        constexpr int kWork = 80;
+        constexpr int kTicks = 200;
+        for (int tick = 0; tick < kWork; tick++) {
+            process.in_flight_ns[0] += kTickNs;
+            arbiter.decide(now += kTickNs, readings);
+        }
+        const std::int64_t known = process.in_flight_ns[0];
+        process.since_ns[0] = ticks_of_no_work > 0 ? now : 0;
+        for (int tick = 0; tick < kTicks; tick++) {
+            if (tick < ticks_of_no_work) process.in_flight_ns[0] += kTickNs;
+            arbiter.decide(now += kTickNs, readings);
+        }
+        process.in_flight_ns[0] = known;
+        process.since_ns[0] = 0;
+        return arbiter.decide(now += kTickNs, readings).at(1).of[0].balance_ns;
+    };
+    EXPECT_LT(balance_after(0), 0);
+    EXPECT_NEAR(static_cast<double>(balance_after(200)), static_cast<double>(balance_after(0)),
+                2.0 * kTickNs);
+}
+
 TEST_F(ArbiterTest, CopiesAreNotSavedUpByWhoWantsKernels) {
     std::map<Arbiter::Id, ContainerReading> readings;
     readings[1].cores = 50 * kPercent;

@@ -57,17 +57,16 @@ void add(Timing::Flight& flight, Span work) {
     flight.ended[place] = work;
 }
 
-// What is before `until` will not change any more.
-void settle(const StreamTiming& of, std::int64_t until) {
+// What is before the first piece in flight will not change any more.
+void settle(const StreamTiming& of) {
     Timing::Flight& flight = flight_of(of);
+    const std::int64_t until = first_began(of.card, of.kind);
+    note_in_flight(of.card, of.kind, flight.streams > 0 ? until : 0);
     while (flight.ended_count > 0 && flight.ended[0].start_ns < until) {
         Span& first = flight.ended[0];
         const Span known = {std::max(first.start_ns, flight.settled_ns),
                             std::min(first.end_ns, until)};
-        if (known.start_ns < known.end_ns) {
-            note_work(of.card, of.kind, known);
-            flight.used_ns += known.end_ns - known.start_ns;
-        }
+        if (known.start_ns < known.end_ns) note_work(of.card, of.kind, known);
         if (first.end_ns > until) {
             first.start_ns = until;
             break;
@@ -78,6 +77,14 @@ void settle(const StreamTiming& of, std::int64_t until) {
 }
 
 }  // namespace
+
+int streams_in_flight() {
+    int streams = 0;
+    for (const auto& of_card : timing().flights)
+        for (const Timing::Flight& flight : of_card)
+            streams += flight.streams;
+    return streams;
+}
 
 Timing::Flight& flight_of(const StreamTiming& of) {
     return timing().flights[of.card][static_cast<int>(of.kind)];
@@ -92,7 +99,6 @@ void join_flight(const StreamTiming& of) {
     flight.only = &of;
     flight.began_ns = of.began_ns;
     flight.settled_ns = of.began_ns;
-    flight.used_ns = 0;
     flight.ended_count = 0;
     flight.last_end_ns = 0;
     note_in_flight(of.card, of.kind, of.began_ns);
@@ -103,12 +109,13 @@ void leave_flight(const StreamTiming& of, Span work) {
     flight.streams--;
     flight.last_end_ns = std::max(flight.last_end_ns, work.end_ns);
     add(flight, work);
-    const std::int64_t first = first_began(of.card, of.kind);
-    note_in_flight(of.card, of.kind, flight.streams > 0 ? first : 0);
-    settle(of, first);
-    if (flight.streams > 0) return;
-    flight.last_ns = flight.used_ns;
-    flight.began_ns = 0;
+    settle(of);
+    if (flight.streams == 0) flight.last_ns = flight.last_end_ns - flight.began_ns;
+}
+
+void begin_later(StreamTiming& of, std::int64_t ns) {
+    of.began_ns = ns;
+    settle(of);
 }
 
 }  // namespace tessera::guard

@@ -8,8 +8,12 @@ namespace tessera::guard {
 
 Timing::Flight& flight_of(const StreamTiming& of);
 
+int streams_in_flight();
+
 // One more stream of the flight has work from of.began_ns on.
 void join_flight(const StreamTiming& of);
+// It has not begun before then.
+void begin_later(StreamTiming& of, std::int64_t ns);
 // It has ended, and had work in that time, no sooner than of.began_ns. What is known for good is
 // settled.
 void leave_flight(const StreamTiming& of, Span work);

@@ -2,8 +2,12 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/place.hpp"
+#include "guard/region/mapping.hpp"
 #include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {
@@ -37,7 +41,9 @@ std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::in
     Timing::Seen& seen = timing().seen[card][index];
     see(seen, mine, granted, kind, now);
     const std::int64_t in_flight = in_flight_ns(mine, now);
-    const std::int64_t used = part_of(in_flight - seen.in_flight_ns, granted.of[index].part);
+    // What is given back for long counts when the arbiter has seen it.
+    const std::int64_t in_flight_since = std::max(in_flight - seen.in_flight_ns, -kOwnTickNs);
+    const std::int64_t used = part_of(in_flight_since, granted.of[index].part);
     const std::int64_t balance =
         seen.balance_ns + part_of(now - seen.as_of_ns, granted.rate) - used;
     if (now - granted.as_of_ns < kStaleNs || now - seen.as_of_ns < kOwnTickNs) return balance;
@@ -46,10 +52,44 @@ std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::in
     return seen.balance_ns;
 }
 
-Millionths rate_of(const CardLimit& limit, const Granted& granted, std::int64_t now) {
-    const Millionths sure = limit.cores.load(std::memory_order_relaxed);
-    const bool is_stale = now - granted.as_of_ns > kStaleNs;
-    return is_stale && sure != 0 && granted.rate > sure ? sure : granted.rate;
+bool is_at_work(const ProcessTime& time) {
+    return time.waiting.load() != 0 || time.in_flight[0].since_ns.load() != 0 ||
+           time.in_flight[1].since_ns.load() != 0;
+}
+
+// Of the dead some say for ever that they are; where nobody can be asked for, it is this one alone.
+int count_at_work(int card) {
+    char path[kMaxPath];
+    if (!path_of(kAccountsName, path)) return 1;
+    const Opened file(path, O_RDONLY);
+    if (file.fd() < 0) return 1;
+    const Accounts& accounts = *seat().accounts;
+    const int end = slots_end(accounts);
+    int count = 0;
+    for (int slot = 0; slot < end; slot++)
+        if (is_at_work(accounts.times[slot][card]) && is_lived_in(file.fd(), slot)) count++;
+    return count > 1 ? count : 1;
+}
+
+int processes_at_work(int card, std::int64_t now) {
+    constexpr std::int64_t kAgainNs = 500'000'000;
+    Timing::AtWork& known = timing().at_work[card];
+    {
+        const Locked lock(timing().mutex);
+        if (known.processes != 0 && now - known.as_of_ns < kAgainNs) return known.processes;
+    }
+    const int count = count_at_work(card);
+    const Locked lock(timing().mutex);
+    known = {now, count};
+    return count;
+}
+
+// Without an arbiter the container's processes have what it is sure of in equal parts.
+Millionths rate_of(int card, const Granted& granted, std::int64_t now) {
+    if (now - granted.as_of_ns <= kStaleNs) return granted.rate;
+    const Millionths sure = card_limit(card).cores.load(std::memory_order_relaxed);
+    const Millionths rate = sure != 0 && granted.rate > sure ? sure : granted.rate;
+    return rate / static_cast<Millionths>(processes_at_work(card, now));
 }
 
 std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {
@@ -71,14 +111,14 @@ std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns) {
     Granted granted = read_grant(limit.grant);
     if (granted.as_of_ns == 0 || !is_timed(card)) return 0;
     const std::int64_t now = monotonic_ns();
-    granted.rate = rate_of(limit, granted, now);
+    granted.rate = rate_of(card, granted, now);
     const std::int64_t balance = balance_ns(card, kind, granted, now) - ahead_ns;
     return balance > 0 ? 0 : sleep_for(-balance + 1, granted.rate);
 }
 
 std::int64_t debt_time_ns(int card) {
-    const CardLimit& limit = card_limit(card);
-    const Millionths rate = rate_of(limit, read_grant(limit.grant), monotonic_ns());
+    const Granted granted = read_grant(card_limit(card).grant);
+    const Millionths rate = rate_of(card, granted, monotonic_ns());
     return rate == 0 ? kNever : kMaxDebtNs * kWhole / rate;
 }
 

@@ -70,7 +70,7 @@ Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
         pthread_mutex_unlock(&timing().mutex);
         sleep_ns(pause_ns);
         pthread_mutex_lock(&timing().mutex);
-        if (of.generation != generation || of.is_gone) return Passed::reached;  // all of it
+        if (of.generation != generation || of.is_gone) return Passed::gone;
         pause_ns = pause_ns * 2 < kLongestPauseNs ? pause_ns * 2 : kLongestPauseNs;
     }
 }

@@ -19,8 +19,9 @@ CUresult harvest(StreamTiming& of);
 // Behind all that the stream was given since the last.
 void add_mark(StreamTiming& of);
 // Waits for the first mark until then at most, and takes out those that are reached. Without the
-// mutex meanwhile: others go on. Not where the driver has an error to tell to whoever asks it next.
-enum class Passed { reached, late, failed };
+// mutex meanwhile: others go on. `failed`: the driver has an error to tell to whoever asks it next;
+// `gone`: the place is another's, or nobody's.
+enum class Passed { reached, late, failed, gone };
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns);
 // Launches that the stream was given and has not done, as far as marks tell.
 int launches_ahead(const StreamTiming& of);

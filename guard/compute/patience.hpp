@@ -1,9 +1,9 @@
-// How long a thread waits for its turn while work of the process is in flight that does not end.
+// How long a thread waits for its turn while work of the container is in flight that does not end.
 //
 // A debt is paid back in so much time, at the most. Work that was there before, and is in flight
 // all that time, may wait for what the thread is about to launch (a kernel that spins until another
 // stream writes, cuStreamWaitValue32, a host function that waits for a thread), and then neither
-// would ever end. So the thread goes on without its turn; one of the process in as much time, for
+// would ever end. So the thread goes on without its turn; one of the container in as much time, for
 // kernels that last longer than that would else be held by nothing.
 #pragma once
 
@@ -21,8 +21,8 @@ class Patience {
     [[nodiscard]] bool is_over() const;
 
   private:
+    const int card_;
     const std::int64_t since_ns_;
-    const std::int64_t debt_time_ns_;
     const std::int64_t limit_ns_;
 };
 

@@ -79,7 +79,10 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
 // A flight that the stream is about to begin, by the one before it.
 bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
     if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return true;
-    return timing().flights_total++ % kSampleEvery == 0;
+    // Not every so many: a program may have a rhythm. Source of the numbers: Numerical Recipes.
+    std::uint32_t& random = timing().sampling;
+    random = random * 1664525 + 1013904223;
+    return random < UINT32_MAX / kSampleEvery;
 }
 
 }  // namespace
@@ -90,9 +93,11 @@ void begin_piece(StreamTiming& of, WorkKind kind) {
     of.began_ns = monotonic_ns();
     of.has_last = false;
     of.is_start_recorded = false;
+    of.has_begun = false;
     of.is_end_recorded = false;
     Timing::Flight& flight = flight_of(of);
-    if (flight.streams == 0) flight.is_measured = is_worth_measuring(flight, of);
+    flight.is_measured =
+        flight.streams > 0 || timing().is_dozing.load() || is_worth_measuring(flight, of);
     join_flight(of);
     if (!flight.is_measured || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of.context);
@@ -111,10 +116,17 @@ void end_waited_for(StreamTiming& of) {
 
 bool is_done(const StreamTiming& of) {
     if (of.on_their_way > 0) return false;
-    if (of.is_left || !can_ask(of))
-        return is_end_known(of) && driver()->cuEventQuery(of.sample_end) != CUDA_ERROR_NOT_READY;
     CUstream stream = of.stream.load();
-    return !is_capturing(stream) && driver()->cuStreamQuery(stream) == CUDA_SUCCESS;
+    if (!of.is_left && can_ask(of) && !is_capturing(stream))
+        return driver()->cuStreamQuery(stream) == CUDA_SUCCESS;
+    return is_end_known(of) && driver()->cuEventQuery(of.sample_end) != CUDA_ERROR_NOT_READY;
+}
+
+void look_whether_begun(StreamTiming& of) {
+    if (!of.is_in_flight || !of.is_start_recorded || of.has_begun) return;
+    const std::int64_t now = monotonic_ns();
+    of.has_begun = driver()->cuEventQuery(of.sample_start) != CUDA_ERROR_NOT_READY;
+    if (!of.has_begun) begin_later(of, now);
 }
 
 bool can_ask(const StreamTiming& of) {
@@ -136,13 +148,18 @@ bool record_end(StreamTiming& of) {
     return of.is_end_recorded;
 }
 
+bool may_record(const StreamTiming& of) {
+    const CUstream stream = of.stream.load();
+    if (is_capturing(stream)) return false;
+    return !is_default(stream) || of.thread != 0 || streams_in_flight() == 1;
+}
+
 bool is_measured(const StreamTiming& of) {
     return of.is_in_flight && of.is_start_recorded;
 }
 
 bool record_leaving(StreamTiming& of) {
-    const InContext there(of.context);
-    of.is_left = record_end(of);
+    of.is_left = is_end_known(of) || (!is_capturing(of.stream.load()) && record_end(of));
     return of.is_left;
 }
 

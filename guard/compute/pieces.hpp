@@ -9,6 +9,10 @@ namespace tessera::guard {
 void begin_piece(StreamTiming& of, WorkKind kind);
 // Whether when it ended can be told by events.
 bool is_measured(const StreamTiming& of);
+// Whether the end may be recorded where the program gives the stream nothing. Not in the default
+// stream of a context while others have work: what is given to that waits for other streams, and
+// they for it.
+bool may_record(const StreamTiming& of);
 // The end of what the stream has been given so far. False where that cannot be.
 bool record_end(StreamTiming& of);
 // It was recorded, and the stream got no more.
@@ -20,6 +24,9 @@ void end_waited_for(StreamTiming& of);
 // The stream is about to be no more, and its work goes on. False where nobody will know when that
 // has ended.
 bool record_leaving(StreamTiming& of);
+
+// A piece that is in flight may not have begun: what the stream waits for first is no work of its.
+void look_whether_begun(StreamTiming& of);
 
 // Whether this thread can ask the driver for the stream: the name of a default stream is that of
 // the current context's, or of the thread's own there.

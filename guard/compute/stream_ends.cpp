@@ -3,6 +3,7 @@
 
 #include "guard/compute/card_clock.hpp"
 #include "guard/compute/flights.hpp"
+#include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
@@ -32,8 +33,8 @@ void forget_with_events(StreamTiming& of) {
 void leave(StreamTiming& of) {
     of.credit.store(0, std::memory_order_relaxed);
     const Relaxed relaxed;
-    const bool works_on = of.is_in_flight && !is_capturing(of.stream.load());
-    if (!works_on || !record_leaving(of)) forget_with_events(of);
+    const InContext there(of.context);
+    if (!of.is_in_flight || !record_leaving(of)) forget_with_events(of);
 }
 
 void look_at_left(StreamTiming& of) {
@@ -42,26 +43,16 @@ void look_at_left(StreamTiming& of) {
 
 void look_at(StreamTiming& of) {
     if (of.is_left) return look_at_left(of);
-    if (of.is_in_flight && is_done(of)) end_piece(of);
+    if (of.is_in_flight && is_done(of)) return end_piece(of);
+    look_whether_begun(of);
 }
 
 constexpr int kSomeBeside = 4;
 
-int streams_in_flight() {
-    int streams = 0;
-    for (const auto& of_card : timing().flights)
-        for (const Timing::Flight& flight : of_card)
-            streams += flight.streams;
-    return streams;
-}
-
-// Has the driver note when the work that a stream has now will have ended. In a default stream only
-// where no other has work: what is given to that waits for other streams, and they for it.
+// Has the driver note when the work that a stream has now will have ended.
 bool see_end(StreamTiming& of) {
     if (is_end_known(of)) return true;
-    if (!is_measured(of) || !can_ask(of) || is_capturing(of.stream.load())) return false;
-    if (is_default(of.stream.load()) && streams_in_flight() != 1) return false;
-    return record_end(of);
+    return is_measured(of) && can_ask(of) && may_record(of) && record_end(of);
 }
 
 // Those in flight in turn, so many at most: each costs calls of the driver's.
@@ -154,6 +145,7 @@ bool watch_streams() {
         if (each.is_left) return look_at_left(each);
         harvest(each);
         if (each.mark_count == 0 && is_done(each)) return end_piece(each);
+        look_whether_begun(each);
         see_end(each);
     });
     return is_any_in_flight;
@@ -171,6 +163,20 @@ void leave_streams_of_thread() {
     for_each_stream([](StreamTiming& each) {
         if (!each.is_left && each.thread == thread_of(CU_STREAM_PER_THREAD)) leave(each);
     });
+}
+
+void ignore_streams_of(CUcontext context) {
+    const Locked lock(timing().mutex);
+    timing().ending = context;
+}
+
+void note_capture(CUstream stream) {
+    timing().has_captures.store(true);
+    const Locked lock(timing().mutex);
+    StreamTiming* of = find_current_stream(stream);
+    if (of == nullptr || !of->is_in_flight) return;
+    const Relaxed relaxed;
+    see_end(*of);
 }
 
 // Their events end with the context.

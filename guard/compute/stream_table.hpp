@@ -13,7 +13,7 @@ template <typename Body>
 void for_each_stream(const Body& body) {
     Timing& all = timing();
     for (int i = 0; i < all.stream_count; i++)
-        if (!all.streams[i].is_gone) body(all.streams[i]);
+        if (!all.streams[i].is_gone && all.streams[i].context != all.ending) body(all.streams[i]);
 }
 
 // Null where there is none, or none any more.

@@ -33,12 +33,18 @@ bool has_events() {
            real.cuEventSynchronize && real.cuEventElapsedTime && real.cuStreamQuery;
 }
 
+// A stream's, which may be another's when the mutex was free.
+struct Place {
+    StreamTiming* of;
+    std::uint64_t generation;
+};
+
 // Waits until the stream has done all that it was given, and so knows when that was; until then at
 // most.
-void drain(StreamTiming& of, std::int64_t until_ns) {
+void drain(const Place& place, std::int64_t until_ns) {
     const Locked lock(timing().mutex);
-    if (!of.is_in_flight) return;
-    const std::uint64_t generation = of.generation;
+    StreamTiming& of = *place.of;
+    if (of.generation != place.generation || !of.is_in_flight) return;
     const Relaxed relaxed;
     harvest(of);
     if (of.mark_count < kMaxMarks) {
@@ -47,22 +53,24 @@ void drain(StreamTiming& of, std::int64_t until_ns) {
     }
     while (of.mark_count > 0) {
         const Passed passed = pass_first_mark(of, until_ns);
-        if (of.generation != generation || passed == Passed::late) return;
+        if (passed == Passed::late || passed == Passed::gone) return;
         if (passed == Passed::failed) return end_piece(of);
     }
     if (of.is_in_flight && is_done(of)) end_waited_for(of);
 }
 
 // What the card is about to do for a stream.
-std::int64_t ahead_ns(StreamTiming& of) {
+std::int64_t ahead_ns(const Place& place) {
     const Locked lock(timing().mutex);
+    StreamTiming& of = *place.of;
+    if (of.generation != place.generation || of.is_gone) return 0;
     const Relaxed relaxed;
     harvest(of);
     return static_cast<std::int64_t>(of.each_ns * launches_ahead(of));
 }
 
 // In turn with the neighbours on the card. False where it goes on without its turn.
-bool wait_for_turn(StreamTiming& of, int card, WorkKind kind) {
+bool wait_for_turn(const Place& of, int card, WorkKind kind) {
     if (time_to_turn(card, kind, ahead_ns(of)) == 0) return true;
     constexpr std::int64_t kUnseenNs = 500'000;
     const Waiting waiting(card);
@@ -93,17 +101,18 @@ bool make_room_ahead(StreamTiming& of) {
     return true;
 }
 
-StreamTiming* find_or_add_locked(CUstream stream, const Current& owner) {
+Place find_or_add_locked(CUstream stream, const Current& owner) {
     const Locked lock(timing().mutex);
-    return find_or_add_stream(stream, owner);
+    StreamTiming* of = find_or_add_stream(stream, owner);
+    return {of, of != nullptr ? of->generation : 0};
 }
 
 // Waits while as many streams have work as there are places: that of one more would not be counted.
-StreamTiming* wait_for_place(CUstream stream, const Current& owner) {
+Place wait_for_place(CUstream stream, const Current& owner) {
     constexpr std::int64_t kLookNs = 1'000'000;
     for (;;) {
-        StreamTiming* of = find_or_add_locked(stream, owner);
-        if (of != nullptr) return of;
+        const Place place = find_or_add_locked(stream, owner);
+        if (place.of != nullptr) return place;
         sleep_ns(kLookNs);
         look_for_ended();
     }
@@ -156,7 +165,7 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
     if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
     bool is_turn = true;
     do {
-        is_turn = wait_for_turn(*wait_for_place(stream, owner), owner.card, kind);
+        is_turn = wait_for_turn(wait_for_place(stream, owner), owner.card, kind);
     } while (!begin(stream, owner, kind, is_turn));
     return CUDA_SUCCESS;
 }
@@ -182,8 +191,10 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     of->turns++;
     timing().turns++;
     of->is_end_recorded = false;
-    // Nobody else can ask for a thread's own stream: so each of its calls has an event behind it.
-    const int batch = is_turn && !is_threads_own(*of) ? of->batch : 1;
+    // Where nobody else will learn of the end in time each call has an event behind it: nobody can
+    // ask for a thread's own stream, and the watch may be dozing.
+    has_end_behind_ = is_threads_own(*of) || (timing().is_dozing.load() && is_measured(*of));
+    const int batch = is_turn && !has_end_behind_ ? of->batch : 1;
     if (of->since_mark > 0 && of->since_mark + batch > of->batch && !make_room_ahead(*of))
         return true;
     of->since_mark += batch;
@@ -198,7 +209,7 @@ Turn::~Turn() {
     if (of_->generation != generation_) return;
     of_->on_their_way--;
     of_->is_end_recorded = false;
-    if (!is_threads_own(*of_) || !of_->is_in_flight || of_->on_their_way > 0) return;
+    if (!has_end_behind_ || !of_->is_in_flight || of_->on_their_way > 0) return;
     const Relaxed relaxed;
     const InContext there(of_->context);
     record_end(*of_);
@@ -208,7 +219,7 @@ Given before_wait(CUstream stream) {
     const Locked lock(timing().mutex);
     StreamTiming* of = find_current_stream(stream);
     if (of == nullptr) return {};
-    if (is_measured(*of) && !is_end_known(*of) && !is_capturing(stream)) record_end(*of);
+    if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
     see_some_ends_beside(*of);
     return given_to(*of);
 }

@@ -74,6 +74,7 @@ class Turn {
 
     StreamTiming* of_ = nullptr;
     std::uint64_t generation_ = 0;  // of the stream in that place
+    bool has_end_behind_ = false;   // an event, when the call is over
 };
 
 // What a stream was given so far.
@@ -106,5 +107,9 @@ void leave_stream(CUstream stream);
 void leave_streams_of_thread();
 // Before the driver forgets a context, and all work in it.
 void forget_streams_of(CUcontext context);
+// Around what may end a context, or not: none of its streams is asked for; null: all are again.
+void ignore_streams_of(CUcontext context);
+// What the stream is given from now on is no work.
+void note_capture(CUstream stream);
 
 }  // namespace tessera::guard

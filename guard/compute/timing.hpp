@@ -37,6 +37,7 @@ struct StreamTiming {
     unsigned turns;               // that were taken in it, which wraps
     std::int64_t began_ns;        // its work in flight
     bool is_start_recorded;       // before all of it,
+    bool has_begun;               // which is known to have come,
     std::int64_t clock_ns;        // and which clock its context had then; 0: none
     bool is_end_recorded;         // behind all of it,
     int end_credit;               // that there was then: had it more work since, there is less
@@ -51,15 +52,17 @@ inline constexpr int kMaxEnded = 32;   // pieces of a flight that are over and n
 struct Timing {
     pthread_mutex_t mutex;  // guards all of it but the credits
     std::atomic<bool> has_watch;
+    std::atomic<bool> is_dozing;     // the watch: what begins now it will see late
+    std::atomic<bool> has_captures;  // there was one
+    CUcontext ending;                // is about to end, maybe: nobody may ask for its streams
     // Work of any of its streams: one flight, from when there was none until there is none again.
     struct Flight {
         int streams;               // not known to have ended
         bool is_measured;          // by events
         const StreamTiming* only;  // stream that had a part in it; null: others had
-        bool is_waited_for;     // the end of the last piece that ended was learnt by a wait for it
-        std::int64_t began_ns;  // 0: it is over
-        std::int64_t last_ns;   // of the flight before it, and of this one so far, what was work
-        std::int64_t used_ns;
+        bool is_waited_for;  // the end of the last piece that ended was learnt by a wait for it
+        std::int64_t began_ns;
+        std::int64_t last_ns;  // how long the flight before it was
         // What is settled is written down for good. Later, all time counts as work that began
         // before a piece that is not known to be over, until that is.
         std::int64_t settled_ns;
@@ -82,16 +85,20 @@ struct Timing {
         std::int64_t in_flight_ns;
         std::int64_t balance_ns;
     } seen[kMaxCards][kWorkKinds];
+    // The container's processes that have work or wait for their turn, as of a time.
+    struct AtWork {
+        std::int64_t as_of_ns;
+        int processes;
+    } at_work[kMaxCards];
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
-    unsigned flights_total;
-    unsigned turns;             // that were taken
-    std::int64_t looked_ns;     // by who waits for his: when,
-    unsigned looked_turns;      // when so many were taken,
-    bool is_all_seen;           // and whether all ends are going to be seen
-    std::int64_t impatient_ns;  // when a thread last went on although it was not its turn
-    int stream_count;           // places that were ever used
-    unsigned next_idle;         // where one that is not needed is looked for first
-    unsigned next_look;         // and one whose work may have ended
+    std::uint32_t sampling;    // random
+    unsigned turns;            // that were taken
+    std::int64_t looked_ns;    // by who waits for his: when,
+    unsigned looked_turns;     // when so many were taken,
+    bool is_all_seen;          // and whether all ends are going to be seen
+    int stream_count;          // places that were ever used
+    unsigned next_idle;        // where one that is not needed is looked for first
+    unsigned next_look;        // and one whose work may have ended
     StreamTiming streams[kMaxStreams];
 };
 

@@ -18,8 +18,10 @@ constexpr int kLooksUntilIdle = 100;
 
 void* watch(void* /*unused*/) {
     for (int idle_looks = 0;;) {
+        const bool dozes = idle_looks >= kLooksUntilIdle;
+        timing().is_dozing.store(dozes);
         idle_looks = watch_streams() ? 0 : idle_looks + 1;
-        const timespec pause = {0, idle_looks < kLooksUntilIdle ? kLookNs : kIdleLookNs};
+        const timespec pause = {0, dozes && idle_looks > 0 ? kIdleLookNs : kLookNs};
         nanosleep(&pause, nullptr);
     }
     return nullptr;

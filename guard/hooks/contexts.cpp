@@ -89,9 +89,11 @@ PrimaryState state_of_primary(CUdevice device) {
 template <typename End>
 CUresult end_primary(CUdevice device, const End& end) {
     const Locked lock(contexts().mutex);
-    const CUresult result = end();
-    if (device < 0 || device >= kMaxDevices) return result;
+    if (device < 0 || device >= kMaxDevices) return end();
     CUcontext& primary = contexts().primary[device];
+    ignore_streams_of(primary);
+    const CUresult result = end();
+    ignore_streams_of(nullptr);
     if (primary != nullptr && state_of_primary(device).active == 0) {
         forget_streams_of(primary);
         put_back_all_of(primary);

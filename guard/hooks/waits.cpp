@@ -35,9 +35,19 @@ CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream arg
 
 // A stream that is drawn into a capture is not to be asked after meanwhile: that would spoil it.
 template <typename Function, typename... Arguments>
-CUresult draw_into_capture(Function Driver::* slot, Arguments... arguments) {
+CUresult begin_capture(Function Driver::* slot, CUstream stream, Arguments... arguments) {
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
+    note_capture(stream);
+    const Locked nobody_asks(timing().mutex);
+    return real(arguments...);
+}
+
+// The event may be of a capture, if there is one.
+template <typename Function, typename... Arguments>
+CUresult wait_for_event(Function Driver::* slot, Arguments... arguments) {
+    const Entered real(slot);
+    if (!real.is_held() || !timing().has_captures.load()) return real(arguments...);
     const Locked nobody_asks(timing().mutex);
     return real(arguments...);
 }
@@ -103,42 +113,42 @@ CUresult cuCtxSynchronize() {
 }
 
 CUresult cuStreamBeginCapture(CUstream stream) {
-    return draw_into_capture(&Driver::cuStreamBeginCapture, stream);
+    return begin_capture(&Driver::cuStreamBeginCapture, stream, stream);
 }
 
 CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
-    return draw_into_capture(&Driver::cuStreamBeginCapture_ptsz, stream);
+    return begin_capture(&Driver::cuStreamBeginCapture_ptsz, of_thread(stream), stream);
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode* dependencies, const CUgraphEdgeData* edges,
                                      size_t dependency_count, CUstreamCaptureMode mode) {
-    return draw_into_capture(&Driver::cuStreamBeginCaptureToGraph, stream, graph, dependencies,
-                             edges, dependency_count, mode);
+    return begin_capture(&Driver::cuStreamBeginCaptureToGraph, stream, stream, graph, dependencies,
+                         edges, dependency_count, mode);
 }
 
 CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
                                           const CUgraphNode* dependencies,
                                           const CUgraphEdgeData* edges, size_t dependency_count,
                                           CUstreamCaptureMode mode) {
-    return draw_into_capture(&Driver::cuStreamBeginCaptureToGraph_ptsz, stream, graph, dependencies,
-                             edges, dependency_count, mode);
+    return begin_capture(&Driver::cuStreamBeginCaptureToGraph_ptsz, of_thread(stream), stream,
+                         graph, dependencies, edges, dependency_count, mode);
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
-    return draw_into_capture(&Driver::cuStreamBeginCapture_v2, stream, mode);
+    return begin_capture(&Driver::cuStreamBeginCapture_v2, stream, stream, mode);
 }
 
 CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
-    return draw_into_capture(&Driver::cuStreamBeginCapture_v2_ptsz, stream, mode);
+    return begin_capture(&Driver::cuStreamBeginCapture_v2_ptsz, of_thread(stream), stream, mode);
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-    return draw_into_capture(&Driver::cuStreamWaitEvent, stream, event, flags);
+    return wait_for_event(&Driver::cuStreamWaitEvent, stream, event, flags);
 }
 
 CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
-    return draw_into_capture(&Driver::cuStreamWaitEvent_ptsz, stream, event, flags);
+    return wait_for_event(&Driver::cuStreamWaitEvent_ptsz, stream, event, flags);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

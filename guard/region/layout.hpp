@@ -23,8 +23,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raised together, with every change of what either file means: the agent tells by the limits,
 // which it wrote itself, whether it can read the accounts beside them.
-inline constexpr std::uint32_t kLimitsMagic = 0x334c5354;    // "TSL3"
-inline constexpr std::uint32_t kAccountsMagic = 0x33415354;  // "TSA3"
+inline constexpr std::uint32_t kLimitsMagic = 0x344c5354;    // "TSL4"
+inline constexpr std::uint32_t kAccountsMagic = 0x34415354;  // "TSA4"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;
@@ -151,7 +151,15 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
     // Of the first of each kind that was measured; 0: none.
     std::atomic<Granules> context_costs[kMaxCards][kContextKinds];
+    // CLOCK_MONOTONIC: when a thread last went on although it was not its turn.
+    std::atomic<std::int64_t> impatient_ns[kMaxCards];
 };
+
+// No slot from there on was ever taken.
+inline int slots_end(const Accounts& accounts) {
+    const std::uint32_t written = accounts.slots_end.load();
+    return written < std::uint32_t{kMaxProcesses} ? static_cast<int>(written) : kMaxProcesses;
+}
 
 // How a file of accounts begins.
 struct AccountsHead {

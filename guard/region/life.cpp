@@ -101,6 +101,12 @@ bool is_lived_in(int fd, int slot) {
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+bool is_anyone_in(int fd) {
+    struct flock lock = lock_of(0, F_WRLCK);
+    lock.l_len = kMaxProcesses;
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 SeatError take_seat(const char* accounts_path, Seat& seat) {
     const SeatError error = sit_down(accounts_path, seat);
     if (error != SeatError::none || is_kept(accounts_path, seat.slot)) return error;

@@ -28,6 +28,8 @@ SeatError take_seat(const char* accounts_path, Seat& seat);
 // Whether a process lives in the slot. `fd` is any descriptor of the accounts file, also a
 // read-only one, through which nobody has locked anything.
 bool is_lived_in(int fd, int slot);
+// The same of any slot.
+bool is_anyone_in(int fd);
 
 // Gives back what processes held that are no more. `fd` is a descriptor of the accounts file,
 // opened for this. Safe beside any other reaper. How many granules came back, of all cards.

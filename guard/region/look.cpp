@@ -11,8 +11,7 @@ namespace {
 
 int find_holders_in(const Accounts& accounts, int fd, int card, Holder (&holders)[kMaxProcesses]) {
     int count = 0;
-    const std::uint32_t written = accounts.slots_end.load();
-    const int end = written < unsigned{kMaxProcesses} ? static_cast<int>(written) : kMaxProcesses;
+    const int end = slots_end(accounts);
     for (int slot = 0; slot < end; slot++) {
         const Granules granules = held_by(accounts, card, slot);
         if (granules == 0 || !is_lived_in(fd, slot)) continue;

@@ -56,6 +56,8 @@ class ShareHolder {
     // The pods of which something is kept, and that nothing be kept of one.
     [[nodiscard]] virtual std::set<PodUid> pods() const = 0;
     virtual void forget(const PodUid& pod) = 0;
+    // Whether a process of the pod lives that is held.
+    [[nodiscard]] virtual bool is_in_use(const PodUid& pod) const = 0;
 
     // Of those, the pods whose containers an agent of another release holds: uses() does not have
     // them, and nothing can be said of them.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "app/agent/share_keeper.hpp"
-
 namespace tessera {
 
 ShareKeeping::ShareKeeping(GuardFolderOptions guard, EvaderOptions evaders, const HttpEndpoint& api,
@@ -12,12 +10,24 @@ ShareKeeping::ShareKeeping(GuardFolderOptions guard, EvaderOptions evaders, cons
       guard_(std::move(guard), ports_.clock),
       events_(api),
       evaders_({ports_.driver, processes_, guard_, events_}, evaders),
-      follower_(ports_.pods, guard_.limits(), ports_.node),
+      follower_(guard_.limits(), ports_.node),
+      keeper_(guard_, ports_.record),
       share_events_(guard_, events_) {}
+
+void ShareKeeping::watch_pods(const std::stop_token& stop) {
+    ports_.pods.follow_pods_of(
+        ports_.node,
+        [this](const PodChanges& changes) {
+            follower_.take(changes);
+            keeper_.take(changes);
+        },
+        [this](const Error& error) { follower_.take_trouble(error); }, stop);
+}
 
 std::vector<std::jthread> ShareKeeping::start(const std::stop_token& stop) {
     std::vector<std::jthread> threads;
-    threads.emplace_back([this, stop] { keep_shares(guard_, ports_.record, ports_.clock, stop); });
+    threads.emplace_back([this, stop] { watch_pods(stop); });
+    threads.emplace_back([this, stop] { keeper_.run(ports_.clock, stop); });
     threads.emplace_back([this, stop] { share_events_.run(ports_.clock, stop); });
     threads.emplace_back([this, stop] { guard_.share_out_time(stop); });
     threads.emplace_back([this, stop] { follower_.run(stop); });

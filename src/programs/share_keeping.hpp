@@ -14,7 +14,9 @@
 #include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
 #include "app/agent/share_events.hpp"
+#include "app/agent/share_keeper.hpp"
 #include "ports/kubelet.hpp"
+#include "ports/node_pods.hpp"
 
 namespace tessera {
 
@@ -42,12 +44,15 @@ class ShareKeeping {
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);
 
   private:
+    void watch_pods(const std::stop_token& stop);
+
     const ShareKeepingPorts ports_;
     GuardFolder guard_;
     KubePodEvents events_;
     ProcTable processes_;
     EvaderWatch evaders_;
     LimitFollower follower_;
+    ShareKeeper keeper_;
     ShareEvents share_events_;
 };
 

@@ -122,6 +122,7 @@ class FakeShareHolder final : public ShareHolder {
         kept.erase(pod);
         forgotten.push_back(pod);
     }
+    [[nodiscard]] bool is_in_use(const PodUid& pod) const override { return in_use.contains(pod); }
     [[nodiscard]] std::set<PodUid> unreadable() const override { return strange; }
     [[nodiscard]] std::optional<ToldLimit> told(const ShareUse& use) const override {
         const auto of = noted.find(key_of(use));
@@ -144,9 +145,10 @@ class FakeShareHolder final : public ShareHolder {
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
     std::vector<PodName> names;                          // of those that were held, in order
     std::vector<ShareUse> used;                          // what uses() says
-    std::map<std::string, ToldLimit> noted;              // by UID/CONTAINER/CARD
-    std::set<std::string> damage_told;                   // by UID/CONTAINER
-    std::set<PodUid> strange;                            // what unreadable() says
+    std::set<PodUid> in_use;
+    std::map<std::string, ToldLimit> noted;  // by UID/CONTAINER/CARD
+    std::set<std::string> damage_told;       // by UID/CONTAINER
+    std::set<PodUid> strange;                // what unreadable() says
     std::set<PodUid> kept;
     std::vector<PodUid> forgotten;
 

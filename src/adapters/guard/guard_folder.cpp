@@ -18,6 +18,7 @@
 #include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
+#include "guard/region/life.hpp"
 
 namespace fs = std::filesystem;
 
@@ -188,6 +189,16 @@ void GuardFolder::forget(const PodUid& pod) {
     std::error_code error;
     fs::remove_all(fs::path(options_.folder) / kPods / pod.str(), error);
     sharer_.look_again();
+}
+
+bool GuardFolder::is_in_use(const PodUid& pod) const {
+    bool is_used = false;
+    for_each_region(fs::path(options_.folder) / kPods, [&](const RegionPath& region) {
+        if (PodUid(region.pod) != pod) return;
+        const auto opened = OpenRegion::open(region.path);
+        is_used |= opened != nullptr && guard::is_anyone_in(opened->accounts());
+    });
+    return is_used;
 }
 
 std::set<PodUid> GuardFolder::unreadable() const {

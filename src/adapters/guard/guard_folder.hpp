@@ -39,6 +39,7 @@ class GuardFolder final : public ShareHolder {
     [[nodiscard]] std::vector<ShareUse> uses() const override;
     [[nodiscard]] std::set<PodUid> pods() const override;
     void forget(const PodUid& pod) override;
+    [[nodiscard]] bool is_in_use(const PodUid& pod) const override;
     [[nodiscard]] std::set<PodUid> unreadable() const override;
     [[nodiscard]] std::optional<ToldLimit> told(const ShareUse& use) const override;
     void note_told(const ShareUse& use, const ToldLimit& told) override;

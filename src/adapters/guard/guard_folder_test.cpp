@@ -3,6 +3,7 @@
 #include "adapters/guard/guard_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +98,18 @@ TEST_F(GuardFolderTest, ForgetsTheGone) {
     EXPECT_TRUE(fs::exists(region_ / "accounts"));
     guard_.forget(PodUid("uid-p"));
     EXPECT_FALSE(fs::exists(region_.parent_path()));
+}
+
+TEST_F(GuardFolderTest, KnowsWhetherAPodIsInUse) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
+    guard::Seat seat;
+    ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
+    EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
+    EXPECT_FALSE(guard_.is_in_use(PodUid("another")));
+    munmap(seat.accounts, sizeof(guard::Accounts));
+    EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
 }
 
 // A process of the container, as the accounts know it.

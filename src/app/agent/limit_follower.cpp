@@ -1,7 +1,6 @@
 #include "app/agent/limit_follower.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -98,11 +97,6 @@ void LimitFollower::report(const PodUid& pod, const Error& error) {
 }
 
 void LimitFollower::run(const std::stop_token& stop) {
-    const std::jthread watch([&] {
-        pods_.follow_pods_of(
-            node_, [this](const PodChanges& changes) { take(changes); },
-            [this](const Error& error) { report({}, error); }, stop);
-    });
     while (!stop.stop_requested()) {
         apply();
         std::unique_lock lock(mutex_);

@@ -1,7 +1,7 @@
-// Follows the pods of this node, and lets the containers of those that were resized have what their
-// allocation says now, while they run. What the runtime tells when a container starts again is
-// older: the allocation of the moment when the pod's sandbox was made. So the newest one is kept on
-// the node (LiveLimits::keep), before anything is changed by it.
+// Takes what a watch shows of the pods of this node, and lets the containers of those that were
+// resized have what their allocation says now, while they run. What the runtime tells when a
+// container starts again is older: the allocation of the moment when the pod's sandbox was made. So
+// the newest one is kept on the node (LiveLimits::keep), before anything is changed by it.
 //
 // What is to be is done again every kApply: a container may have been made meanwhile, by what was
 // known before.
@@ -14,8 +14,8 @@
 #include <stop_token>
 #include <string>
 
+#include "ports/kube_api.hpp"
 #include "ports/live_limits.hpp"
-#include "ports/node_pods.hpp"
 
 namespace tessera {
 
@@ -23,15 +23,15 @@ class LimitFollower {
   public:
     static constexpr std::chrono::seconds kApply{2};
 
-    // Both outlive it.
-    LimitFollower(NodePods& pods, LiveLimits& limits, NodeName node)
-        : pods_(pods), limits_(limits), node_(std::move(node)) {}
+    // The limits outlive it.
+    LimitFollower(LiveLimits& limits, NodeName node) : limits_(limits), node_(std::move(node)) {}
 
-    // Until `stop`; with a thread of its own for the watch.
+    // Until `stop`.
     void run(const std::stop_token& stop);
 
-    // What the watch showed. Any thread.
+    // What the watch showed, and why it shows nothing. Any thread.
     void take(const PodChanges& changes);
+    void take_trouble(const Error& error) { report({}, error); }
     // One thread.
     void apply();
 
@@ -40,7 +40,6 @@ class LimitFollower {
     Result<Allocation> keep(const Allocation& shown);
     void report(const PodUid& pod, const Error& error);
 
-    NodePods& pods_;
     LiveLimits& limits_;
     const NodeName node_;
 

@@ -14,21 +14,6 @@ namespace {
 
 using Shares = std::vector<HeldShare>;
 
-// Shows what it is given, once.
-class ShownPods final : public NodePods {
-  public:
-    void follow_pods_of(const NodeName& node, const std::function<void(PodChanges)>& sink,
-                        const KubeApi::Trouble& trouble, std::stop_token stop) override {
-        asked = node;
-        trouble({Code::unavailable, "no answer"});
-        sink(changes);
-        while (!stop.stop_requested())
-            std::this_thread::yield();
-    }
-    NodeName asked;
-    PodChanges changes;
-};
-
 class LimitFollowerTest : public testing::Test {
   protected:
     static Shares shares(int gib) { return {{GpuUuid("GPU-a"), gibibytes(gib), {}}}; }
@@ -45,9 +30,8 @@ class LimitFollowerTest : public testing::Test {
     }
     [[nodiscard]] const Shares& held() const { return limits_.held.at("uid-p/main"); }
 
-    ShownPods pods_;
     FakeLiveLimits limits_;
-    LimitFollower follower_{pods_, limits_, NodeName("n1")};
+    LimitFollower follower_{limits_, NodeName("n1")};
 };
 
 TEST_F(LimitFollowerTest, WhatWasResizedIsChangedAndKept) {
@@ -73,7 +57,7 @@ TEST_F(LimitFollowerTest, AnOlderOneThatComesBackCountsNoMore) {
     show(pod(2, 2));
     show(pod(6, 1));
     EXPECT_EQ(held(), shares(2));
-    LimitFollower after_a_restart(pods_, limits_, NodeName("n1"));
+    LimitFollower after_a_restart(limits_, NodeName("n1"));
     after_a_restart.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
     after_a_restart.apply();
     EXPECT_EQ(held(), shares(2));
@@ -134,16 +118,16 @@ TEST_F(LimitFollowerTest, WhoIsGoneIsForgotten) {
     EXPECT_FALSE(is_forgotten({.present = {}, .removed = {}, .all = {{PodUid("uid-p")}}}));
 }
 
-TEST_F(LimitFollowerTest, FollowsItsNodeUntilItIsStopped) {
+TEST_F(LimitFollowerTest, DoesWhatItIsShownUntilItIsStopped) {
     limits_.start("uid-p", "main", shares(4));
-    pods_.changes = {.present = {pod(6, 1)}, .removed = {}, .all = {}};
     std::stop_source stop;
     std::jthread thread([&] { follower_.run(stop.get_token()); });
+    follower_.take_trouble({Code::unavailable, "no answer"});
+    follower_.take({.present = {pod(6, 1)}, .removed = {}, .all = {}});
     while (!limits_.kept(PodUid("uid-p")).value())
         std::this_thread::yield();
     stop.request_stop();
     thread = {};
-    EXPECT_EQ(pods_.asked, NodeName("n1"));
 }
 
 }  // namespace

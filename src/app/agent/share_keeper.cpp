@@ -1,29 +1,62 @@
 #include "app/agent/share_keeper.hpp"
 
-#include <set>
+#include <iterator>
 
 namespace tessera {
-namespace {
+
+// What was never seen is not known to be over: a container may be made before the watch shows its
+// pod.
+void ShareKeeper::take(const PodChanges& changes) {
+    const std::scoped_lock lock(mutex_);
+    const auto note_over = [this](const PodUid& pod) {
+        seen_.erase(pod);
+        over_.insert(pod);
+    };
+    for (const PodUid& pod : changes.removed)
+        note_over(pod);
+    for (const PodFacts& pod : changes.present) {
+        if (pod.finished)
+            note_over(pod.uid);
+        else
+            seen_.insert(pod.uid);
+    }
+    if (!changes.all) return;
+    for (auto at = seen_.begin(); at != seen_.end();) {
+        const auto next = std::next(at);
+        if (!changes.all->contains(*at)) over_.insert(seen_.extract(at));
+        at = next;
+    }
+}
 
 // Kubelet has written a pod down before the runtime asks for its containers; so what is kept is
 // listed before the record is read. A record that cannot be read, or is empty, says nothing of who
 // is gone.
-void forget_the_gone(ShareHolder& shares, DeviceHolders& record) {
-    std::set<PodUid> gone = shares.pods();
-    const auto holders = record.list();
+void ShareKeeper::forget_the_forgotten() {
+    std::set<PodUid> gone = shares_.pods();
+    const auto holders = record_.list();
     if (!holders || holders->empty()) return;
     for (const DeviceHolder& holder : *holders)
         gone.erase(holder.pod);
     for (const PodUid& pod : gone)
-        shares.forget(pod);
+        shares_.forget(pod);
 }
 
-}  // namespace
+void ShareKeeper::forget_the_over() {
+    const std::set<PodUid> kept = shares_.pods();
+    std::set<PodUid> over;
+    {
+        const std::scoped_lock lock(mutex_);
+        std::erase_if(over_, [&](const PodUid& pod) { return !kept.contains(pod); });
+        over = over_;
+    }
+    for (const PodUid& pod : over)
+        if (!shares_.is_in_use(pod)) shares_.forget(pod);
+}
 
-void keep_shares(ShareHolder& shares, DeviceHolders& record, Clock& clock,
-                 const std::stop_token& stop) {
+void ShareKeeper::run(Clock& clock, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        forget_the_gone(shares, record);
+        forget_the_forgotten();
+        forget_the_over();
         clock.sleep_for(kForget, stop);
     }
 }

@@ -1,5 +1,5 @@
-// Goal: the dead are looked for twice a second, the gone every ten seconds, and nothing is
-// forgotten while nobody knows who is there.
+// Goal: nothing is kept of pods that are over, as kubelet or the API server say, and all of those
+// of which it is not known.
 #include "app/agent/share_keeper.hpp"
 
 #include <gtest/gtest.h>
@@ -33,11 +33,18 @@ class ShareKeeperTest : public testing::Test {
     void keep(int sleeps) {
         std::stop_source stop;
         CountedClock clock(sleeps, stop);
-        keep_shares(shares_, record_, clock, stop.get_token());
+        keeper_.run(clock, stop.get_token());
+    }
+    static PodFacts pod(const std::string& uid, bool finished = false) {
+        PodFacts pod;
+        pod.uid = PodUid(uid);
+        pod.finished = finished;
+        return pod;
     }
 
     FakeShareHolder shares_;
     FakeDeviceHolders record_;
+    ShareKeeper keeper_{shares_, record_};
 };
 
 TEST_F(ShareKeeperTest, ForgetsTheGone) {
@@ -60,6 +67,26 @@ TEST_F(ShareKeeperTest, ARecordThatSaysNothingForgetsNobody) {
     record_.set(fail(Code::unavailable, "no checkpoint"));
     keep(1);
     EXPECT_TRUE(shares_.forgotten.empty());
+}
+
+// Kubelet remembers them all.
+TEST_F(ShareKeeperTest, ForgetsThoseThatAreOver) {
+    for (const char* uid : {"runs", "finished", "removed", "relisted", "lives-on", "unseen"}) {
+        record_.add({PodUid(uid), "main", "tessera.dev/gpu", {"a"}, {}});
+        shares_.kept.insert(PodUid(uid));
+    }
+    shares_.in_use = {PodUid("lives-on")};
+    keeper_.take(
+        {.present = {pod("runs"), pod("relisted"), pod("lives-on")}, .removed = {}, .all = {}});
+    keeper_.take({.present = {pod("finished", true)},
+                  .removed = {PodUid("removed"), PodUid("lives-on"), PodUid("never-kept")},
+                  .all = {}});
+    keeper_.take({.present = {pod("runs")}, .removed = {}, .all = std::set{PodUid("runs")}});
+    keep(1);
+    EXPECT_EQ(shares_.kept, (std::set{PodUid("runs"), PodUid("lives-on"), PodUid("unseen")}));
+    shares_.in_use.clear();
+    keep(1);
+    EXPECT_EQ(shares_.kept, (std::set{PodUid("runs"), PodUid("unseen")}));
 }
 
 }  // namespace
