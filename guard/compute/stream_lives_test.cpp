@@ -100,6 +100,61 @@ TEST_F(GuardStreamLives, AThreadEndsBeforeItsWork) {
     });
 }
 
+TEST_F(GuardStreamLives, AThreadEndsWithoutAContextBeforeItsWork) {
+    in_worker([this](const Worker& worker) {
+        std::thread([&] {
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+            EXPECT_EQ(worker.launch(300 * kMillisecond, CU_STREAM_PER_THREAD), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
+        }).join();
+        EXPECT_TRUE(is_in_flight());
+        EXPECT_GE(ms_in_flight(), 290);
+    });
+}
+
+TEST_F(GuardStreamLives, AStreamIsDestroyedWhileItIsCaptured) {
+    in_worker([this](const Worker& worker) {
+        // So long that the next one is measured.
+        EXPECT_EQ(worker.launch(5 * kMillisecond), CUDA_SUCCESS);
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(worker.launch(300 * kMillisecond, stream), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamBeginCapture_v2)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
+        EXPECT_TRUE(is_in_flight());
+        EXPECT_GE(ms_in_flight(), 290);
+    });
+}
+
+// Nobody asks for the streams of a context that is gone.
+TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        for (int round = 0; round < 60; round++) {
+            CUcontext primary = nullptr;
+            CUmodule module = nullptr;
+            CUfunction spin = nullptr;
+            ASSERT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+            ASSERT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
+            ASSERT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
+            ASSERT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
+            std::uint64_t ns = 20 * kMillisecond;
+            void* parameters[] = {&ns};
+            for (CUstream stream : {worker.make_stream(), CUstream{nullptr}})
+                ASSERT_EQ(CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters,
+                                                     nullptr),
+                          CUDA_SUCCESS);
+            std::this_thread::sleep_for(std::chrono::microseconds(round * 100));
+            ASSERT_EQ(round % 2 == 0 ? CALL(cuda, cuDevicePrimaryCtxReset_v2)(0)
+                                     : CALL(cuda, cuDevicePrimaryCtxRelease_v2)(0),
+                      CUDA_SUCCESS);
+        }
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+        EXPECT_LE(ms_in_flight(), 60 * 60);
+    });
+}
+
 // The credit of one context's default stream is none of another's.
 TEST_F(GuardStreamLives, AContextIsMadeMeanwhile) {
     in_worker([this](const Worker& worker) {

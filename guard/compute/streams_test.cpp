@@ -16,6 +16,7 @@
 #include "gpusim/test_support/worker.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
+#include "guard/test_support/shared_card.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -285,6 +286,42 @@ TEST_F(GuardStreams, WithoutAnArbiterEachHasWhatHeIsSureOf) {
         EXPECT_GT(worker.ns_between(start, worker.mark()), 700 * kMillisecond)
             << "400 ms of work at half the card, but for what it had to begin with";
     });
+}
+
+// Four processes together have what one alone would have.
+TEST_F(GuardStreams, WithoutAnArbiterProcessesShareWhatTheirContainerIsSureOf) {
+    limit().cores.store(20 * kPercent);
+    write_grant(limit().grant,
+                {monotonic_ns() - 3600'000'000'000, 20 * kPercent, {{0, kWhole}, {0, kWhole}}});
+    std::vector<std::unique_ptr<gpusim::Peer>> peers;
+    for (int i = 0; i < 4; i++) {
+        peers.push_back(std::make_unique<gpusim::Peer>([&](gpusim::Wire& wire) {
+            const Worker worker(container_.facade());
+            wire.send();
+            for (;;) {
+                worker.launch(2 * kMillisecond);
+                worker.wait();
+            }
+        }));
+    }
+    for (const auto& peer : peers)
+        EXPECT_EQ(peer->wire().receive(), 1U);
+    const auto used = [&](std::int64_t now) {
+        std::int64_t sum = 0;
+        for (const auto& peer : peers)
+            sum += used_ns(node_, peer->pid(), gpusim::Engine::compute, now);
+        return sum;
+    };
+    std::this_thread::sleep_for(1s);  // what they had to begin with
+    const std::int64_t start = monotonic_ns();
+    const std::int64_t before = used(start);
+    std::this_thread::sleep_for(4s);
+    const std::int64_t end = monotonic_ns();
+    const double percent =
+        100.0 * static_cast<double>(used(end) - before) / static_cast<double>(end - start);
+    EXPECT_LE(percent, 28) << "of the card; one by one they would have 59";
+    for (const auto& peer : peers)
+        peer->kill_hard();
 }
 
 TEST_F(GuardStreams, WhereTimeIsNotSharedNothingIsCounted) {

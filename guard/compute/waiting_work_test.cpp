@@ -77,7 +77,7 @@ TEST_F(GuardWaitingWork, AStreamThatWaitsFirstIsNotChargedForThat) {
         gate.close(worker, stream);
         EXPECT_EQ(worker.launch(50 * kMillisecond, stream), CUDA_SUCCESS);
         std::this_thread::sleep_for(300ms);
-        EXPECT_TRUE(is_in_flight());
+        EXPECT_LE(in_flight_ns(kernels(), monotonic_ns()) / 1'000'000 - before, 150) << "so far";
         gate.open();
         EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
         EXPECT_GE(ms_in_flight() - before, 49);
@@ -140,6 +140,25 @@ TEST_F(GuardWaitingWork, AWaitIsNoneForWhatAnotherThreadGaveMeanwhile) {
         EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
         another.join();
         EXPECT_TRUE(is_in_flight());
+    });
+}
+
+// After a pause, in which nobody looks often.
+TEST_F(GuardWaitingWork, WhatIsPolledForAfterAPauseIsChargedForWhatItTook) {
+    in_worker([this](const Worker& worker, std::int64_t) {
+        CUstream stream = worker.make_stream();
+        constexpr int kRounds = 5;
+        const std::int64_t before = kernels().total_ns.load();
+        for (int round = 0; round < kRounds; round++) {
+            std::this_thread::sleep_for(400ms);
+            EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+            CUevent done = worker.mark(stream);
+            while (CALL(worker.cuda, cuEventQuery)(done) == CUDA_ERROR_NOT_READY)
+                std::this_thread::sleep_for(1ms);
+        }
+        EXPECT_TRUE(ends_soon());
+        EXPECT_GE(kernels().total_ns.load() - before, kRounds * 990'000);
+        EXPECT_LE(kernels().total_ns.load() - before, kRounds * 5'000'000);
     });
 }
 

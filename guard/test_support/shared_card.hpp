@@ -17,6 +17,17 @@ struct ShareOfTime {
     unsigned ceiling = 100;
 };
 
+// Of the engine of card 0, by a process.
+inline std::int64_t used_ns(const gpusim::SimulatedNode& node, pid_t pid, gpusim::Engine engine,
+                            std::int64_t now) {
+    const gpusim::State& state = node.state();
+    for (int slot = 0; slot < state.file->slots_end.load(); slot++) {
+        if (gpusim::slot_owner(state, slot) != pid) continue;
+        return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
+    }
+    return 0;
+}
+
 class SharedCard {
   public:
     explicit SharedCard(const std::vector<ShareOfTime>& shares) {
@@ -40,14 +51,8 @@ class SharedCard {
     gpusim::SimulatedNode& node() { return node_; }
     const GuardedContainer& container(std::size_t index) const { return *containers_[index]; }
 
-    // Of the card's engine, by a process.
     std::int64_t used_ns(pid_t pid, gpusim::Engine engine, std::int64_t now) const {
-        const gpusim::State& state = node_.state();
-        for (int slot = 0; slot < state.file->slots_end.load(); slot++) {
-            if (gpusim::slot_owner(state, slot) != pid) continue;
-            return gpusim::used_ps(state, {0, engine}, slot, now) / gpusim::kPsPerNs;
-        }
-        return 0;
+        return guard::used_ns(node_, pid, engine, now);
     }
 
     // That sharing out has cost so far.
