@@ -8,16 +8,16 @@ namespace {
 
 constexpr std::int64_t kOldNs = 10'000'000'000;
 
-Timing::Clock* find_clock(CUcontext context) {
-    for (Timing::Clock& each : timing().clocks)
+Timing::Clock* find_clock(int card, CUcontext context) {
+    for (Timing::Clock& each : timing(card).clocks)
         if (each.context == context) return &each;
     return nullptr;
 }
 
 // With more than kMaxClocks contexts some have none.
-Timing::Clock* make_clock(CUcontext context) {
+Timing::Clock* make_clock(int card, CUcontext context) {
     const Driver& real = *driver();
-    Timing::Clock* clock = find_clock(nullptr);
+    Timing::Clock* clock = find_clock(card, nullptr);
     if (clock == nullptr || !real.cuStreamCreate) return nullptr;
     const InContext there(context);
     if (real.cuStreamCreate(&clock->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return nullptr;
@@ -32,34 +32,34 @@ Timing::Clock* make_clock(CUcontext context) {
 
 }  // namespace
 
-std::int64_t set_clock(CUcontext context) {
-    Timing::Clock* clock = find_clock(context);
-    if (clock == nullptr) clock = make_clock(context);
+std::int64_t set_clock(const StreamTiming& of) {
+    Timing::Clock* clock = find_clock(of.card, of.context);
+    if (clock == nullptr) clock = make_clock(of.card, of.context);
     if (clock == nullptr) return 0;
     const std::int64_t now = monotonic_ns();
     if (now - clock->recorded_ns < kOldNs) return clock->recorded_ns;
-    const InContext there(context);
+    const InContext there(of.context);
     const bool is_recorded = driver()->cuEventRecord(clock->event, clock->stream) == CUDA_SUCCESS;
     clock->recorded_ns = is_recorded ? now : 0;
     clock->late_ns = 0;
     return clock->recorded_ns;
 }
 
-std::int64_t happened_at(CUcontext context, std::int64_t clock_ns, CUevent event) {
-    const Timing::Clock* clock = find_clock(context);
-    if (clock == nullptr || clock_ns == 0 || clock->recorded_ns != clock_ns) return 0;
+std::int64_t happened_at(const StreamTiming& of, CUevent event) {
+    const Timing::Clock* clock = find_clock(of.card, of.context);
+    if (clock == nullptr || of.clock_ns == 0 || clock->recorded_ns != of.clock_ns) return 0;
     float ms = 0;
     if (driver()->cuEventElapsedTime(&ms, clock->event, event) != CUDA_SUCCESS) return 0;
-    return clock_ns + clock->late_ns + static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    return of.clock_ns + clock->late_ns + static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
 }
 
-void is_too_soon(CUcontext context, std::int64_t by_ns) {
-    Timing::Clock* clock = find_clock(context);
+void is_too_soon(const StreamTiming& of, std::int64_t by_ns) {
+    Timing::Clock* clock = find_clock(of.card, of.context);
     if (clock != nullptr) clock->late_ns += by_ns;
 }
 
-void forget_clock(CUcontext context) {
-    Timing::Clock* clock = find_clock(context);
+void forget_clock(int card, CUcontext context) {
+    Timing::Clock* clock = find_clock(card, context);
     if (clock != nullptr) *clock = {};
 }
 

@@ -12,8 +12,8 @@ namespace {
 // Of the pieces in flight the one that began first; later than any where there is none.
 std::int64_t first_began(int card, WorkKind kind) {
     std::int64_t first = INT64_MAX;
-    for_each_stream([&](const StreamTiming& each) {
-        const bool is_of_it = each.is_in_flight && each.card == card && each.kind == kind;
+    for_each_stream(card, [&](const StreamTiming& each) {
+        const bool is_of_it = each.is_in_flight && each.kind == kind;
         if (is_of_it && each.began_ns < first) first = each.began_ns;
     });
     return first;
@@ -78,16 +78,13 @@ void settle(const StreamTiming& of) {
 
 }  // namespace
 
-int streams_in_flight() {
-    int streams = 0;
-    for (const auto& of_card : timing().flights)
-        for (const Timing::Flight& flight : of_card)
-            streams += flight.streams;
-    return streams;
+int streams_in_flight(int card) {
+    const auto& flights = timing(card).flights;
+    return flights[0].streams + flights[1].streams;
 }
 
 Timing::Flight& flight_of(const StreamTiming& of) {
-    return timing().flights[of.card][static_cast<int>(of.kind)];
+    return timing(of.card).flights[static_cast<int>(of.kind)];
 }
 
 void join_flight(const StreamTiming& of) {

@@ -1,5 +1,5 @@
 // What the process had in flight: the union of its streams' pieces of work, told to the arbiter as
-// far as it is known. All functions want the mutex of timing().
+// far as it is known. All functions want the mutex of the card's timing().
 #pragma once
 
 #include "guard/compute/timing.hpp"
@@ -8,7 +8,7 @@ namespace tessera::guard {
 
 Timing::Flight& flight_of(const StreamTiming& of);
 
-int streams_in_flight();
+int streams_in_flight(int card);
 
 // One more stream of the flight has work from of.began_ns on.
 void join_flight(const StreamTiming& of);

@@ -37,8 +37,8 @@ void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkK
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];
-    const Locked lock(timing().mutex);
-    Timing::Seen& seen = timing().seen[card][index];
+    const Locked lock(timing(card).mutex);
+    Timing::Seen& seen = timing(card).seen[index];
     see(seen, mine, granted, kind, now);
     const std::int64_t in_flight = in_flight_ns(mine, now);
     // What is given back for long counts when the arbiter has seen it.
@@ -73,13 +73,13 @@ int count_at_work(int card) {
 
 int processes_at_work(int card, std::int64_t now) {
     constexpr std::int64_t kAgainNs = 500'000'000;
-    Timing::AtWork& known = timing().at_work[card];
+    Timing::AtWork& known = timing(card).at_work;
     {
-        const Locked lock(timing().mutex);
+        const Locked lock(timing(card).mutex);
         if (known.processes != 0 && now - known.as_of_ns < kAgainNs) return known.processes;
     }
     const int count = count_at_work(card);
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(card).mutex);
     known = {now, count};
     return count;
 }
@@ -147,7 +147,9 @@ void note_work(int card, WorkKind kind, Span work) {
     const std::int64_t ns = work.end_ns - work.start_ns;
     mine.total_ns.store(mine.total_ns.load(std::memory_order_relaxed) + ns,
                         std::memory_order_relaxed);
-    FlightLog& log = flight_log();
+    const OwnLog own = flight_log();
+    const Locked lock(own.mutex);
+    FlightLog& log = own.log;
     const std::uint64_t number = log.total.load(std::memory_order_relaxed);
     FlightLog::Entry& entry = log.entries[number % kLogEntries];
     entry.start_ns.store(work.start_ns, std::memory_order_relaxed);

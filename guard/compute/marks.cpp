@@ -67,9 +67,9 @@ Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
         if (of.mark_count < before || of.mark_count == 0) return Passed::reached;
         if (first != CUDA_ERROR_NOT_READY) return Passed::failed;
         if (monotonic_ns() >= until_ns) return Passed::late;
-        pthread_mutex_unlock(&timing().mutex);
+        pthread_mutex_unlock(&timing(of.card).mutex);
         sleep_ns(pause_ns);
-        pthread_mutex_lock(&timing().mutex);
+        pthread_mutex_lock(&timing(of.card).mutex);
         if (of.generation != generation || of.is_gone) return Passed::gone;
         pause_ns = pause_ns * 2 < kLongestPauseNs ? pause_ns * 2 : kLongestPauseNs;
     }

@@ -1,5 +1,5 @@
 // Events between a stream's launches, each after as much work as the card does in kMarkNs: how far
-// it is ahead. All functions want the mutex of timing().
+// it is ahead. All functions want the mutex of the card's timing().
 #pragma once
 
 #include "guard/compute/timing.hpp"

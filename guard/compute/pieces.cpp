@@ -32,7 +32,7 @@ struct Measured {
 // its context, or else from its launch until now, but for what it takes to get there and to learn
 // of it. What the stream waited for before is no work.
 Measured measure(const StreamTiming& of, std::int64_t now) {
-    const std::int64_t until = std::max(now - timing().overhead_ns, of.began_ns);
+    const std::int64_t until = std::max(now - timing(of.card).overhead_ns, of.began_ns);
     float ms = 0;
     if (!of.is_start_recorded || !is_end_known(of) ||
         driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS)
@@ -40,16 +40,16 @@ Measured measure(const StreamTiming& of, std::int64_t now) {
     const auto length = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
-    std::int64_t start = happened_at(of.context, of.clock_ns, of.sample_start);
-    if (start != 0 && start < of.began_ns) is_too_soon(of.context, of.began_ns - start);
+    std::int64_t start = happened_at(of, of.sample_start);
+    if (start != 0 && start < of.began_ns) is_too_soon(of, of.began_ns - start);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);
     return {{start, start + length}, excess};
 }
 
 // More than that is a thread that was not running, or a stream that waited.
-void learn_overhead(std::int64_t excess_ns) {
-    std::int64_t& known = timing().overhead_ns;
+void learn_overhead(int card, std::int64_t excess_ns) {
+    std::int64_t& known = timing(card).overhead_ns;
     if (excess_ns < 0 || excess_ns >= kMaxOverheadNs) return;
     known = known == 0 ? excess_ns : known + (excess_ns - known) / 4;
 }
@@ -61,10 +61,10 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     const Measured measured = measure(of, now);
     // Of those waited for together that which ended last: the others ended before the wait did.
     const bool is_last = flight.streams == 1 && measured.work.end_ns >= flight.last_end_ns;
-    if (is_waited_for && is_last) learn_overhead(measured.excess_ns);
+    if (is_waited_for && is_last) learn_overhead(of.card, measured.excess_ns);
     // What is taken off is never more than there is: where it would be, it is known too high.
-    if (is_waited_for && now - timing().overhead_ns < of.began_ns)
-        learn_overhead(now - of.began_ns);
+    if (is_waited_for && now - timing(of.card).overhead_ns < of.began_ns)
+        learn_overhead(of.card, now - of.began_ns);
     flight.is_waited_for = is_waited_for;
     of.is_in_flight = false;
     of.credit.store(0, std::memory_order_relaxed);
@@ -80,7 +80,7 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
 bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
     if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return true;
     // Not every so many: a program may have a rhythm. Source of the numbers: Numerical Recipes.
-    std::uint32_t& random = timing().sampling;
+    std::uint32_t& random = timing(of.card).sampling;
     random = random * 1664525 + 1013904223;
     return random < UINT32_MAX / kSampleEvery;
 }
@@ -97,10 +97,10 @@ void begin_piece(StreamTiming& of, WorkKind kind) {
     of.is_end_recorded = false;
     Timing::Flight& flight = flight_of(of);
     flight.is_measured =
-        flight.streams > 0 || timing().is_dozing.load() || is_worth_measuring(flight, of);
+        flight.streams > 0 || timing(of.card).is_dozing.load() || is_worth_measuring(flight, of);
     join_flight(of);
     if (!flight.is_measured || event_in(of.sample_start, of) == nullptr) return;
-    of.clock_ns = set_clock(of.context);
+    of.clock_ns = set_clock(of);
     const InContext there(of.context);
     of.is_start_recorded =
         driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS;
@@ -151,7 +151,7 @@ bool record_end(StreamTiming& of) {
 bool may_record(const StreamTiming& of) {
     const CUstream stream = of.stream.load();
     if (is_capturing(stream)) return false;
-    return !is_default(stream) || of.thread != 0 || streams_in_flight() == 1;
+    return !is_default(stream) || of.thread != 0 || streams_in_flight(of.card) == 1;
 }
 
 bool is_measured(const StreamTiming& of) {

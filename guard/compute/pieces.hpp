@@ -1,5 +1,5 @@
 // A stream's piece of work: from the launch that found it idle until its work is known to have
-// ended, by the clock and, of some, by events. All functions want the mutex of timing().
+// ended, by the clock and, of some, by events. All functions want the mutex of the card's timing().
 #pragma once
 
 #include "guard/compute/timing.hpp"

@@ -57,8 +57,8 @@ bool see_end(StreamTiming& of) {
 
 // Those in flight in turn, so many at most: each costs calls of the driver's.
 template <typename Body>
-void for_some_in_flight(int most, const Body& body) {
-    Timing& all = timing();
+void for_some_in_flight(int card, int most, const Body& body) {
+    Timing& all = timing(card);
     int looked_at = 0;
     for (int i = 0; i < all.stream_count && looked_at < most; i++) {
         StreamTiming& each = all.streams[all.next_look++ % static_cast<unsigned>(all.stream_count)];
@@ -70,43 +70,51 @@ void for_some_in_flight(int most, const Body& body) {
 }  // namespace
 
 void after_wait_for_context() {
-    CUcontext context = nullptr;
-    if (driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return;
-    const Locked lock(timing().mutex);
+    const Current here = owner_of(nullptr);
+    if (here.card < 0) return;
+    const Locked lock(timing(here.card).mutex);
     const Relaxed relaxed;
-    for_each_stream([context](StreamTiming& each) {
-        if (each.context != context) return;
+    for_each_stream(here.card, [here](StreamTiming& each) {
+        if (each.context != here.context) return;
         if (is_done(each)) end_waited_for(each);
         if (each.is_left && !each.is_in_flight) forget_with_events(each);
     });
 }
 
 void before_wait_for_event() {
-    const Locked lock(timing().mutex);
+    const int card = owner_of(nullptr).card;
+    if (card < 0) return;
+    const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
     constexpr int kMost = 16;
-    for_some_in_flight(kMost, [](StreamTiming& each) { return !each.is_left && see_end(each); });
+    for_some_in_flight(card, kMost,
+                       [](StreamTiming& each) { return !each.is_left && see_end(each); });
 }
 
-void look_for_ended() {
-    const Locked lock(timing().mutex);
+void after_wait_for_event() {
+    const int card = owner_of(nullptr).card;
+    if (card >= 0) look_for_ended(card);
+}
+
+void look_for_ended(int card) {
+    const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
-    for_each_stream([](StreamTiming& each) {
+    for_each_stream(card, [](StreamTiming& each) {
         if (each.is_left) return look_at_left(each);
         if (each.is_in_flight && is_done(each)) end_waited_for(each);
     });
 }
 
-bool look_for_ended_meanwhile() {
+bool look_for_ended_meanwhile(int card) {
     constexpr std::int64_t kAgainNs = 200'000;  // however many threads wait
-    Timing& all = timing();
+    Timing& all = timing(card);
     const Locked lock(all.mutex);
-    if (streams_in_flight() == 0) return true;
+    if (streams_in_flight(card) == 0) return true;
     const std::int64_t now = monotonic_ns();
     if (all.looked_turns == all.turns && now - all.looked_ns < kAgainNs) return all.is_all_seen;
     const Relaxed relaxed;
     bool is_all_seen = true;
-    for_each_stream([&](StreamTiming& each) {
+    for_each_stream(card, [&](StreamTiming& each) {
         look_at(each);
         const bool is_mine = each.thread == thread_of(each.stream.load());
         if (each.is_in_flight && is_mine) is_all_seen &= see_end(each);
@@ -118,27 +126,27 @@ bool look_for_ended_meanwhile() {
 }
 
 void see_some_ends_beside(const StreamTiming& of) {
-    if (streams_in_flight() <= 1) return;
+    if (streams_in_flight(of.card) <= 1) return;
     const Relaxed relaxed;
-    for_some_in_flight(kSomeBeside, [&of](StreamTiming& each) {
+    for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
         return &each != &of && !each.is_left && !is_end_known(each) && see_end(each);
     });
 }
 
 void look_at_some_beside(const StreamTiming& of) {
-    if (streams_in_flight() == 0) return;
+    if (streams_in_flight(of.card) == 0) return;
     const Relaxed relaxed;
-    for_some_in_flight(kSomeBeside, [&of](StreamTiming& each) {
+    for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
         if (&each != &of) look_at(each);
         return &each != &of;
     });
 }
 
-bool watch_streams() {
-    const Locked lock(timing().mutex);
+bool watch_streams(int card) {
+    const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
     bool is_any_in_flight = false;
-    for_each_stream([&](StreamTiming& each) {
+    for_each_stream(card, [&](StreamTiming& each) {
         if (!each.is_left && !each.is_in_flight) return;
         is_any_in_flight = true;
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
@@ -151,29 +159,43 @@ bool watch_streams() {
     return is_any_in_flight;
 }
 
-void leave_stream(CUstream stream) {
-    const Locked lock(timing().mutex);
-    if (is_default(stream)) return;
-    StreamTiming* of = find_stream(stream, nullptr);
+namespace {
+
+bool leave_stream_of(int card, CUstream stream) {
+    const Locked lock(timing(card).mutex);
+    StreamTiming* of = find_stream(stream, {nullptr, card});
     if (of != nullptr) leave(*of);
+    return of != nullptr;
 }
 
-void leave_streams_of_thread() {
-    const Locked lock(timing().mutex);
-    for_each_stream([](StreamTiming& each) {
+}  // namespace
+
+// The thread may have no context of its card, or none at all.
+void leave_stream(CUstream stream) {
+    if (is_default(stream)) return;
+    const int likely = owner_of(stream).card;
+    if (likely >= 0 && leave_stream_of(likely, stream)) return;
+    for (int card = 0; card < kMaxCards; card++)
+        if (card != likely && leave_stream_of(card, stream)) return;
+}
+
+void leave_streams_of_thread(int card) {
+    const Locked lock(timing(card).mutex);
+    for_each_stream(card, [](StreamTiming& each) {
         if (!each.is_left && each.thread == thread_of(CU_STREAM_PER_THREAD)) leave(each);
     });
 }
 
 void ignore_streams_of(CUcontext context) {
-    const Locked lock(timing().mutex);
-    timing().ending = context;
+    for (int card = 0; card < kMaxCards; card++) {
+        const Locked lock(timing(card).mutex);
+        timing(card).ending = context;
+    }
 }
 
-void note_capture(CUstream stream) {
-    timing().has_captures.store(true);
-    const Locked lock(timing().mutex);
-    StreamTiming* of = find_current_stream(stream);
+void note_capture(const Current& owner, CUstream stream) {
+    const Locked lock(timing(owner.card).mutex);
+    StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr || !of->is_in_flight) return;
     const Relaxed relaxed;
     see_end(*of);
@@ -181,11 +203,13 @@ void note_capture(CUstream stream) {
 
 // Their events end with the context.
 void forget_streams_of(CUcontext context) {
-    const Locked lock(timing().mutex);
-    for_each_stream([context](StreamTiming& each) {
-        if (each.context == context) forget(each);
-    });
-    forget_clock(context);
+    for (int card = 0; card < kMaxCards; card++) {
+        const Locked lock(timing(card).mutex);
+        for_each_stream(card, [context](StreamTiming& each) {
+            if (each.context == context) forget(each);
+        });
+        forget_clock(card, context);
+    }
 }
 
 }  // namespace tessera::guard

@@ -6,8 +6,8 @@ namespace tessera::guard {
 namespace {
 
 // That of a stream that has no work: when it has some again it gets another.
-StreamTiming* take_idle_place() {
-    Timing& all = timing();
+StreamTiming* take_idle_place(int card) {
+    Timing& all = timing(card);
     for (int tried = 0; tried < kMaxStreams; tried++) {
         StreamTiming& each = all.streams[all.next_idle++ % kMaxStreams];
         if (each.is_in_flight || each.is_left || each.on_their_way > 0) continue;
@@ -18,12 +18,12 @@ StreamTiming* take_idle_place() {
     return nullptr;
 }
 
-StreamTiming* find_place() {
-    Timing& all = timing();
+StreamTiming* find_place(int card) {
+    Timing& all = timing(card);
     for (int i = 0; i < all.stream_count; i++)
         if (all.streams[i].is_gone) return &all.streams[i];
     if (all.stream_count < kMaxStreams) return &all.streams[all.stream_count++];
-    return take_idle_place();
+    return take_idle_place(card);
 }
 
 }  // namespace
@@ -32,26 +32,21 @@ pthread_t thread_of(CUstream stream) {
     return stream == CU_STREAM_PER_THREAD ? pthread_self() : 0;
 }
 
-StreamTiming* find_stream(CUstream stream, CUcontext context) {
+StreamTiming* find_stream(CUstream stream, const Current& owner) {
     StreamTiming* found = nullptr;
-    for_each_stream([&](StreamTiming& each) {
+    for_each_stream(owner.card, [&](StreamTiming& each) {
         if (each.is_left || each.stream.load(std::memory_order_relaxed) != stream) return;
-        if (is_default(stream) && (each.context != context || each.thread != thread_of(stream)))
+        if (is_default(stream) &&
+            (each.context != owner.context || each.thread != thread_of(stream)))
             return;
         found = &each;
     });
     return found;
 }
 
-StreamTiming* find_current_stream(CUstream stream) {
-    CUcontext context = nullptr;
-    if (is_default(stream) && driver()->cuCtxGetCurrent(&context) != CUDA_SUCCESS) return nullptr;
-    return find_stream(stream, context);
-}
-
 StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
-    if (StreamTiming* known = find_stream(stream, owner.context); known != nullptr) return known;
-    StreamTiming* made = find_place();
+    if (StreamTiming* known = find_stream(stream, owner); known != nullptr) return known;
+    StreamTiming* made = find_place(owner.card);
     if (made == nullptr) return nullptr;
     made->is_gone = false;
     made->context = owner.context;

@@ -1,4 +1,5 @@
-// The streams of this process that have had work. All functions want the mutex of timing().
+// The streams of this process that have had work, card by card. All functions want the mutex of the
+// card's timing().
 #pragma once
 
 #include "guard/compute/timing.hpp"
@@ -10,16 +11,14 @@ namespace tessera::guard {
 pthread_t thread_of(CUstream stream);
 
 template <typename Body>
-void for_each_stream(const Body& body) {
-    Timing& all = timing();
+void for_each_stream(int card, const Body& body) {
+    Timing& all = timing(card);
     for (int i = 0; i < all.stream_count; i++)
         if (!all.streams[i].is_gone && all.streams[i].context != all.ending) body(all.streams[i]);
 }
 
 // Null where there is none, or none any more.
-StreamTiming* find_stream(CUstream stream, CUcontext context);
-// What is asked in the thread's own context is of a stream of it.
-StreamTiming* find_current_stream(CUstream stream);
+StreamTiming* find_stream(CUstream stream, const Current& owner);
 // Takes the place of one that has no work where there are kMaxStreams; null where all have some.
 StreamTiming* find_or_add_stream(CUstream stream, const Current& owner);
 // The place is another's from now on; its events are destroyed, or have ended with their context.

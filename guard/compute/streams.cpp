@@ -36,13 +36,14 @@ bool has_events() {
 // A stream's, which may be another's when the mutex was free.
 struct Place {
     StreamTiming* of;
+    int card;
     std::uint64_t generation;
 };
 
 // Waits until the stream has done all that it was given, and so knows when that was; until then at
 // most.
 void drain(const Place& place, std::int64_t until_ns) {
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(place.card).mutex);
     StreamTiming& of = *place.of;
     if (of.generation != place.generation || !of.is_in_flight) return;
     const Relaxed relaxed;
@@ -61,7 +62,7 @@ void drain(const Place& place, std::int64_t until_ns) {
 
 // What the card is about to do for a stream.
 std::int64_t ahead_ns(const Place& place) {
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(place.card).mutex);
     StreamTiming& of = *place.of;
     if (of.generation != place.generation || of.is_gone) return 0;
     const Relaxed relaxed;
@@ -70,18 +71,19 @@ std::int64_t ahead_ns(const Place& place) {
 }
 
 // In turn with the neighbours on the card. False where it goes on without its turn.
-bool wait_for_turn(const Place& of, int card, WorkKind kind) {
+bool wait_for_turn(const Place& of, WorkKind kind) {
+    const int card = of.card;
     if (time_to_turn(card, kind, ahead_ns(of)) == 0) return true;
     constexpr std::int64_t kUnseenNs = 500'000;
     const Waiting waiting(card);
     const Patience patience(card);
-    look_for_ended_meanwhile();
+    look_for_ended_meanwhile(card);
     drain(of, patience.end_ns());
-    bool is_seen = look_for_ended_meanwhile();
+    bool is_seen = look_for_ended_meanwhile(card);
     while (const std::int64_t ns = time_to_turn(card, kind, 0)) {
         if (patience.is_over()) return false;
         sleep_ns(is_seen || ns < kUnseenNs ? ns : kUnseenNs);
-        is_seen = look_for_ended_meanwhile();
+        is_seen = look_for_ended_meanwhile(card);
     }
     return true;
 }
@@ -102,9 +104,9 @@ bool make_room_ahead(StreamTiming& of) {
 }
 
 Place find_or_add_locked(CUstream stream, const Current& owner) {
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
-    return {of, of != nullptr ? of->generation : 0};
+    return {of, owner.card, of != nullptr ? of->generation : 0};
 }
 
 // Waits while as many streams have work as there are places: that of one more would not be counted.
@@ -114,14 +116,14 @@ Place wait_for_place(CUstream stream, const Current& owner) {
         const Place place = find_or_add_locked(stream, owner);
         if (place.of != nullptr) return place;
         sleep_ns(kLookNs);
-        look_for_ended();
+        look_for_ended(owner.card);
     }
 }
 
 // That the stream has from another thread, or that this one has forgotten for another stream.
 bool has_credit_elsewhere(CUstream stream, const Current& owner, WorkKind kind) {
-    const Locked lock(timing().mutex);
-    StreamTiming* of = find_stream(stream, owner.context);
+    const Locked lock(timing(owner.card).mutex);
+    StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr || !of->is_in_flight || !take_credit(*of, kind)) return false;
     last_used_place(stream) = of;
     return true;
@@ -131,19 +133,19 @@ bool is_threads_own(const StreamTiming& of) {
     return of.thread != 0;
 }
 
-Given given_to(const StreamTiming& of) {
-    return {of.generation, of.turns, of.credit.load(std::memory_order_relaxed)};
+Given given_to(const Current& owner, const StreamTiming& of) {
+    return {owner, of.generation, of.turns, of.credit.load(std::memory_order_relaxed)};
 }
 
 bool is_all(const Given& given, const StreamTiming& of) {
-    const Given now = given_to(of);
+    const Given now = given_to(given.owner, of);
     return given.generation == now.generation && given.turns == now.turns &&
            given.credit == now.credit;
 }
 
 // Work that nobody counts.
 void give_untimed(CUstream stream, const Current& owner) {
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
     if (of == nullptr) return;
     last_used_place(stream) = of;
@@ -157,7 +159,7 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
     if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
     if (is_capturing(stream)) return CUDA_SUCCESS;
     owner = owner_of(stream, owner);
-    if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end();
+    if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.card);
     if (!is_timed(owner.card) || !has_events()) {
         give_untimed(stream, owner);
         return CUDA_SUCCESS;
@@ -165,14 +167,14 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
     if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
     bool is_turn = true;
     do {
-        is_turn = wait_for_turn(wait_for_place(stream, owner), owner.card, kind);
+        is_turn = wait_for_turn(wait_for_place(stream, owner), kind);
     } while (!begin(stream, owner, kind, is_turn));
     return CUDA_SUCCESS;
 }
 
 // False where another needed the place while this thread waited for its turn.
 bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn) {
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
     if (of == nullptr) return false;
     last_used_place(stream) = of;
@@ -182,18 +184,19 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
         end_piece(*of);
     if (!of->is_in_flight) {
         begin_piece(*of, kind);
-        need_watch();
+        need_watch(of->card);
     }
     // Before pass_first_mark() lets others in.
     of_ = of;
     generation_ = of->generation;
     of->on_their_way++;
     of->turns++;
-    timing().turns++;
+    timing(of->card).turns++;
     of->is_end_recorded = false;
     // Where nobody else will learn of the end in time each call has an event behind it: nobody can
     // ask for a thread's own stream, and the watch may be dozing.
-    has_end_behind_ = is_threads_own(*of) || (timing().is_dozing.load() && is_measured(*of));
+    has_end_behind_ =
+        is_threads_own(*of) || (timing(of->card).is_dozing.load() && is_measured(*of));
     const int batch = is_turn && !has_end_behind_ ? of->batch : 1;
     if (of->since_mark > 0 && of->since_mark + batch > of->batch && !make_room_ahead(*of))
         return true;
@@ -205,7 +208,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.
 Turn::~Turn() {
     if (of_ == nullptr) return;
-    const Locked lock(timing().mutex);
+    const Locked lock(timing(of_->card).mutex);
     if (of_->generation != generation_) return;
     of_->on_their_way--;
     of_->is_end_recorded = false;
@@ -216,17 +219,21 @@ Turn::~Turn() {
 }
 
 Given before_wait(CUstream stream) {
-    const Locked lock(timing().mutex);
-    StreamTiming* of = find_current_stream(stream);
+    const Current owner = owner_of(stream);
+    if (owner.card < 0) return {};
+    const Locked lock(timing(owner.card).mutex);
+    StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr) return {};
     if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
     see_some_ends_beside(*of);
-    return given_to(*of);
+    return given_to(owner, *of);
 }
 
 void after_wait(CUstream stream, const Given& given) {
-    const Locked lock(timing().mutex);
-    StreamTiming* of = find_current_stream(stream);
+    const Current owner = given.owner.card >= 0 ? given.owner : owner_of(stream);
+    if (owner.card < 0) return;
+    const Locked lock(timing(owner.card).mutex);
+    StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr) return;
     if (is_all(given, *of)) {
         end_waited_for(*of);

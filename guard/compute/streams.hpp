@@ -15,6 +15,7 @@
 #pragma once
 
 #include "guard/compute/timing.hpp"
+#include "guard/process/devices.hpp"
 #include "guard/process/process.hpp"
 
 namespace tessera::guard {
@@ -79,6 +80,7 @@ class Turn {
 
 // What a stream was given so far.
 struct Given {
+    Current owner;
     std::uint64_t generation = 0;
     unsigned turns = 0;
     int credit = 0;
@@ -90,26 +92,28 @@ Given before_wait(CUstream stream);
 void after_wait(CUstream stream, const Given& given);
 // All work of the current context has been waited for.
 void after_wait_for_context();
-// Around a wait for something that may be the last of any stream.
+// Around a wait for something that may be the last of any stream of the current card.
 void before_wait_for_event();
-void look_for_ended();
+void after_wait_for_event();
+void look_for_ended(int card);
 // A thread waits for its turn: so nobody waits for the work that is in flight, and that is to count
 // for no longer than it takes. False where the thread had better look again soon: that of some
 // stream may end unseen.
-bool look_for_ended_meanwhile();
+bool look_for_ended_meanwhile(int card);
 
-// The watch's look at all streams, in a thread of its own. Whether any has work in flight.
-bool watch_streams();
+// The watch's look at all streams of a card, in a thread of its own. Whether any has work in
+// flight.
+bool watch_streams(int card);
 
 // Before the driver forgets a stream, whose work goes on.
 void leave_stream(CUstream stream);
-// The same of the calling thread's own, of every context, when it ends.
-void leave_streams_of_thread();
+// The same of the calling thread's own, of every context of a card, when it ends.
+void leave_streams_of_thread(int card);
 // Before the driver forgets a context, and all work in it.
 void forget_streams_of(CUcontext context);
 // Around what may end a context, or not: none of its streams is asked for; null: all are again.
 void ignore_streams_of(CUcontext context);
 // What the stream is given from now on is no work.
-void note_capture(CUstream stream);
+void note_capture(const Current& owner, CUstream stream);
 
 }  // namespace tessera::guard

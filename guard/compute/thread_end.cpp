@@ -11,13 +11,17 @@ namespace {
 constexpr char kAtThreadEnd[] = "__cxa_thread_atexit_impl";
 using AtThreadEnd = int (*)(void (*)(void*), void*, void*);
 
+thread_local constinit unsigned cards = 0;  // a bit for each
+
 void end(void* /*unused*/) {
-    leave_streams_of_thread();
+    for (int card = 0; card < kMaxCards; card++)
+        if ((cards >> card & 1U) != 0) leave_streams_of_thread(card);
 }
 
 }  // namespace
 
-void leave_streams_at_thread_end() {
+void leave_streams_at_thread_end(int card) {
+    cards |= 1U << card;
     static thread_local constinit bool is_known = false;
     if (is_known) return;
     is_known = true;

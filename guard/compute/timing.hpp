@@ -48,13 +48,14 @@ struct StreamTiming {
 inline constexpr int kMaxClocks = 16;  // contexts that have one
 inline constexpr int kMaxEnded = 32;   // pieces of a flight that are over and not settled
 
-// Zero at first, and again in a forked child.
+// Of one card, with a mutex of its own: the driver is asked while it is held, and where one card
+// keeps it from answering nobody is kept from launching on another. Zero at first, and again in a
+// forked child.
 struct Timing {
     pthread_mutex_t mutex;  // guards all of it but the credits
     std::atomic<bool> has_watch;
-    std::atomic<bool> is_dozing;     // the watch: what begins now it will see late
-    std::atomic<bool> has_captures;  // there was one
-    CUcontext ending;                // is about to end, maybe: nobody may ask for its streams
+    std::atomic<bool> is_dozing;  // the watch: what begins now it will see late
+    CUcontext ending;             // is about to end, maybe: nobody may ask for its streams
     // Work of any of its streams: one flight, from when there was none until there is none again.
     struct Flight {
         int streams;               // not known to have ended
@@ -69,7 +70,7 @@ struct Timing {
         Span ended[kMaxEnded];  // later than that; ascending, apart
         int ended_count;
         std::int64_t last_end_ns;
-    } flights[kMaxCards][kWorkKinds];
+    } flights[kWorkKinds];
     // A context's (card_clock.hpp).
     struct Clock {
         CUcontext context;
@@ -84,12 +85,12 @@ struct Timing {
         std::int64_t as_of_ns;
         std::int64_t in_flight_ns;
         std::int64_t balance_ns;
-    } seen[kMaxCards][kWorkKinds];
+    } seen[kWorkKinds];
     // The container's processes that have work or wait for their turn, as of a time.
     struct AtWork {
         std::int64_t as_of_ns;
         int processes;
-    } at_work[kMaxCards];
+    } at_work;
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
     std::uint32_t sampling;    // random
     unsigned turns;            // that were taken
@@ -103,9 +104,14 @@ struct Timing {
 };
 
 // Of this process; begin() has succeeded.
-Timing& timing();
+Timing& timing(int card);
 ProcessTime& card_time(int card);
-FlightLog& flight_log();
+// By its mutex.
+struct OwnLog {
+    FlightLog& log;
+    pthread_mutex_t& mutex;
+};
+OwnLog flight_log();
 const CardLimit& card_limit(int card);
 
 }  // namespace tessera::guard

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include <cstdint>
+
 #include "guard/compute/streams.hpp"
 #include "guard/inject/libc_floor.hpp"
 
@@ -16,11 +18,12 @@ constexpr long kLookNs = 2'000'000;
 constexpr long kIdleLookNs = 50'000'000;
 constexpr int kLooksUntilIdle = 100;
 
-void* watch(void* /*unused*/) {
+void* watch(void* of_card) {
+    const auto card = static_cast<int>(reinterpret_cast<std::intptr_t>(of_card));
     for (int idle_looks = 0;;) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
-        timing().is_dozing.store(dozes);
-        idle_looks = watch_streams() ? 0 : idle_looks + 1;
+        timing(card).is_dozing.store(dozes);
+        idle_looks = watch_streams(card) ? 0 : idle_looks + 1;
         const timespec pause = {0, dozes && idle_looks > 0 ? kIdleLookNs : kLookNs};
         nanosleep(&pause, nullptr);
     }
@@ -28,24 +31,25 @@ void* watch(void* /*unused*/) {
 }
 
 // The program's signals are for the program's threads.
-bool start() {
+bool start(int card) {
     if (pthread_create == nullptr) return false;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pthread_t thread = 0;
-    const bool has_begun = pthread_create(&thread, nullptr, watch, nullptr) == 0;
+    const bool has_begun =
+        pthread_create(&thread, nullptr, watch, reinterpret_cast<void*>(std::intptr_t{card})) == 0;
     sigprocmask(SIG_SETMASK, &before, nullptr);
     return has_begun;
 }
 
 }  // namespace
 
-void need_watch() {
-    std::atomic<bool>& has_watch = timing().has_watch;
+void need_watch(int card) {
+    std::atomic<bool>& has_watch = timing(card).has_watch;
     if (has_watch.load(std::memory_order_relaxed)) return;
-    if (!has_watch.exchange(true) && !start()) has_watch.store(false);
+    if (!has_watch.exchange(true) && !start(card)) has_watch.store(false);
 }
 
 }  // namespace tessera::guard

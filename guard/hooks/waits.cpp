@@ -1,5 +1,7 @@
 // Waits for work, from which the guard learns that it has ended, and that pools have given memory
 // back; and what ends streams.
+#include <atomic>
+
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/work.hpp"
@@ -33,22 +35,30 @@ CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream arg
     return result;
 }
 
+// There was one, in this process or the one that it was forked from.
+std::atomic<bool> has_captures = false;
+
 // A stream that is drawn into a capture is not to be asked after meanwhile: that would spoil it.
 template <typename Function, typename... Arguments>
 CUresult begin_capture(Function Driver::* slot, CUstream stream, Arguments... arguments) {
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
-    note_capture(stream);
-    const Locked nobody_asks(timing().mutex);
+    has_captures = true;
+    const Current owner = owner_of(stream);
+    if (owner.card < 0) return real(arguments...);
+    note_capture(owner, stream);
+    const Locked nobody_asks(timing(owner.card).mutex);
     return real(arguments...);
 }
 
 // The event may be of a capture, if there is one.
 template <typename Function, typename... Arguments>
-CUresult wait_for_event(Function Driver::* slot, Arguments... arguments) {
+CUresult wait_for_event(Function Driver::* slot, CUstream stream, Arguments... arguments) {
     const Entered real(slot);
-    if (!real.is_held() || !timing().has_captures.load()) return real(arguments...);
-    const Locked nobody_asks(timing().mutex);
+    if (!real.is_held() || !has_captures) return real(arguments...);
+    const Current owner = owner_of(stream);
+    if (owner.card < 0) return real(arguments...);
+    const Locked nobody_asks(timing(owner.card).mutex);
     return real(arguments...);
 }
 
@@ -94,7 +104,7 @@ CUresult cuEventSynchronize(CUevent event) {
     before_wait_for_event();
     const CUresult result = real(event);
     if (result == CUDA_SUCCESS) {
-        look_for_ended();
+        after_wait_for_event();
         look_at_pools();
     }
     return result;
@@ -144,11 +154,11 @@ CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-    return wait_for_event(&Driver::cuStreamWaitEvent, stream, event, flags);
+    return wait_for_event(&Driver::cuStreamWaitEvent, stream, stream, event, flags);
 }
 
 CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
-    return wait_for_event(&Driver::cuStreamWaitEvent_ptsz, stream, event, flags);
+    return wait_for_event(&Driver::cuStreamWaitEvent_ptsz, of_thread(stream), stream, event, flags);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

@@ -59,4 +59,10 @@ Current owner_of(CUstream stream, const Current& current) {
     return card >= 0 ? Current{context, card} : current;
 }
 
+Current owner_of(CUstream stream) {
+    Current current;
+    if (find_current(current) != CUDA_SUCCESS) return {};
+    return owner_of(stream, current);
+}
+
 }  // namespace tessera::guard

@@ -22,6 +22,8 @@ CUresult find_current(Current& current);
 bool is_default(CUstream stream);
 // Whose stream it is: calls may be given one that is not of the `current` context.
 Current owner_of(CUstream stream, const Current& current);
+// The same, asked in the thread's own context; card -1 where there is none.
+Current owner_of(CUstream stream);
 
 // Whether the device exists and is of a card that the container has no share of.
 bool is_of_others(CUdevice device);

@@ -133,8 +133,8 @@ PhysicalMemory& physical_memory() {
     return process()->physical_memory;
 }
 
-Timing& timing() {
-    return process()->timing;
+Timing& timing(int card) {
+    return process()->timing[card];
 }
 
 ProcessTime& card_time(int card) {
@@ -142,9 +142,9 @@ ProcessTime& card_time(int card) {
     return seat.accounts->times[seat.slot][card];
 }
 
-FlightLog& flight_log() {
-    const Seat& seat = process()->seat;
-    return seat.accounts->logs[seat.slot];
+OwnLog flight_log() {
+    Process& here = *process();
+    return {here.seat.accounts->logs[here.seat.slot], here.log_mutex};
 }
 
 const CardLimit& card_limit(int card) {

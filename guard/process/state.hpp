@@ -31,7 +31,8 @@ struct Process {
     Holdings holdings;
     Contexts contexts;
     Table<ContextLimits> context_limits;
-    Timing timing;
+    Timing timing[kMaxCards];
+    pthread_mutex_t log_mutex;
     Pools pools;
     Leavers leavers;
     Graphs graphs;
