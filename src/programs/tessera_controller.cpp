@@ -24,6 +24,7 @@
 #include "programs/front_door.hpp"
 #include "programs/leadership.hpp"
 #include "programs/resizing.hpp"
+#include "programs/slip_telling.hpp"
 
 namespace tessera {
 namespace {
@@ -122,6 +123,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     if (config.preempt)
         preempting = std::jthread([&](const std::stop_token& ends) { preemption.run(ends); });
     resizing.begin();
+    const SlipTelling slips(connection.endpoint, keeper, clock, leadership.fence());
     server.serve(stop);
     resizing.end();
     preempting = {};

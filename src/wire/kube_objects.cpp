@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "wire/annotation_slips.hpp"
 #include "wire/host_resources.hpp"
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
@@ -202,6 +203,7 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
                         .apart = annotations[kGpuApart].text_or(""),
                         .together = annotations[kGpuTogether].text_or(""),
                         .links = annotations[kGpuLinks].text_or("")};
+    facts.slips = annotation_slips(annotations);
     facts.legacy = read_legacy(annotations);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto wish = annotations[key::kResize].text()) {

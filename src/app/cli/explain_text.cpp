@@ -40,6 +40,8 @@ std::string head(const PodStory& story) {
     }
     if (!is_binpack(story)) out += fmt::format("; learnt from the {} pods of now", story.learnt);
     out += story.on.empty() ? ".\n" : ".\nWere it placed anew now, among the others as they are:\n";
+    for (const std::string& slip : story.slips)
+        out += "Warning: " + slip + "\n";
     if (!story.gang.empty()) out += story.gang + "\n";
     return out;
 }
@@ -156,6 +158,12 @@ std::string explain_json(const PodStory& story) {
         w.member("policy", story.policy);
         w.member("learntFrom", static_cast<std::int64_t>(story.learnt));
         if (!story.gang.empty()) w.member("gang", story.gang);
+        if (!story.slips.empty()) {
+            w.array("warnings", [&] {
+                for (const std::string& slip : story.slips)
+                    w.item(slip);
+            });
+        }
         w.array("nodes", [&] {
             for (const NodeStory& node : story.nodes)
                 w.object([&] { write_node(w, node); });

@@ -165,6 +165,7 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
         .policy_source = ask->policy.empty() ? PodStory::Source::assumed : PodStory::Source::pod,
         .learnt = learnt,
         .gated = found.gated,
+        .slips = found.slips,
         .gang = gang_sentence(state, *ask),
         .nodes = stories_of(snapshot, at, facts, pod, *view, rater.get()),
     };

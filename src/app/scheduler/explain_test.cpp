@@ -48,6 +48,15 @@ class ExplainPod : public testing::Test {
     defrag::Snapshot snapshot_;
 };
 
+// Goal: who asks why his pod is on any card reads of the annotation that nobody read.
+TEST_F(ExplainPod, TellsOfSlips) {
+    PodFacts pod = build::pod("waits", build::native(gibibytes(8)));
+    pod.slips = {"annotation tessera.dev/gpu-model is not known"};
+    put(pod);
+    EXPECT_EQ(explain("waits").slips, pod.slips);
+    EXPECT_TRUE(explain("there").slips.empty());
+}
+
 // Goal: the nodes come in the order of the policy, with what the score is made of and the cards.
 TEST_F(ExplainPod, TellsWhereAPodWouldGo) {
     put(build::pod("waits", build::native(gibibytes(8))));
