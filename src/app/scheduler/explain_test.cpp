@@ -135,6 +135,36 @@ TEST_F(ExplainPod, AgreesWithFilter) {
     }
 }
 
+// Goal: of a pod of a gang one reads what the gang as a whole finds, which its own room does not
+// tell: whether all are there, who does not count, and whether all find room at once where
+// kube-scheduler lets them run.
+TEST_F(ExplainPod, TellsWhatItsGangFinds) {
+    const auto put_member = [&](int number, int size) {
+        PodFacts pod = build::pod(fmt::format("g-{}", number), build::native(gibibytes(9)));
+        pod.gang = GangMembership{"g", size};
+        put(pod);
+    };
+    const auto gang_of = [&](const char* pod) { return explain(pod).gang; };
+    for (int i = 0; i < 5; ++i)
+        put_member(i, 6);
+    EXPECT_EQ(gang_of("g-0"),
+              "It is of gang g, of which 5 pods are there (0 of them placed) and 6 are placed "
+              "together or not at all. It waits for 1 more. What follows is of this pod alone.");
+    put_member(5, 6);
+    EXPECT_NE(gang_of("g-0").find("All 6 find room at once now."), std::string::npos);
+    snapshot_.traits[2].closed = true;
+    EXPECT_NE(
+        gang_of("g-0").find("As a whole it does not fit now: 4 of 6 find room, g-4 does not."),
+        std::string::npos)
+        << gang_of("g-0");
+    snapshot_.pods.back().gated = true;
+    EXPECT_NE(gang_of("g-0").find("together or not at all; g-5 does not count: it has scheduling "
+                                  "gates. It waits for 1 more."),
+              std::string::npos)
+        << gang_of("g-0");
+    EXPECT_TRUE(gang_of("there").empty());
+}
+
 TEST_F(ExplainPod, RefusesWhatItCannotTell) {
     EXPECT_EQ(explain_pod(snapshot_, {"default", "none"}, "binpack").error().code, Code::not_found);
     EXPECT_NE(explain_pod(snapshot_, {"default", "there"}, "magic").error().text.find("binpack"),

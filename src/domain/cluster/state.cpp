@@ -93,7 +93,7 @@ bool ClusterState::set_pod(const PodFacts& pod) {
     }
     note_wish(pod);
     note_slips(pod);
-    if (pod.gang && *pod.gang) gangs_.add({pod.name.space, (*pod.gang)->gang}, pod.uid);
+    note_gang(pod);
     if (!pod.node.empty()) note_host(pod.uid, pod.node, pod.host);
     const auto held = tenants_.find(pod.uid);
     if (held != tenants_.end() && held->second->stage == Stage::seen) {
@@ -257,6 +257,9 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
     for (const PodUid& uid : host_.others_than(uids)) {
         const auto at = tenants_.find(uid);
         if (at == tenants_.end() || at->second->stage == Stage::seen) gone.push_back(uid);
+    }
+    for (const PodUid& uid : gangs_.others_than(uids)) {
+        if (!tenants_.contains(uid)) gone.push_back(uid);
     }
     const auto is_gone = [&](const auto& of) { return !uids.contains(of.first); };
     std::erase_if(wishes_, is_gone);

@@ -63,8 +63,16 @@ struct Arrivals {
 
 // The pods of a gang that are there now.
 struct GangNow {
+    struct Aside {
+        std::string name;
+        std::string why;
+
+        friend bool operator==(const Aside&, const Aside&) = default;
+    };
     std::size_t placed = 0;          // that hold their cards
     std::vector<PodAskPtr> waiting;  // ascending by name
+    std::vector<Aside> aside;        // that nobody places, and that do not count; by name
+    std::set<int> sizes;             // that they give; more than one where they do not agree
 
     [[nodiscard]] std::size_t pods() const { return placed + waiting.size(); }
 };
@@ -220,6 +228,7 @@ class ClusterState {
     void forget_host(const PodUid& pod);
     [[nodiscard]] std::int64_t milli_of(const Tenant& tenant) const;
     void note_wish(const PodFacts& pod);
+    void note_gang(const PodFacts& pod);
     void note_slips(const PodFacts& pod);
     void update_seen(const Tenant& held, const PodFacts& pod);
     void judge_again(const NodeState& node);
