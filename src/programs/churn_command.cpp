@@ -20,7 +20,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     ChurnSweepOptions& churn = command.churn;
     churn.trace = {"default", 42};
     churn.loads = {80, 90, 100};
-    churn.policies = {"FGD", "Binpack", "ExpectedFill"};
+    churn.policies = {"fgd", "binpack", "expected-fill"};
     CLI::App* app_command = app.add_subcommand(
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");

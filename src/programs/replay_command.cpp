@@ -12,7 +12,7 @@ namespace {
 std::string policy_help() {
     std::string text = "Policies:\n";
     for (const FleetPolicyRow& row : fleet_policies())
-        text += fmt::format("  {:<22}{}\n", row.name, row.summary);
+        text += fmt::format("  {:<25}{}\n", row.name, row.summary);
     return text +
            "\nExit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
 }
@@ -45,7 +45,7 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     SweepOptions& sweep = options.sweep;
     sweep.traces = {"default"};
     sweep.seeds = {42};
-    sweep.policies = {"FGD"};
+    sweep.policies = {"fgd"};
     CLI::App* command = app.add_subcommand(
         "replay",
         "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");

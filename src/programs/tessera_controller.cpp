@@ -82,7 +82,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SystemClock clock;
     TRY(const std::string url, url_of(config));
     Leadership leadership(connection.endpoint, clock, lease, config.identity, url);
-    Placements placements(config.policy);
+    TRY(const FleetPolicyRow* policy, find_policy_option(config.policy));
+    Placements placements(policy->name);
     Scheduler scheduler(kube, keeper, clock,
                         {.placements = &placements,
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
@@ -117,7 +118,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},
                                {"port", port},
-                               {"policy", config.policy}});
+                               {"policy", std::string(policy->name)}});
     leadership.begin(feed);
     std::jthread preempting;
     if (config.preempt)

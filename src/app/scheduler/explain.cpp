@@ -181,7 +181,7 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
         state.set_pod(pod.uid == facts.uid ? facts : pod);
     for (const PodFacts& pod : snapshot.others)
         state.set_pod(pod);
-    Placements placements(row->option);
+    Placements placements(row->name);
     auto arrivals = state.take_arrivals();
     const std::size_t learnt = arrivals.pods.size();
     const auto view = state.view();
@@ -191,7 +191,7 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
     PodStory story{
         .pod = name,
         .on = found.node,
-        .policy = ask->policy.empty() ? std::string(row->option) : ask->policy,
+        .policy = ask->policy.empty() ? std::string(row->name) : ask->policy,
         .policy_source = ask->policy.empty() ? PodStory::Source::assumed : PodStory::Source::pod,
         .learnt = learnt,
         .gated = found.gated,

@@ -115,14 +115,14 @@ TEST_F(ExplainPod, AsThoughItWereNotPlacedYet) {
 TEST_F(ExplainPod, AgreesWithFilter) {
     put(build::pod("waits", build::native(gibibytes(8), 2)));
     for (const FleetPolicyRow& row : fleet_policies()) {
-        if (row.option.empty()) continue;
-        const PodStory story = explain("waits", std::string(row.option));
+        if (row.is_simulated_only) continue;
+        const PodStory story = explain("waits", std::string(row.name));
         ClusterState state;
         for (const NodeInventory& node : snapshot_.nodes)
             state.set_node(node);
         for (const PodFacts& pod : snapshot_.pods)
             state.set_pod(pod);
-        Placements placements(row.option);
+        Placements placements(row.name);
         placements.learn(state.take_arrivals(), *state.view());
         const PodAsk pod = build::ask(snapshot_.pods.back());
         ExtenderArgs args;
@@ -131,7 +131,7 @@ TEST_F(ExplainPod, AgreesWithFilter) {
         const auto answer =
             choose_nodes(*state.view(), args, pod, placements.rater_of(pod).get(), 1);
         ASSERT_EQ(answer.fitting.size(), 1U);
-        EXPECT_EQ(story.nodes[0].node.str(), args.names[answer.fitting[0]]) << row.option;
+        EXPECT_EQ(story.nodes[0].node.str(), args.names[answer.fitting[0]]) << row.name;
     }
 }
 

@@ -26,7 +26,7 @@ Workload small() {
 }
 
 ChurnResult run(const std::vector<ChurnTask>& tasks, const ChurnWindow& window) {
-    return churn(small(), tasks, window, **find_fleet_policy("BestFit"), {});
+    return churn(small(), tasks, window, **find_fleet_policy("best-fit"), {});
 }
 
 // Goal: the figures of a run so small that they can be worked out by hand.

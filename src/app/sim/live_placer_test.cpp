@@ -30,7 +30,7 @@ std::set<CardName> cards_of(const Placed& placed) {
 }
 
 // Where the waiting pods go, "-" for nowhere: "n:0,1 - m:2".
-std::string places(const ClusterSnapshot& snapshot, const char* policy = "Binpack") {
+std::string places(const ClusterSnapshot& snapshot, const char* policy = "binpack") {
     const auto cluster = live_cluster(snapshot);
     EXPECT_TRUE(cluster) << cluster.error().text;
     LivePlacer placer(*cluster, cluster->now, **find_fleet_policy(policy), {});

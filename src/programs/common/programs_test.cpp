@@ -263,13 +263,13 @@ TEST(Simulator, ReplaysAFolder) {
     ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
     EXPECT_TRUE(good.output().starts_with("trace,policy,seed,percent,allocation,"))
         << good.output();
-    EXPECT_NE(good.output().find("\nmultigpu40,BestFit,42,100,95.0"), std::string::npos);
-    EXPECT_NE(good.output().find("\nmultigpu40,Packing,42,130,"), std::string::npos);
+    EXPECT_NE(good.output().find("\nmultigpu40,best-fit,42,100,95.0"), std::string::npos);
+    EXPECT_NE(good.output().find("\nmultigpu40,packing,42,130,"), std::string::npos);
     for (const auto& [arguments, text] :
          std::vector<std::pair<std::vector<std::string>, std::string>>{
              {{"replay", data}, "/openb_pod_list_default.csv: No such file or directory\n"},
              {{"replay", data, "--trace=multigpu40", "--policy=x"},
-              "tessera-sim: no placement policy \"x\"; there is Binpack,"}}) {
+              "tessera-sim: no placement policy \"x\"; there is binpack,"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), 3);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
@@ -283,7 +283,7 @@ TEST(Simulator, FindsBounds) {
     std::set<std::string> outputs;
     for (const char* jobs : {"-j1", "-j3"}) {
         Program good("tessera-sim",
-                     {"bound", data, "--trace=multigpu40,gpuspec25", "--policy=BestFit",
+                     {"bound", data, "--trace=multigpu40,gpuspec25", "--policy=best-fit",
                       "--arrivals=60,100", jobs},
                      folder.file(jobs));
         ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
@@ -291,7 +291,7 @@ TEST(Simulator, FindsBounds) {
     }
     ASSERT_EQ(outputs.size(), 1U);
     EXPECT_NE(
-        outputs.begin()->find("\nmultigpu40    42   99.99   98.11           -  BestFit   95.0"),
+        outputs.begin()->find("\nmultigpu40    42   99.99   98.11           -  best-fit   95.0"),
         std::string::npos)
         << *outputs.begin();
     for (const auto& [arguments, status, text] :
@@ -299,7 +299,7 @@ TEST(Simulator, FindsBounds) {
              {{"bound", data}, 3, "/openb_pod_list_default.csv: No such file or directory\n"},
              {{"bound", data, "--trace=multigpu40", "--policy=x"},
               3,
-              "tessera-sim: no placement policy \"x\"; there is Binpack,"},
+              "tessera-sim: no placement policy \"x\"; there is binpack,"},
              {{"bound", data, "--arrivals=131"}, 2, "--arrivals: Value 131 not in range"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), status);
@@ -314,14 +314,14 @@ TEST(Simulator, LetsTasksComeAndGo) {
     std::set<std::string> outputs;
     for (const char* jobs : {"-j1", "-j3"}) {
         Program good("tessera-sim",
-                     {"churn", data, "--trace=gpuspec25", "--load=90", "--policy=FGD,Binpack",
+                     {"churn", data, "--trace=gpuspec25", "--load=90", "--policy=fgd,binpack",
                       "--seeds=2", "--longest=3600", "--days=0.05", jobs},
                      folder.file(jobs));
         ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
         outputs.insert(good.output());
     }
     ASSERT_EQ(outputs.size(), 1U);
-    EXPECT_NE(outputs.begin()->find("difference to FGD, seed by seed"), std::string::npos)
+    EXPECT_NE(outputs.begin()->find("difference to fgd, seed by seed"), std::string::npos)
         << *outputs.begin();
     Program bad("tessera-sim", {"churn", data, "--trace=multigpu40"}, folder.file("bad"));
     EXPECT_EQ(bad.wait(seconds(60)), 2);
@@ -348,12 +348,12 @@ TEST(Simulator, GangsAndFewerNodes) {
     const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
     const std::string trace = "--trace=gpuspec25";
     const std::string churned = same_with_any_jobs(
-        folder, {"churn", data, trace, "--load=90", "--policy=FGD,Binpack", "--seeds=2",
+        folder, {"churn", data, trace, "--load=90", "--policy=fgd,binpack", "--seeds=2",
                  "--longest=3600", "--days=0.05", "--gangs=20%x4", "--without=20 T4"});
-    EXPECT_NE(churned.find("FGD gangs"), std::string::npos) << churned;
+    EXPECT_NE(churned.find("fgd gangs"), std::string::npos) << churned;
     const std::string replayed = same_with_any_jobs(
-        folder, {"replay", data, trace, "--policy=FGD,Binpack", "--gangs=20%x4", "--output=csv"});
-    EXPECT_NE(replayed.find("gpuspec25,Binpack,42,100,"), std::string::npos);
+        folder, {"replay", data, trace, "--policy=fgd,binpack", "--gangs=20%x4", "--output=csv"});
+    EXPECT_NE(replayed.find("gpuspec25,binpack,42,100,"), std::string::npos);
     const std::string all = same_with_any_jobs(folder, {"bound", data, trace, "--output=csv"});
     EXPECT_NE(all, same_with_any_jobs(folder,
                                       {"bound", data, trace, "--output=csv", "--without=200 T4"}));
@@ -385,11 +385,11 @@ TEST(Simulator, ReplaysASnapshot) {
         R"("gpus":1,"memory":"wholeCard"}]}]})";
     ASSERT_TRUE(write_text_file(file, text));
     const std::string told =
-        same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=FGD,Binpack,Random"});
+        same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=fgd,binpack,random"});
     EXPECT_NE(told.find("s/q          n:0"), std::string::npos) << told;
     const std::string bound =
-        same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=Binpack"});
-    EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  Binpack   75.00"),
+        same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=binpack"});
+    EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  binpack   75.00"),
               std::string::npos)
         << bound;
     ASSERT_TRUE(
@@ -406,7 +406,7 @@ TEST(Simulator, Draws) {
     const std::string picture = folder.file("picture.svg");
     Program good("tessera-sim",
                  {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
-                  "--trace=multigpu40", "--policy=Binpack", "--plot=" + picture},
+                  "--trace=multigpu40", "--policy=binpack", "--plot=" + picture},
                  folder.file("good"));
     ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
     const auto drawn = read_text_file(picture);
