@@ -23,6 +23,7 @@ TEST(ExplainText, IsReadable) {
     const PodStory story{
         .pod = {"default", "waits"},
         .policy = "expected-fill",
+        .learns = true,
         .learnt = 7,
         .slips = {"annotation x is not known"},
         .gang = "It is of gang g.",
@@ -31,7 +32,7 @@ TEST(ExplainText, IsReadable) {
     };
     EXPECT_EQ(explain_text(story, 0),
               "Pod default/waits waits. Policy: expected-fill, unless the controller's --policy "
-              "says another; say --policy here too then; learnt from the 7 pods of now.\n"
+              "says another; say --policy here too then; learnt from 7 pods, those of now.\n"
               "Warning: annotation x is not known\n"
               "It is of gang g.\n"
               "NODE  SCORE  GPU            MADE OF\n"
@@ -66,7 +67,7 @@ TEST(ExplainText, AsJson) {
                          .slips = {"annotation x is not known"},
                          .nodes = {fits("n1", 3), refuses("n2", "full")}};
     EXPECT_EQ(explain_json(story),
-              R"({"version":1,"namespace":"default","name":"waits","policy":"fgd","learntFrom":0,)"
+              R"({"version":1,"namespace":"default","name":"waits","policy":"fgd",)"
               R"("warnings":["annotation x is not known"],)"
               R"("nodes":[{"node":"n1","fits":true,"score":3,"terms":[{"name":"fill",)"
               R"("value":-120.4},{"name":"price","value":0.5}],"gpus":[{"uuid":"GPU-1","index":1,)"

@@ -11,6 +11,7 @@
 #include "app/scheduler/gang_rooms.hpp"
 #include "app/scheduler/node_choice.hpp"
 #include "app/scheduler/placements.hpp"
+#include "base/counted.hpp"
 #include "domain/cluster/state.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
@@ -106,9 +107,8 @@ std::string gang_sentence(ClusterState& state, const PodAsk& pod,
     const bool says_size = pod.gang->size > 0;
     const std::size_t size = says_size ? static_cast<std::size_t>(pod.gang->size) : now.pods();
     std::string out = fmt::format(
-        "It is of gang {}, of which {} pods are there ({} of them placed) and {} are placed "
-        "together or not at all{}. ",
-        pod.gang->gang, now.pods(), now.placed,
+        "It is of gang {}: {} there ({} placed), and {} are placed together or not at all{}. ",
+        pod.gang->gang, counted(now.pods(), "pod"), now.placed,
         says_size ? std::to_string(size) : "as many as its PodGroup says", about_the_others(now));
     if (now.pods() < size) {
         out += fmt::format("It waits for {} more. ", size - now.pods());
@@ -188,11 +188,15 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
     placements.learn(std::move(arrivals), *view);
     const auto rater = placements.rater_of(*ask);
     const PodAsk pod = view->joined(*ask);
+    if (!ask->policy.empty()) {
+        TRY(row, find_policy_option(ask->policy));
+    }
     PodStory story{
         .pod = name,
         .on = found.node,
-        .policy = ask->policy.empty() ? std::string(row->name) : ask->policy,
+        .policy = std::string(row->name),
         .policy_source = ask->policy.empty() ? PodStory::Source::assumed : PodStory::Source::pod,
+        .learns = row->mix != PolicyMix::none,
         .learnt = learnt,
         .gated = found.gated,
         .slips = found.slips,

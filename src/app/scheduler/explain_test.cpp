@@ -74,6 +74,10 @@ TEST_F(ExplainPod, TellsWhereAPodWouldGo) {
     ASSERT_EQ(fgd.nodes[0].terms.size(), 2U);
     EXPECT_EQ(fgd.nodes[0].terms[0].name, "fragmentation before");
     EXPECT_EQ(fgd.learnt, 2U);
+    EXPECT_TRUE(fgd.learns) << "what is fragmented is so for the pods that come";
+    EXPECT_TRUE(explain("waits", "expected-fill").learns);
+    EXPECT_FALSE(spread.learns);
+    EXPECT_FALSE(story.learns);
 }
 
 // Goal: each other node has its reason: the scheduler's words, and what kube-scheduler itself
@@ -148,8 +152,8 @@ TEST_F(ExplainPod, TellsWhatItsGangFinds) {
     for (int i = 0; i < 5; ++i)
         put_member(i, 6);
     EXPECT_EQ(gang_of("g-0"),
-              "It is of gang g, of which 5 pods are there (0 of them placed) and 6 are placed "
-              "together or not at all. It waits for 1 more. What follows is of this pod alone.");
+              "It is of gang g: 5 pods there (0 placed), and 6 are placed together or not at all. "
+              "It waits for 1 more. What follows is of this pod alone.");
     put_member(5, 6);
     EXPECT_NE(gang_of("g-0").find("All 6 find room at once now."), std::string::npos);
     snapshot_.traits[2].closed = true;
