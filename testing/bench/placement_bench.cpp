@@ -197,7 +197,7 @@ int run(int argc, char** argv) {
     app.add_option("--golden", folder, what)->expected(0, 1)->capture_default_str();
     app.add_option("--data", folder, "the same");
     app.add_option("--ours", ours,
-                   "only ExpectedFill against FGD, on all traces and orders of this folder");
+                   "only expected-fill against fgd, on all traces and orders of this folder");
     app.add_flag("--ablation", ablation, "with --ours: what each term of its score is worth");
     app.add_option("-j,--jobs", threads, "with --ours: replays at a time")
         ->check(CLI::Range(1, 1024))
