@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "wire/json_field.hpp"
 
 namespace tessera {
@@ -129,6 +130,37 @@ Result<SnapshotPod> read_snapshot_pod(const JsonField& at) {
     return pod;
 }
 
+struct LeftOutRow {
+    std::string_view key;
+    int SnapshotLeftOut::* pods;
+};
+constexpr std::array kLeftOut = {LeftOutRow{"gated", &SnapshotLeftOut::gated},
+                                 LeftOutRow{"ending", &SnapshotLeftOut::ending},
+                                 LeftOutRow{"faulty", &SnapshotLeftOut::faulty},
+                                 LeftOutRow{"unknown", &SnapshotLeftOut::unknown}};
+
+Result<SnapshotLeftOut> read_left_out(const JsonField& at) {
+    SnapshotLeftOut out;
+    if (!at.present()) return out;
+    TRY_VOID(at.is_object());
+    for (const LeftOutRow& row : kLeftOut) {
+        TRY(const std::int64_t pods, at[row.key].number_or_0(1'000'000));
+        out.*row.pods = static_cast<int>(pods);
+    }
+    return out;
+}
+
+std::string write_left_out(const SnapshotLeftOut& left_out) {
+    if (left_out.pods() == 0) return {};
+    JsonWriter w;
+    w.object([&] {
+        for (const LeftOutRow& row : kLeftOut) {
+            if (left_out.*row.pods > 0) w.member(row.key, left_out.*row.pods);
+        }
+    });
+    return ",\n\"leftOut\":" + w.take();
+}
+
 Result<> check_names(const ClusterSnapshot& snapshot) {
     std::map<std::string_view, const SnapshotNode*> nodes;
     for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
@@ -163,8 +195,8 @@ Result<> check_names(const ClusterSnapshot& snapshot) {
                 const auto card = static_cast<std::size_t>(pod.holds[h].shares[s].card);
                 if (card < node->second->cards.size()) continue;
                 return fail(Code::invalid_argument,
-                            fmt::format("pods[{}].holds[{}].shares[{}].card: the node has {} cards",
-                                        i, h, s, node->second->cards.size()));
+                            fmt::format("pods[{}].holds[{}].shares[{}].card: the node has {}", i, h,
+                                        s, counted(node->second->cards.size(), "card")));
             }
         }
     }
@@ -286,10 +318,10 @@ std::string lines(const std::vector<T>& values, std::string (*write)(const T& va
 }  // namespace
 
 std::string write_snapshot(const ClusterSnapshot& snapshot) {
-    return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}}}\n",
+    return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}{}}}\n",
                        snapshot.tells_card_rules ? kSnapshotVersion : kSnapshotWithoutRules,
                        json_string(snapshot.taken), lines(snapshot.nodes, write_node),
-                       lines(snapshot.pods, write_pod));
+                       lines(snapshot.pods, write_pod), write_left_out(snapshot.left_out));
 }
 
 Result<ClusterSnapshot> read_snapshot(std::string_view text) {
@@ -307,6 +339,7 @@ Result<ClusterSnapshot> read_snapshot(std::string_view text) {
     TRY(out.taken, root["taken"].time());
     TRY(out.nodes, root["nodes"].each(read_snapshot_node));
     TRY(out.pods, root["pods"].each(read_snapshot_pod));
+    TRY(out.left_out, read_left_out(root["leftOut"]));
     TRY_VOID(check_names(out));
     return out;
 }

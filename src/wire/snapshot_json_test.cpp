@@ -101,11 +101,13 @@ TEST(SnapshotJson, NamesTheField) {
              {document(kNode, with(kPod, R"("host")", R"("node":"n","host")")),
               "pods[0].holds: is there for a pod on no node, or missing for one on a node"},
              {document(kNode, with(held, R"("card":0)", R"("card":1)")),
-              "pods[0].holds[0].shares[0].card: the node has 1 cards"},
+              "pods[0].holds[0].shares[0].card: the node has 1 card"},
              {document(kNode, with(held, R"("node":"n")", R"("node":"m")")),
               "pods[0].node: no node \"m\" in nodes"},
              {document(kNode, with(kPod, R"("host")", R"("gang":{"name":"g"},"host")")),
               "pods[0].gang.size: missing"},
+             {with(document(kNode, kPod), R"("pods")", R"("leftOut":{"gated":-1},"pods")"),
+              "leftOut.gated: "},
              {document(kNode, with(kPod, R"("host")", R"("rules":"A100","host")")),
               "pods[0].rules: is no object"},
              {document(kNode, with(kPod, R"("host")", R"("rules":{"apart":7},"host")")),
@@ -158,6 +160,8 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
         }
         snapshot.pods.push_back(std::move(pod));
     }
+    const auto some = [] { return *rc::gen::inRange(0, 3); };
+    snapshot.left_out = {some(), some(), some(), some()};
     const auto again = read_snapshot(write_snapshot(snapshot));
     RC_ASSERT(again.has_value());
     RC_ASSERT(*again == snapshot);

@@ -110,6 +110,22 @@ TEST(LiveReplay, CardsOfSeveralSizes) {
     EXPECT_DOUBLE_EQ(run.waiting_placed.held, milli / 20);
 }
 
+// Goal: whom the snapshot leaves out the report counts, since they may want room too.
+TEST(LiveReplay, TellsWhoIsLeftOut) {
+    ClusterSnapshot snapshot{
+        .taken = "now", .nodes = {node("n", 1, gibibytes(10), "T4")}, .pods = {}};
+    EXPECT_EQ(live_table(replayed(snapshot, {"binpack"})).find("left out"), std::string::npos);
+    EXPECT_NE(live_table(replayed(snapshot, {"binpack"})).find("now: 1 node, 1 card\n"),
+              std::string::npos);
+    snapshot.left_out = {.gated = 2};
+    const LiveReport report = replayed(snapshot, {"binpack"});
+    EXPECT_NE(live_table(report).find("\nOf the snapshot 2 pods with GPUs are left out: 2 with "
+                                      "scheduling gates\n"),
+              std::string::npos)
+        << live_table(report);
+    EXPECT_NE(live_json(report).find("\"podsLeftOut\": 2"), std::string::npos);
+}
+
 // Goal: a gang gets room for all of its pods or for none, also where not all of it is there, and
 // where a part of it runs.
 TEST(LiveReplay, Gangs) {

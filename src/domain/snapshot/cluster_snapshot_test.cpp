@@ -40,6 +40,33 @@ TEST(ClusterSnapshot, TellsWhoIsWhere) {
     EXPECT_EQ(out.pods[1].name.name, "waits");
     EXPECT_TRUE(out.pods[1].node.empty());
     EXPECT_TRUE(out.pods[1].chooses_nodes);
+    EXPECT_EQ(out.left_out, SnapshotLeftOut{.faulty = 1});
+}
+
+// Goal: who reads of a cluster's pods reads how many are not among them, and why.
+TEST(ClusterSnapshot, CountsWhoIsLeftOut) {
+    const NodeInventory node = build::node("n", 1, gibibytes(16));
+    std::vector<SeenPod> pods;
+    const auto add = [&](const char* name, const auto& change) {
+        pods.push_back({build::pod(name, build::whole()), "", false});
+        change(pods.back().facts);
+    };
+    add("waits", [](PodFacts&) {});
+    EXPECT_EQ(left_out_text(snapshot_of(std::vector<SeenNode>{{node, false}}, pods).left_out), "");
+    add("gated", [](PodFacts& pod) { pod.gated = true; });
+    add("gated too", [](PodFacts& pod) { pod.gated = true; });
+    add("ending", [](PodFacts& pod) { pod.terminating = true; });
+    add("elsewhere", [](PodFacts& pod) { pod.node = NodeName("gone"); });
+    add("done", [](PodFacts& pod) { pod.finished = true; });
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, pods);
+    EXPECT_EQ(out.pods.size(), 1U);
+    EXPECT_EQ(out.left_out, (SnapshotLeftOut{.gated = 2, .ending = 1, .unknown = 1}));
+    EXPECT_EQ(left_out_text(out.left_out),
+              "4 pods with GPUs are left out: 2 with scheduling gates, 1 ending, 1 on a node, and "
+              "nobody can tell on which cards");
+    EXPECT_EQ(left_out_text({.faulty = 1}),
+              "1 pod with GPUs is left out: 1 with a request that makes no sense");
+    EXPECT_EQ(anonymous(out).left_out, out.left_out);
 }
 
 // Goal: rules go along; where they have come to make no sense, a pod that runs still holds its
