@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "app/sim/bound_subject.hpp"
 #include "app/sim/live_cluster.hpp"
@@ -20,7 +21,8 @@ namespace tessera {
 // engine tells apart.
 Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveCluster cluster);
 
-// Pods with rules that the bound leaves out, at least in part.
-int pods_bound_loosely(const LiveCluster& cluster);
+// What makes the bound higher than it might be, in a line for people: rules on cards that it leaves
+// out, in whole or in part. Empty where no pod has such.
+std::string rules_left_out(const LiveCluster& cluster);
 
 }  // namespace tessera

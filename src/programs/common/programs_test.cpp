@@ -267,7 +267,9 @@ TEST(Simulator, ReplaysAFolder) {
     EXPECT_NE(good.output().find("\nmultigpu40,packing,42,130,"), std::string::npos);
     for (const auto& [arguments, text] :
          std::vector<std::pair<std::vector<std::string>, std::string>>{
-             {{"replay", data}, "/openb_pod_list_default.csv: No such file or directory\n"},
+             {{"replay", data},
+              "/openb_pod_list_default.csv: No such file or directory; there is no trace "
+              "\"default\" there, only gpuspec25, multigpu40 (--trace)\n"},
              {{"replay", data, "--trace=multigpu40", "--policy=x"},
               "tessera-sim: no placement policy \"x\"; there is binpack,"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
@@ -296,7 +298,9 @@ TEST(Simulator, FindsBounds) {
         << *outputs.begin();
     for (const auto& [arguments, status, text] :
          std::vector<std::tuple<std::vector<std::string>, int, std::string>>{
-             {{"bound", data}, 3, "/openb_pod_list_default.csv: No such file or directory\n"},
+             {{"bound", data},
+              3,
+              "/openb_pod_list_default.csv: No such file or directory; there is"},
              {{"bound", data, "--trace=multigpu40", "--policy=x"},
               3,
               "tessera-sim: no placement policy \"x\"; there is binpack,"},
@@ -326,6 +330,31 @@ TEST(Simulator, LetsTasksComeAndGo) {
     Program bad("tessera-sim", {"churn", data, "--trace=multigpu40"}, folder.file("bad"));
     EXPECT_EQ(bad.wait(seconds(60)), 2);
     EXPECT_NE(bad.output().find("tells no times"), std::string::npos) << bad.output();
+}
+
+// Goal: a number that is none is refused with the option's name; CLI11's own range takes "nan".
+TEST(Simulator, RefusesNumbersThatAreNone) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    for (const std::string option : {"--days", "--longest", "--patience"}) {
+        for (const std::string value : {"nan", "inf", "-1", "1e10", "many", ""}) {
+            Program bad("tessera-sim", {"churn", data, "--trace=gpuspec25", option + "=" + value},
+                        folder.file("bad"));
+            EXPECT_EQ(bad.wait(seconds(60)), 2) << option << " " << value;
+            EXPECT_NE(bad.output().find(option + ": \"" + value + "\" is not a number from "),
+                      std::string::npos)
+                << bad.output();
+        }
+    }
+}
+
+// Goal: each command's help has every exit status that it may end with.
+TEST(Simulator, TellsItsExitStatuses) {
+    for (const char* command : {"replay", "bound", "churn"}) {
+        const std::string help = output_of("tessera-sim", {command, "--help"});
+        for (const char* status : {"2 wrong use", "3 no such", "6 a file", "8 what", "70 the"})
+            EXPECT_NE(help.find(status), std::string::npos) << command << ": " << help;
+    }
 }
 
 // What the program prints, with one job and with three, which must be the same.
@@ -412,6 +441,19 @@ TEST(Simulator, Draws) {
     const auto drawn = read_text_file(picture);
     ASSERT_TRUE(drawn) << drawn.error().text;
     EXPECT_TRUE(drawn->starts_with("<svg "));
+}
+
+// Goal: a picture that cannot be written is refused before the runs, not after them. Method: the
+// trace is not there either, which is seen later.
+TEST(Simulator, LooksAtThePictureFirst) {
+    const Folder folder;
+    Program bad("tessera-sim",
+                {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
+                 "--plot=" + folder.file("no/such.svg")},
+                folder.file("bad"));
+    EXPECT_EQ(bad.wait(seconds(60)), 6);
+    EXPECT_NE(bad.output().find("tessera-sim: --plot: "), std::string::npos) << bad.output();
+    EXPECT_NE(bad.output().find("no/such.svg: No such file or directory"), std::string::npos);
 }
 
 }  // namespace
