@@ -74,6 +74,8 @@ TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
                     pod("c", {.models = "A100"})}),
               "the bound looks at gpu-uuids of 2 pods for the kind of card alone, and at gpu-apart "
               "and gpu-together of 1 pod not at all");
+    EXPECT_EQ(told({build::pod("a", 8, 2, {.links = "nvlink"}), pod("b", {.links = "pcie"})}),
+              "the bound looks at gpu-links of 1 pod not at all");
 }
 
 ClusterSnapshot tiny_snapshot() {

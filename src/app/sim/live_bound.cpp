@@ -171,6 +171,8 @@ std::string rules_left_out(const LiveCluster& cluster) {
         [](const CardRules& rules) { return !rules.uuids.empty() || !rules.barred_uuids.empty(); });
     const std::size_t by_company =
         count([](const CardRules& rules) { return rules.apart || rules.together; });
+    const auto by_link =
+        static_cast<std::size_t>(std::ranges::count_if(cluster.pods, &LivePod::insists_on_link));
     std::vector<std::string> parts;
     if (by_uuid > 0) {
         parts.push_back(
@@ -180,6 +182,8 @@ std::string rules_left_out(const LiveCluster& cluster) {
         parts.push_back(
             fmt::format("gpu-apart and gpu-together of {} not at all", counted(by_company, "pod")));
     }
+    if (by_link > 0)
+        parts.push_back(fmt::format("gpu-links of {} not at all", counted(by_link, "pod")));
     if (parts.empty()) return {};
     return fmt::format("the bound looks at {}", fmt::join(parts, ", and at "));
 }

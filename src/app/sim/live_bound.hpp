@@ -3,10 +3,11 @@
 //
 // In favour of the bound: a pod's containers need not be on one node; a node whose cards differ
 // stands in as several, one for each kind of its cards and each with all its CPU and memory; rules
-// on models and UUIDs count as far as they bar whole kinds of cards, and those on company not at
-// all, nor do gangs. A card that a pod holds which stays counts whole; those out of order are not
-// there. Pods that the engine has no terms for (LiveCluster) are left out. What a share holds is in
-// thousandths of the card that it is on (engine_terms.hpp), rounded up, as the engine has it.
+// on models and UUIDs count as far as they bar whole kinds of cards, and those on company and links
+// not at all, nor do gangs. A card that a pod holds which stays counts whole; those out of order
+// are not there. Pods that the engine has no terms for (LiveCluster) are left out. What a share
+// holds is in thousandths of the card that it is on (engine_terms.hpp), rounded up, as the engine
+// has it.
 #pragma once
 
 #include <memory>

@@ -103,6 +103,7 @@ Result<LiveReport> replay_live(const ClusterSnapshot& snapshot, const LiveOption
                       .choosing = cluster.choosing,
                       .ruled = cluster.ruled,
                       .tells_rules = cluster.tells_rules,
+                      .tells_links = cluster.tells_links,
                       .left_out = snapshot.left_out,
                       .node_names = cluster.node_names};
     for (const LivePod& pod : cluster.pods) {

@@ -101,6 +101,10 @@ std::string live_table(const LiveReport& report) {
         text +=
             "\nThe snapshot is of a release that told no rules on cards (tessera.dev/gpu-...): "
             "taken here as though no pod had any\n";
+    } else if (!report.tells_links) {
+        text +=
+            "\nThe snapshot is of a release that told no links between cards "
+            "(tessera.dev/gpu-links): taken here as though no pod insisted on any\n";
     }
     return text;
 }
@@ -141,6 +145,7 @@ std::string live_json(const LiveReport& report) {
                       {"podsThatChooseNodes", report.choosing},
                       {"podsWithCardRules", report.ruled},
                       {"tellsCardRules", report.tells_rules},
+                      {"tellsLinks", report.tells_links},
                       {"podsLeftOut", report.left_out.pods()},
                       {"asIs", json_of(report.as_is)},
                       {"policies", std::move(policies)}};

@@ -14,11 +14,30 @@
 namespace tessera {
 namespace {
 
+// Bits by the cards' places in the list, of bits by their index in the driver.
+std::uint64_t by_place(std::uint64_t by_index, std::span<const Gpu> gpus) {
+    std::uint64_t out = 0;
+    for (std::size_t place = 0; place < gpus.size() && place <= kMostLinkedIndex; ++place) {
+        const int index = gpus[place].index;
+        if (index > kMostLinkedIndex) continue;
+        if (((by_index >> static_cast<unsigned>(index)) & 1) != 0) out |= std::uint64_t{1} << place;
+    }
+    return out;
+}
+
 std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
     std::vector<SnapshotCard> cards;
     cards.reserve(node.gpus.size());
-    for (const Gpu& gpu : node.gpus)
-        cards.push_back({gpu.model, gpu.capacity(), gpu.excess, gpu.healthy, gpu.uuid});
+    for (const Gpu& gpu : node.gpus) {
+        cards.push_back({.model = gpu.model,
+                         .memory = gpu.capacity(),
+                         .excess = gpu.excess,
+                         .healthy = gpu.healthy,
+                         .uuid = gpu.uuid,
+                         .links = {.numa = gpu.links.numa,
+                                   .pcie = by_place(gpu.links.pcie, node.gpus),
+                                   .nvlink = by_place(gpu.links.nvlink, node.gpus)}});
+    }
     return cards;
 }
 

@@ -16,7 +16,8 @@ struct SnapshotCard {
     Bytes memory;       // what shares may hold together (Gpu::capacity)
     Bytes excess;       // Gpu::excess
     bool healthy = true;
-    GpuUuid uuid;  // empty: nobody tells
+    GpuUuid uuid;     // empty: nobody tells
+    CardLinks links;  // by the places of the cards among SnapshotNode::cards
 
     friend bool operator==(const SnapshotCard&, const SnapshotCard&) = default;
 };
@@ -87,6 +88,7 @@ struct SnapshotLeftOut {
 struct ClusterSnapshot {
     std::string taken;             // RFC 3339 in UTC
     bool tells_card_rules = true;  // false: of a release that did not tell rules and UUIDs
+    bool tells_links = true;       // false: nor, or not yet, how cards are linked
     std::vector<SnapshotNode> nodes;
     std::vector<SnapshotPod> pods;
     SnapshotLeftOut left_out;

@@ -90,6 +90,21 @@ TEST(ClusterSnapshot, RulesOnCards) {
     EXPECT_EQ(out.pods[1].holds.size(), 1U);
 }
 
+// Goal: which cards are linked is told by their places in the list, which the driver's numbers are
+// not where a card is missing.
+TEST(ClusterSnapshot, LinksBetweenCards) {
+    NodeInventory node = build::node("n", 3, gibibytes(16));
+    for (std::size_t place = 0; place < 3; ++place)
+        node.gpus[place].index = static_cast<int>(place) + (place > 0 ? 1 : 0);  // 0, 2, 3
+    node.gpus[0].links = {.numa = 1, .pcie = 0b0010, .nvlink = 0b1100};
+    node.gpus[2].links.nvlink = 0b0001;
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, {});
+    EXPECT_EQ(out.nodes[0].cards[0].links, (CardLinks{.numa = 1, .pcie = 0, .nvlink = 0b110}));
+    EXPECT_EQ(out.nodes[0].cards[1].links, CardLinks{});
+    EXPECT_EQ(out.nodes[0].cards[2].links, (CardLinks{.nvlink = 0b001}));
+    EXPECT_TRUE(out.tells_links);
+}
+
 // Goal: no name stays, and what had the same name has the same number.
 TEST(ClusterSnapshot, Anonymous) {
     ClusterSnapshot snapshot;
