@@ -16,19 +16,12 @@ namespace {
 constexpr const char* kFooter =
     "The bound lets a placement choose which tasks to drop, and knows all of them before the first "
     "is placed. DISTANCE is the bound less what the policy holds after the same arrivals; all "
-    "figures are percent of all cards. docs/placement.md has the formula.\n\n"
-    "Exit status: 0 done, 2 wrong use, a file with a fault, or tasks that cannot be kept, 3 no "
-    "such "
-    "file or policy, 70 the solver gave up.";
+    "figures are percent of all cards. docs/placement.md has the formula.\n\n";
 
 // What makes the bound looser than it might be.
 void note_rules(const LiveCluster& cluster) {
-    if (const int pods = pods_bound_loosely(cluster); pods > 0) {
-        std::cerr << fmt::format(
-            "snapshot: looked at for the kind of card alone, or not at all: gpu-uuids, gpu-apart "
-            "and gpu-together of {} pods\n",
-            pods);
-    }
+    if (const std::string left_out = rules_left_out(cluster); !left_out.empty())
+        std::cerr << "snapshot: " << left_out << "\n";
     if (!cluster.tells_rules) std::cerr << "snapshot: tells no rules on cards (version 1)\n";
 }
 
@@ -68,7 +61,7 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     add_snapshot_file(*bound, command.source,
                       "All its pods, on its nodes without them; percent are of the cards in order",
                       {"--trace", "--seed", "--cpu-only-kept"});
-    bound->footer(kFooter);
+    bound->footer(kFooter + sim_exit_statuses());
     return bound;
 }
 

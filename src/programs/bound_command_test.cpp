@@ -94,7 +94,7 @@ TEST(BoundCommand, ReadsItsOptions) {
     ASSERT_TRUE(text) << text.error().text;
     const auto json = nlohmann::json::parse(*text);
     EXPECT_EQ(json["bounds"][1]["arrivals"], 40);
-    EXPECT_EQ(json["bounds"][1]["policies"][0]["policy"], "BestFit");
+    EXPECT_EQ(json["bounds"][1]["policies"][0]["policy"], "best-fit");
     command.output = "csv";
     EXPECT_TRUE(run_bound(command, no_progress)->starts_with("trace,seed,arrivals,"));
     command.output = "table";

@@ -55,6 +55,29 @@ TEST(BoundSnapshot, IsKnown) {
     EXPECT_NEAR(*bound_of(snapshot).all_placed, 100, kRounding);
 }
 
+// Goal: only the rules that pods have are told as left out.
+TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
+    const auto told = [](std::vector<SnapshotPod> pods) {
+        const ClusterSnapshot snapshot{.nodes = {build::node("m", {{"A100", 80}, {"A100", 80}})},
+                                       .pods = std::move(pods)};
+        const auto cluster = live_cluster(snapshot);
+        EXPECT_TRUE(cluster) << cluster.error().text;
+        return cluster ? rules_left_out(*cluster) : "";
+    };
+    const auto pod = [](const char* name, CardRuleTexts rules) {
+        return build::pod(name, 8, 1, std::move(rules));
+    };
+    EXPECT_EQ(told({pod("a", {.models = "A100"})}), "");
+    EXPECT_EQ(told({pod("a", {.apart = "g"}), pod("b", {.together = "h"})}),
+              "the bound looks at gpu-apart and gpu-together of 2 pods not at all");
+    EXPECT_EQ(told({pod("a", {.uuids = "m-0"}), pod("b", {.uuids = "!m-0", .apart = "g"}),
+                    pod("c", {.models = "A100"})}),
+              "the bound looks at gpu-uuids of 2 pods for the kind of card alone, and at gpu-apart "
+              "and gpu-together of 1 pod not at all");
+    EXPECT_EQ(told({build::pod("a", 8, 2, {.links = "nvlink"}), pod("b", {.links = "pcie"})}),
+              "the bound looks at gpu-links of 1 pod not at all");
+}
+
 ClusterSnapshot tiny_snapshot() {
     ClusterSnapshot snapshot;
     const bool is_mixed = *rc::gen::arbitrary<bool>();

@@ -11,8 +11,7 @@ constexpr const char* kFooter =
     "the mean over the time. WAITED%: of the tasks, those that fitted nowhere when they came. "
     "REFUSED%: of the cards asked for, by tasks that gave up. Each with half the width of an "
     "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
-    "own. docs/placement.md says more.\n\n"
-    "Exit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
+    "own. docs/placement.md says more.\n\n";
 
 }  // namespace
 
@@ -20,7 +19,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     ChurnSweepOptions& churn = command.churn;
     churn.trace = {"default", 42};
     churn.loads = {80, 90, 100};
-    churn.policies = {"FGD", "Binpack", "ExpectedFill"};
+    churn.policies = {"fgd", "binpack", "expected-fill"};
     CLI::App* app_command = app.add_subcommand(
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");
@@ -50,18 +49,18 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command
         ->add_option("--longest", churn.longest_s,
                      "seconds: a pod that ran longer is taken to have run that long")
-        ->check(CLI::Range(1.0, 1e9))
+        ->check(between(1, 1e9))
         ->capture_default_str();
     app_command
         ->add_option("--days", churn.days, "that are measured, after one --longest that is not")
-        ->check(CLI::Range(0.01, 1e5))
+        ->check(between(0.01, 1e5))
         ->capture_default_str();
     app_command->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
-        ->check(CLI::Range(0.0, 1e9))
+        ->check(between(0, 1e9))
         ->capture_default_str();
     add_jobs(*app_command, churn.threads, "seeds");
     add_output(*app_command, command.output);
-    app_command->footer(kFooter);
+    app_command->footer(kFooter + sim_exit_statuses());
     return app_command;
 }
 

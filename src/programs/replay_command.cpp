@@ -12,9 +12,8 @@ namespace {
 std::string policy_help() {
     std::string text = "Policies:\n";
     for (const FleetPolicyRow& row : fleet_policies())
-        text += fmt::format("  {:<22}{}\n", row.name, row.summary);
-    return text +
-           "\nExit status: 0 done, 2 wrong use or a file with a fault, 3 no such file or policy.";
+        text += fmt::format("  {:<25}{}\n", row.name, row.summary);
+    return text + "\n" + sim_exit_statuses();
 }
 
 Result<> draw(const ReplayCommand& command, std::span<const SimRun> runs) {
@@ -45,7 +44,7 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     SweepOptions& sweep = options.sweep;
     sweep.traces = {"default"};
     sweep.seeds = {42};
-    sweep.policies = {"FGD"};
+    sweep.policies = {"fgd"};
     CLI::App* command = app.add_subcommand(
         "replay",
         "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
@@ -87,6 +86,10 @@ Result<std::string> run_replay(const ReplayCommand& command, const Progress& pro
     if (!command.source.snapshot.empty()) return run_snapshot_replay(command, progress);
     SweepOptions options = command.sweep;
     TRY_VOID(read_source(command.source, options.source));
+    if (!command.plot.empty()) {
+        const auto checked = check_writable(command.plot);
+        if (!checked) return fail(checked.error().in("--plot"));
+    }
     TRY(const auto runs, sweep(options, read_text_file, progress));
     if (!command.plot.empty()) TRY_VOID(draw(command, runs));
     if (command.output == "json") return run_json(runs);

@@ -24,6 +24,27 @@ void add_output(CLI::App& command, std::string& output) {
         ->capture_default_str();
 }
 
+CLI::Validator between(double least, double most) {
+    const std::string range = fmt::format("{} to {}", least, most);
+    return {[=](const std::string& text) {
+                double value = 0;
+                const bool is_number = CLI::detail::lexical_cast(text, value);
+                if (is_number && value >= least && value <= most) return std::string();
+                return fmt::format("\"{}\" is not a number from {}", text, range);
+            },
+            "NUMBER from " + range};
+}
+
+std::string sim_exit_statuses() {
+    return fmt::format(
+        "Exit status: 0 done, {} wrong use or a file with a fault, {} no such file or policy, {} a "
+        "file or the output cannot be read or written, {} what the trace has cannot be done there, "
+        "{} the solver of bound gave up.",
+        exit_status(Code::invalid_argument), exit_status(Code::not_found),
+        exit_status(Code::unavailable), exit_status(Code::unsupported),
+        exit_status(Code::internal));
+}
+
 void add_source(CLI::App& command, TraceSource& source, SourceText& text) {
     std::string formats;
     for (const TraceFormat& format : trace_formats())
@@ -60,6 +81,7 @@ void add_snapshot_file(CLI::App& command, SourceText& text, const std::string& h
 
 Result<> read_source(const SourceText& text, TraceSource& source) {
     if (source.folder.empty()) return fail(Code::invalid_argument, "--data: is missing");
+    source.files = files_in(source.folder);
     const auto format = find_trace_format(source.format);
     if (!format) return fail(format.error().in("--format"));
     for (const std::string& one : text.without) {

@@ -15,6 +15,12 @@ void add_jobs(CLI::App& command, int& threads, const std::string& what);
 // -o: table, json or csv.
 void add_output(CLI::App& command, std::string& output);
 
+// For an option of type double: within these; CLI11's own Range takes "nan".
+CLI::Validator between(double least, double most);
+
+// Of all commands, for their help.
+std::string sim_exit_statuses();
+
 // Of where nodes and tasks are from, what is yet to be read.
 struct SourceText {
     std::vector<std::string> without;  // as read_fewer_nodes() takes them

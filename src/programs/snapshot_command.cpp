@@ -18,6 +18,8 @@ Result<> take(const SnapshotOptions& options) {
     TRY(ClusterSnapshot snapshot, read_cluster_snapshot(connection.endpoint));
     snapshot.taken = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     if (options.anonymous) snapshot = anonymous(std::move(snapshot));
+    const std::string left_out = left_out_text(snapshot.left_out);
+    if (!left_out.empty()) std::cerr << "tessera: " << left_out << "\n";
     const std::string text = write_snapshot(snapshot);
     if (options.file.empty() || options.file == "-") {
         std::cout << text;

@@ -24,6 +24,7 @@
 #include "programs/front_door.hpp"
 #include "programs/leadership.hpp"
 #include "programs/resizing.hpp"
+#include "programs/slip_telling.hpp"
 
 namespace tessera {
 namespace {
@@ -81,7 +82,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     SystemClock clock;
     TRY(const std::string url, url_of(config));
     Leadership leadership(connection.endpoint, clock, lease, config.identity, url);
-    Placements placements(config.policy);
+    TRY(const FleetPolicyRow* policy, find_policy_option(config.policy));
+    Placements placements(policy->name);
     Scheduler scheduler(kube, keeper, clock,
                         {.placements = &placements,
                          .best_nodes = static_cast<std::size_t>(config.best_nodes),
@@ -116,12 +118,13 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     log_event(Event::started, {{"version", TESSERA_VERSION},
                                {"address", config.listen},
                                {"port", port},
-                               {"policy", config.policy}});
+                               {"policy", std::string(policy->name)}});
     leadership.begin(feed);
     std::jthread preempting;
     if (config.preempt)
         preempting = std::jthread([&](const std::stop_token& ends) { preemption.run(ends); });
     resizing.begin();
+    const SlipTelling slips(connection.endpoint, keeper, clock, leadership.fence());
     server.serve(stop);
     resizing.end();
     preempting = {};

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "wire/annotation_slips.hpp"
 #include "wire/host_resources.hpp"
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
@@ -68,7 +69,7 @@ constexpr std::int64_t kMaxLegacyUnits = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxLegacyIndex = 1024;
 
 // The annotations before the labels, and these before Kubernetes' own group.
-std::optional<Result<GangMembership>> read_gang(JsonValue metadata, JsonValue spec) {
+void read_gang(JsonValue metadata, JsonValue spec, PodFacts& facts) {
     struct Spelling {
         JsonValue texts;
         std::string_view gang;
@@ -77,13 +78,14 @@ std::optional<Result<GangMembership>> read_gang(JsonValue metadata, JsonValue sp
     for (const Spelling& by : {Spelling{metadata["annotations"], key::kGang, key::kGangSize},
                                Spelling{metadata["labels"], key::kPodGroup, key::kPodGroupSize}}) {
         // One of the two alone is a slip, and to place its pod alone would hide it.
-        if (by.texts[by.gang].present() || by.texts[by.size].present())
-            return parse_gang(by.texts[by.gang].text_or(""), by.texts[by.size].text_or(""),
-                              by.size);
+        if (by.texts[by.gang].present() || by.texts[by.size].present()) {
+            facts.gang_named = by.texts[by.gang].text_or("");
+            facts.gang = parse_gang(facts.gang_named, by.texts[by.size].text_or(""), by.size);
+            return;
+        }
     }
-    const std::string group = spec["schedulingGroup"]["podGroupName"].text_or("");
-    if (!group.empty()) return GangMembership{group, 0};
-    return std::nullopt;
+    facts.gang_named = spec["schedulingGroup"]["podGroupName"].text_or("");
+    if (!facts.gang_named.empty()) facts.gang = GangMembership{facts.gang_named, 0};
 }
 
 // One share per card, of what all containers were given there.
@@ -195,13 +197,14 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
             read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
     }
     if (facts.containers.empty()) return facts;
-    facts.gang = read_gang(metadata, spec);
+    read_gang(metadata, spec, facts);
     facts.policy = annotations[kPlacementPolicy].text_or("");
     facts.card_rules = {.models = annotations[kGpuModels].text_or(""),
                         .uuids = annotations[kGpuUuids].text_or(""),
                         .apart = annotations[kGpuApart].text_or(""),
                         .together = annotations[kGpuTogether].text_or(""),
                         .links = annotations[kGpuLinks].text_or("")};
+    facts.slips = annotation_slips(annotations);
     facts.legacy = read_legacy(annotations);
     facts.is_guarded = annotations[key::kEnforcedBy].text_or("") == key::kGuard;
     if (const auto wish = annotations[key::kResize].text()) {

@@ -54,6 +54,20 @@ TEST(ReadPod, Parts) {
               (ContainerSpec{"main", ContainerKind::app, {{"aliyun.com/gpu-mem", "4"}}}));
 }
 
+// Goal: what nobody reads of a pod that asks for cards is told; others' annotations are their own.
+TEST(ReadPod, Slips) {
+    const auto slips = [](const std::string& limit) {
+        return pod_of(R"({"metadata":{"name":"p","annotations":{"tessera.dev/gpu-model":"A100"}},
+            "spec":{"containers":[{"name":"main","resources":{"limits":{")" +
+                      limit + R"(":"1"}}}]}})")
+            .slips;
+    };
+    EXPECT_EQ(slips("tessera.dev/gpu"),
+              (std::vector<std::string>{"annotation tessera.dev/gpu-model is not known: did you "
+                                        "mean tessera.dev/gpu-models?"}));
+    EXPECT_TRUE(slips("cpu").empty());
+}
+
 // Goal: a gang by our annotations or by the labels of the coscheduling plug-in; a size that is none
 // says what to write.
 TEST(ReadPod, Gang) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "wire/json_field.hpp"
 
 namespace tessera {
@@ -35,6 +37,16 @@ Result<Percent> read_percent(const JsonField& at) {
     return Percent{static_cast<int>(value)};
 }
 
+// The cards' places in the node's list, a bit for each.
+Result<std::uint64_t> read_places(const JsonField& at) {
+    TRY(const auto places,
+        at.each_or_none([](const JsonField& place) { return place.number(0, kMostLinkedIndex); }));
+    std::uint64_t out = 0;
+    for (const std::int64_t place : places)
+        out |= std::uint64_t{1} << static_cast<unsigned>(place);
+    return out;
+}
+
 Result<SnapshotCard> read_card(const JsonField& at) {
     SnapshotCard card;
     TRY(card.model, at["model"].text_or_empty());
@@ -44,6 +56,12 @@ Result<SnapshotCard> read_card(const JsonField& at) {
     card.healthy = !sick;
     TRY(std::string uuid, at["uuid"].text_or_empty());
     card.uuid = GpuUuid(std::move(uuid));
+    if (at["numa"].present()) {
+        TRY(const std::int64_t numa, at["numa"].number(0, 1'000'000));
+        card.links.numa = static_cast<int>(numa);
+    }
+    TRY(card.links.pcie, read_places(at["pcie"]));
+    TRY(card.links.nvlink, read_places(at["nvlink"]));
     return card;
 }
 
@@ -100,6 +118,7 @@ Result<CardRuleTexts> read_rules(const JsonField& at, const std::string& space) 
     TRY(rules.uuids, at["uuids"].text_or_empty());
     TRY(rules.apart, at["apart"].text_or_empty());
     TRY(rules.together, at["together"].text_or_empty());
+    TRY(rules.links, at["links"].text_or_empty());
     if (const auto parsed = parse_card_rules(rules, space); !parsed)
         return at.fault(parsed.error().text);
     return rules;
@@ -127,6 +146,37 @@ Result<SnapshotPod> read_snapshot_pod(const JsonField& at) {
     if (pod.node.empty() != pod.holds.empty())
         return at["holds"].fault("is there for a pod on no node, or missing for one on a node");
     return pod;
+}
+
+struct LeftOutRow {
+    std::string_view key;
+    int SnapshotLeftOut::* pods;
+};
+constexpr std::array kLeftOut = {LeftOutRow{"gated", &SnapshotLeftOut::gated},
+                                 LeftOutRow{"ending", &SnapshotLeftOut::ending},
+                                 LeftOutRow{"faulty", &SnapshotLeftOut::faulty},
+                                 LeftOutRow{"unknown", &SnapshotLeftOut::unknown}};
+
+Result<SnapshotLeftOut> read_left_out(const JsonField& at) {
+    SnapshotLeftOut out;
+    if (!at.present()) return out;
+    TRY_VOID(at.is_object());
+    for (const LeftOutRow& row : kLeftOut) {
+        TRY(const std::int64_t pods, at[row.key].number_or_0(1'000'000));
+        out.*row.pods = static_cast<int>(pods);
+    }
+    return out;
+}
+
+std::string write_left_out(const SnapshotLeftOut& left_out) {
+    if (left_out.pods() == 0) return {};
+    JsonWriter w;
+    w.object([&] {
+        for (const LeftOutRow& row : kLeftOut) {
+            if (left_out.*row.pods > 0) w.member(row.key, left_out.*row.pods);
+        }
+    });
+    return ",\n\"leftOut\":" + w.take();
 }
 
 Result<> check_names(const ClusterSnapshot& snapshot) {
@@ -163,8 +213,8 @@ Result<> check_names(const ClusterSnapshot& snapshot) {
                 const auto card = static_cast<std::size_t>(pod.holds[h].shares[s].card);
                 if (card < node->second->cards.size()) continue;
                 return fail(Code::invalid_argument,
-                            fmt::format("pods[{}].holds[{}].shares[{}].card: the node has {} cards",
-                                        i, h, s, node->second->cards.size()));
+                            fmt::format("pods[{}].holds[{}].shares[{}].card: the node has {}", i, h,
+                                        s, counted(node->second->cards.size(), "card")));
             }
         }
     }
@@ -186,6 +236,14 @@ void write_cores(JsonWriter& w, Percent cores) {
     if (cores.value != 0) w.member("cores", cores.value);
 }
 
+void write_places(JsonWriter& w, std::string_view key, std::uint64_t places) {
+    if (places == 0) return;
+    w.array(key, [&] {
+        for (std::uint64_t left = places; left != 0; left &= left - 1)
+            w.item(std::int64_t{std::countr_zero(left)});
+    });
+}
+
 std::string write_node(const SnapshotNode& node) {
     JsonWriter w;
     w.object([&] {
@@ -202,6 +260,9 @@ std::string write_node(const SnapshotNode& node) {
                     w.member("memory", card.memory.count);
                     if (card.excess != Bytes{}) w.member("excess", card.excess.count);
                     if (!card.healthy) w.member("unhealthy", true);
+                    if (card.links.numa != kNumaUnknown) w.member("numa", card.links.numa);
+                    write_places(w, "pcie", card.links.pcie);
+                    write_places(w, "nvlink", card.links.nvlink);
                 });
             }
         });
@@ -242,6 +303,7 @@ void write_rules(JsonWriter& w, const CardRuleTexts& rules) {
         write_text(w, "uuids", rules.uuids);
         write_text(w, "apart", rules.apart);
         write_text(w, "together", rules.together);
+        write_text(w, "links", rules.links);
     });
 }
 
@@ -283,13 +345,18 @@ std::string lines(const std::vector<T>& values, std::string (*write)(const T& va
     return out + "]";
 }
 
+int version_of(const ClusterSnapshot& snapshot) {
+    if (!snapshot.tells_card_rules) return kSnapshotWithoutRules;
+    return snapshot.tells_links ? kSnapshotVersion : kSnapshotWithoutLinks;
+}
+
 }  // namespace
 
 std::string write_snapshot(const ClusterSnapshot& snapshot) {
-    return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}}}\n",
-                       snapshot.tells_card_rules ? kSnapshotVersion : kSnapshotWithoutRules,
-                       json_string(snapshot.taken), lines(snapshot.nodes, write_node),
-                       lines(snapshot.pods, write_pod));
+    return fmt::format("{{\"version\":{},\n\"taken\":{},\n\"nodes\":{},\n\"pods\":{}{}}}\n",
+                       version_of(snapshot), json_string(snapshot.taken),
+                       lines(snapshot.nodes, write_node), lines(snapshot.pods, write_pod),
+                       write_left_out(snapshot.left_out));
 }
 
 Result<ClusterSnapshot> read_snapshot(std::string_view text) {
@@ -297,16 +364,18 @@ Result<ClusterSnapshot> read_snapshot(std::string_view text) {
     if (!document) return fail(document.error().in("no snapshot"));
     const JsonField root(document->root(), "");
     TRY(const std::int64_t version, root["version"].number(1, 1'000'000));
-    if (version != kSnapshotVersion && version != kSnapshotWithoutRules) {
+    if (version > kSnapshotVersion) {
         return fail(Code::unsupported,
-                    fmt::format("version: {} is neither {} nor {}, the ones that this release "
+                    fmt::format("version: {} is none of {} to {}, the ones that this release "
                                 "reads; use the tessera-sim of the release that wrote it",
-                                version, kSnapshotVersion, kSnapshotWithoutRules));
+                                version, kSnapshotWithoutRules, kSnapshotVersion));
     }
-    ClusterSnapshot out{.tells_card_rules = version != kSnapshotWithoutRules};
+    ClusterSnapshot out{.tells_card_rules = version > kSnapshotWithoutRules,
+                        .tells_links = version > kSnapshotWithoutLinks};
     TRY(out.taken, root["taken"].time());
     TRY(out.nodes, root["nodes"].each(read_snapshot_node));
     TRY(out.pods, root["pods"].each(read_snapshot_pod));
+    TRY(out.left_out, read_left_out(root["leftOut"]));
     TRY_VOID(check_names(out));
     return out;
 }

@@ -8,11 +8,13 @@
 
 namespace tessera {
 
-inline constexpr int kSnapshotVersion = 2;
-// That is read as well: without rules on cards and UUIDs.
+inline constexpr int kSnapshotVersion = 3;
+// Those are read as well: without links between cards,
+inline constexpr int kSnapshotWithoutLinks = 2;
+// and without rules on cards and UUIDs too.
 inline constexpr int kSnapshotWithoutRules = 1;
 
-// A node and a pod to a line; of the older version what does not tell rules.
+// A node and a pod to a line; of an older version what does not tell links, or rules.
 std::string write_snapshot(const ClusterSnapshot& snapshot);
 
 // invalid_argument names the field that is missing or out of range ("pods[3].asks[0].gpus");

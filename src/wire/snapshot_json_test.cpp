@@ -15,7 +15,7 @@ const std::string kPod = R"({"namespace":"s","name":"p","host":{"cpuMilli":0,"me
                          R"("asks":[{"kind":"app","gpus":1,"memory":"wholeCard"}]})";
 
 std::string document(const std::string& nodes, const std::string& pods) {
-    return R"({"version":2,"taken":"2026-01-01T00:00:00Z","nodes":[)" + nodes + R"(],"pods":[)" +
+    return R"({"version":3,"taken":"2026-01-01T00:00:00Z","nodes":[)" + nodes + R"(],"pods":[)" +
            pods + "]}";
 }
 
@@ -40,79 +40,32 @@ TEST(SnapshotJson, ReadsTheLeast) {
 TEST(SnapshotJson, Versions) {
     const std::string text = document(kNode, kPod);
     const auto now = read_snapshot(text);
-    const auto before = read_snapshot(with(text, R"("version":2)", R"("version":1)"));
-    ASSERT_TRUE(now && before);
-    EXPECT_TRUE(now->tells_card_rules);
-    EXPECT_FALSE(before->tells_card_rules);
-    EXPECT_EQ(before->pods, now->pods);
-    for (const char* other : {"3", "1000000"}) {
+    const auto second = read_snapshot(with(text, R"("version":3)", R"("version":2)"));
+    const auto first = read_snapshot(with(text, R"("version":3)", R"("version":1)"));
+    ASSERT_TRUE(now && second && first);
+    EXPECT_TRUE(now->tells_card_rules && now->tells_links);
+    EXPECT_TRUE(second->tells_card_rules && !second->tells_links);
+    EXPECT_FALSE(first->tells_card_rules || first->tells_links);
+    EXPECT_EQ(second->pods, now->pods);
+    EXPECT_EQ(first->pods, now->pods);
+    for (const char* other : {"4", "1000000"}) {
         const auto later =
-            read_snapshot(with(text, R"("version":2)", std::string(R"("version":)") + other));
+            read_snapshot(with(text, R"("version":3)", std::string(R"("version":)") + other));
         ASSERT_FALSE(later);
         EXPECT_EQ(later.error().code, Code::unsupported);
-        EXPECT_TRUE(later.error().text.starts_with(std::string("version: ") + other +
-                                                   " is neither 2 nor 1"))
+        EXPECT_TRUE(
+            later.error().text.starts_with(std::string("version: ") + other + " is none of 1 to 3"))
             << later.error().text;
     }
 }
 
-// Goal: an error names the field. Method: one thing wrong at a time.
-TEST(SnapshotJson, NamesTheField) {
-    struct Case {
-        std::string text;
-        std::string error;
-    };
-    const std::string held = with(kPod, R"("host")",
-                                  R"("node":"n","holds":[{"kind":"app","shares":[)"
-                                  R"({"card":0,"memory":5}]}],"host")");
-    for (const Case& c : {
-             Case{"{", "no snapshot: "},
-             {"{}", "version: missing"},
-             {R"({"version":1})", "taken: missing"},
-             {R"({"version":1,"taken":"2026-01-01T00:00:00Z"})", "nodes: missing"},
-             {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
-             {document("7", kPod), "nodes[0].name: missing"},
-             {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
-             {document(with(kNode, R"({"model":"T4")",
-                            R"({"uuid":"G","memory":1},{"uuid":"G","model":"T4")"),
-                       kPod),
-              "nodes[0].cards[1].uuid: \"G\" is there twice"},
-             {document(with(kNode, "GiB", "TiB"), ""), "nodes[0].unit: \"TiB\" is not known"},
-             {document(with(kNode, "8000", "-1"), ""),
-              "nodes[0].host.cpuMilli: is no whole number from 0 to 1000000000"},
-             {document(with(kNode, R"("memory":1000)", R"("memory":"x")"), ""),
-              "nodes[0].cards[0].memory: is no whole number from 1 to"},
-             {document(with(kNode, R"("unit")", R"("closed":1,"unit")"), ""),
-              "nodes[0].closed: is neither true nor false"},
-             {document(with(kNode, R"("unit")", R"("closed":1.5,"unit")"), ""),
-              "nodes[0].closed: is neither true nor false"},
-             {document(kNode, kPod + "," + kPod), "pods[1].name: \"s/p\" is there twice"},
-             {document(kNode, with(kPod, R"("host")", R"("created":"today","host")")),
-              "pods[0].created: is no time such as 2026-01-31T11:00:00Z"},
-             {document(kNode,
-                       with(kPod, R"("host")", R"("deleted":"2026-02-30T00:00:00Z","host")")),
-              "pods[0].deleted: is no time such as"},
-             {R"({"version":1,"taken":"now"})", "taken: is no time such as"},
-             {document(kNode, with(kPod, R"("gpus":1)", R"("gpus":65)")),
-              "pods[0].asks[0].gpus: is no whole number from 1 to 64"},
-             {document(kNode, with(kPod, "wholeCard", "bytes")), "pods[0].asks[0].amount: missing"},
-             {document(kNode, kPod + "," + with(kPod, R"("kind":"app")", R"("kind":"x")")),
-              "pods[1].asks[0].kind: \"x\" is not known"},
-             {document(kNode, with(kPod, R"("host")", R"("node":"n","host")")),
-              "pods[0].holds: is there for a pod on no node, or missing for one on a node"},
-             {document(kNode, with(held, R"("card":0)", R"("card":1)")),
-              "pods[0].holds[0].shares[0].card: the node has 1 cards"},
-             {document(kNode, with(held, R"("node":"n")", R"("node":"m")")),
-              "pods[0].node: no node \"m\" in nodes"},
-             {document(kNode, with(kPod, R"("host")", R"("gang":{"name":"g"},"host")")),
-              "pods[0].gang.size: missing"},
-             {document(kNode, with(kPod, R"("host")", R"("rules":"A100","host")")),
-              "pods[0].rules: is no object"},
-             {document(kNode, with(kPod, R"("host")", R"("rules":{"apart":7},"host")")),
-              "pods[0].rules.apart: is no text, or empty"},
-             {document(kNode, with(kPod, R"("host")", R"("rules":{"models":","},"host")")),
-              "pods[0].rules: annotation tessera.dev/gpu-models: \",\" is no list of models"},
-         }) {
+struct Fault {
+    std::string text;
+    std::string error;
+};
+
+void expect_faults(const std::vector<Fault>& faults) {
+    for (const Fault& c : faults) {
         const auto read = read_snapshot(c.text);
         ASSERT_FALSE(read) << c.text;
         EXPECT_EQ(read.error().code, Code::invalid_argument);
@@ -120,11 +73,79 @@ TEST(SnapshotJson, NamesTheField) {
     }
 }
 
+// Goal: an error names the field. Method: one thing wrong at a time.
+TEST(SnapshotJson, NamesTheField) {
+    const std::string held = with(kPod, R"("host")",
+                                  R"("node":"n","holds":[{"kind":"app","shares":[)"
+                                  R"({"card":0,"memory":5}]}],"host")");
+    expect_faults({
+        {"{", "no snapshot: "},
+        {"{}", "version: missing"},
+        {R"({"version":1})", "taken: missing"},
+        {R"({"version":1,"taken":"2026-01-01T00:00:00Z"})", "nodes: missing"},
+        {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
+        {document("7", kPod), "nodes[0].name: missing"},
+        {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
+        {document(
+             with(kNode, R"({"model":"T4")", R"({"uuid":"G","memory":1},{"uuid":"G","model":"T4")"),
+             kPod),
+         "nodes[0].cards[1].uuid: \"G\" is there twice"},
+        {document(with(kNode, "GiB", "TiB"), ""), "nodes[0].unit: \"TiB\" is not known"},
+        {document(with(kNode, "8000", "-1"), ""),
+         "nodes[0].host.cpuMilli: is no whole number from 0 to 1000000000"},
+        {document(with(kNode, R"("memory":1000)", R"("memory":"x")"), ""),
+         "nodes[0].cards[0].memory: is no whole number from 1 to"},
+        {document(with(kNode, R"("unit")", R"("closed":1,"unit")"), ""),
+         "nodes[0].closed: is neither true nor false"},
+        {document(with(kNode, R"("unit")", R"("closed":1.5,"unit")"), ""),
+         "nodes[0].closed: is neither true nor false"},
+        {document(kNode, kPod + "," + kPod), "pods[1].name: \"s/p\" is there twice"},
+        {document(kNode, with(kPod, R"("host")", R"("created":"today","host")")),
+         "pods[0].created: is no time such as 2026-01-31T11:00:00Z"},
+        {document(kNode, with(kPod, R"("host")", R"("deleted":"2026-02-30T00:00:00Z","host")")),
+         "pods[0].deleted: is no time such as"},
+        {R"({"version":1,"taken":"now"})", "taken: is no time such as"},
+        {document(kNode, with(kPod, R"("gpus":1)", R"("gpus":65)")),
+         "pods[0].asks[0].gpus: is no whole number from 1 to 64"},
+        {document(kNode, with(kPod, "wholeCard", "bytes")), "pods[0].asks[0].amount: missing"},
+        {document(kNode, kPod + "," + with(kPod, R"("kind":"app")", R"("kind":"x")")),
+         "pods[1].asks[0].kind: \"x\" is not known"},
+        {document(kNode, with(kPod, R"("host")", R"("node":"n","host")")),
+         "pods[0].holds: is there for a pod on no node, or missing for one on a node"},
+        {document(kNode, with(held, R"("card":0)", R"("card":1)")),
+         "pods[0].holds[0].shares[0].card: the node has 1 card"},
+        {document(kNode, with(held, R"("node":"n")", R"("node":"m")")),
+         "pods[0].node: no node \"m\" in nodes"},
+    });
+}
+
+TEST(SnapshotJson, NamesTheFieldOfGangsRulesAndLinks) {
+    expect_faults({
+        {document(kNode, with(kPod, R"("host")", R"("gang":{"name":"g"},"host")")),
+         "pods[0].gang.size: missing"},
+        {document(with(kNode, R"("model")", R"("nvlink":[64],"model")"), kPod),
+         "nodes[0].cards[0].nvlink[0]: "},
+        {document(with(kNode, R"("model")", R"("numa":"x","model")"), kPod),
+         "nodes[0].cards[0].numa: "},
+        {document(kNode, with(kPod, R"("host")", R"("rules":{"links":"wire"},"host")")),
+         "pods[0].rules: annotation tessera.dev/gpu-links: \"wire\" is no kind of link"},
+        {with(document(kNode, kPod), R"("pods")", R"("leftOut":{"gated":-1},"pods")"),
+         "leftOut.gated: "},
+        {document(kNode, with(kPod, R"("host")", R"("rules":"A100","host")")),
+         "pods[0].rules: is no object"},
+        {document(kNode, with(kPod, R"("host")", R"("rules":{"apart":7},"host")")),
+         "pods[0].rules.apart: is no text, or empty"},
+        {document(kNode, with(kPod, R"("host")", R"("rules":{"models":","},"host")")),
+         "pods[0].rules: annotation tessera.dev/gpu-models: \",\" is no list of models"},
+    });
+}
+
 // Goal: what is written reads as the same.
 RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
     const auto amount = [] { return *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40); };
     ClusterSnapshot snapshot{.taken = "2026-01-31T12:00:00Z",
                              .tells_card_rules = *rc::gen::arbitrary<bool>()};
+    snapshot.tells_links = snapshot.tells_card_rules && *rc::gen::arbitrary<bool>();
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
         SnapshotNode node{.name = random_text() + std::to_string(i),
                           .unit = *rc::gen::element(MemoryUnit::gib, MemoryUnit::mib),
@@ -138,7 +159,9 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
                  {amount() + 1},
                  {amount()},
                  *rc::gen::arbitrary<bool>(),
-                 GpuUuid(*rc::gen::element(std::string(), "GPU-" + std::to_string(card)))});
+                 GpuUuid(*rc::gen::element(std::string(), "GPU-" + std::to_string(card))),
+                 {*rc::gen::inRange(-1, 4), *rc::gen::arbitrary<std::uint64_t>(),
+                  *rc::gen::arbitrary<std::uint64_t>()}});
         }
         snapshot.nodes.push_back(std::move(node));
     }
@@ -150,7 +173,8 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
                         .asks = {{}, {ContainerKind::sidecar, 3, {}, {7}}}};
         pod.asks[0].memory = {MemoryAsk::Kind::bytes, amount() + 1};
         if (*rc::gen::arbitrary<bool>())
-            pod.card_rules = {"A100, !T4", *rc::gen::element("", "!GPU-8f6c"), "a", "t"};
+            pod.card_rules = {"A100, !T4", *rc::gen::element("", "!GPU-8f6c"), "a", "t",
+                              *rc::gen::element("", "pcie")};
         if (*rc::gen::arbitrary<bool>()) pod.gang = GangMembership{random_text(), 8};
         if (*rc::gen::arbitrary<bool>()) {
             pod.node = snapshot.nodes.front().name;
@@ -158,6 +182,8 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
         }
         snapshot.pods.push_back(std::move(pod));
     }
+    const auto some = [] { return *rc::gen::inRange(0, 3); };
+    snapshot.left_out = {some(), some(), some(), some()};
     const auto again = read_snapshot(write_snapshot(snapshot));
     RC_ASSERT(again.has_value());
     RC_ASSERT(*again == snapshot);

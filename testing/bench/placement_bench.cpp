@@ -25,7 +25,7 @@ struct SpeedGoal {
     double per_second;
 };
 constexpr SpeedGoal kSpeedGoals[] = {
-    {"FGD", 150'000}, {"ExpectedFillKnownMix", 50'000}, {"ExpectedFill", 25'000}};
+    {"fgd", 150'000}, {"expected-fill-known-mix", 50'000}, {"expected-fill", 25'000}};
 
 double now_s() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -108,7 +108,7 @@ bool compare_with_golden(const std::string& folder) {
     for (const FleetPolicyRow& policy : fleet_policies()) {
         const auto agreement = found.find(std::string(policy.name));
         if (agreement == found.end()) continue;
-        if (policy.name == "Random") {
+        if (policy.name == "random") {
             holds &= compare_random(agreement->second);
             continue;
         }
@@ -197,7 +197,7 @@ int run(int argc, char** argv) {
     app.add_option("--golden", folder, what)->expected(0, 1)->capture_default_str();
     app.add_option("--data", folder, "the same");
     app.add_option("--ours", ours,
-                   "only ExpectedFill against FGD, on all traces and orders of this folder");
+                   "only expected-fill against fgd, on all traces and orders of this folder");
     app.add_flag("--ablation", ablation, "with --ours: what each term of its score is worth");
     app.add_option("-j,--jobs", threads, "with --ours: replays at a time")
         ->check(CLI::Range(1, 1024))

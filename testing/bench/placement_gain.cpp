@@ -107,12 +107,12 @@ constexpr auto kVariants = std::to_array<FleetPolicyRow>({
 }  // namespace
 
 bool compare_with_fgd(const std::string& folder, int threads) {
-    const HeldByTrace fgd = held(folder, threads, {.policies = {"FGD"}});
+    const HeldByTrace fgd = held(folder, threads, {.policies = {"fgd"}});
     HeldByTrace ours;
     bool holds = true;
     for (const std::uint64_t seed : kSamplingSeeds) {
         const HeldByTrace one =
-            held(folder, threads, {.policies = {"ExpectedFill"}, .sampling_seed = seed});
+            held(folder, threads, {.policies = {"expected-fill"}, .sampling_seed = seed});
         const Gain gain = gain_of(one, fgd);
         const std::string what = fmt::format(
             "ExpectedFill, mix learnt, sampling seed {}, {} traces: ", seed, fgd.size());
@@ -139,7 +139,7 @@ bool compare_with_fgd(const std::string& folder, int threads) {
 }
 
 void show_ablation(const std::string& folder, int threads) {
-    const HeldByTrace fgd = held(folder, threads, {.policies = {"FGD"}});
+    const HeldByTrace fgd = held(folder, threads, {.policies = {"fgd"}});
     for (const FleetPolicyRow& variant : kVariants) {
         const HeldByTrace one = held(folder, threads, {.others = {&variant}});
         const Gain gain = gain_of(one, fgd);

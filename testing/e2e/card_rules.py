@@ -36,6 +36,13 @@ class CardRules(StackCase):
         self.create(ruled("wrong", pods.native("2Gi"), models="A10,,"))
         self.wait_event("wrong", 'annotation tessera.dev/gpu-models: "A10,,"', "A100, H100")
 
+    def test_slip(self) -> None:
+        """A misspelt rule refuses nobody, and its user is told which one was meant."""
+        meant = "tessera.dev/gpu-model is not known: did you mean tessera.dev/gpu-models?"
+        self.running(ruled("slip", pods.native("2Gi"), model="A10"))
+        self.wait_event("slip", meant)
+        self.assertIn(meant, self.stack.tessera("explain", "slip"))
+
     def test_apart(self) -> None:
         """Four replicas on four cards; a fifth waits for one of them to go."""
         made = self.running(*(ruled(f"web-{i}", pods.native("1Gi"), apart="web") for i in range(4)))

@@ -93,7 +93,7 @@ class DefragTest(StackCase):
     def test_it_frees_a_card_for_nobody(self) -> None:
         self.scatter(first=MOVABLE, second={})
         said = self.stack.tessera("defrag", "--apply", "--yes", "--timeout", "25")
-        self.assertIn("done: 1 whole cards are free, 1 pod was evicted", said)
+        self.assertIn("done: 1 whole card is free, 1 pod was evicted", said)
         first, second = (self.wait_owned(name) for name in ("first", "second"))
         self.assertEqual(truth.uuids(first), truth.uuids(second))
 

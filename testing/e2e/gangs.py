@@ -37,10 +37,17 @@ class Gangs(StackCase):
         self.assertEqual(self.wait_whole((second,)), second)
 
     def test_a_gang_waits_for_its_last_pod(self) -> None:
+        """Which is there and does not count, as the others' events say; explain knows of all."""
+        gated = member("green", 2, 3)
+        gated["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
+        self.create(gated)
         for number in range(2):
             self.create(member("green", number, 3))
-        self.wait_event("green-0", "gang green waits for its pods: 2 of 3 are there")
+        self.wait_event("green-1", "gang green waits for its pods", "of 3 are there",
+                        "green-2 does not count: it has scheduling gates")
+        self.assertIn("It waits for 1 more.", self.stack.tessera("explain", "green-0"))
         self.assertEqual(self.bound_of("green"), [])
+        self.delete("green-2")
         self.create(member("green", 2, 3))
         for number in range(3):
             self.assert_shares(self.wait_running(f"green-{number}"))

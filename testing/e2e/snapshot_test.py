@@ -55,7 +55,7 @@ class SnapshotTest(StackCase):
         self.assertEqual({card["uuid"] for card in node["cards"]},
                          {*truth.uuids(first), *truth.uuids(second)})
         report = json.loads(self.simulate("replay", "--snapshot", str(path), "--policy",
-                                          "Binpack,FGD", "-o", "json"))
+                                          "binpack,fgd", "-o", "json"))
         self.assertEqual(report["asIs"]["placed"], 2)
         self.assertEqual(report["asIs"]["withoutRoom"], 2)
         for run in report["policies"]:

@@ -315,6 +315,30 @@ TEST(TextFile, DevicesStay) {
     EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
+// Goal: who asks first is told what would keep the file from being written, and nothing is changed.
+TEST(TextFile, CheckedBeforeItIsWritten) {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("tessera-check-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder / "of");
+    const std::string path = (folder / "file").string();
+    EXPECT_TRUE(check_writable(path));
+    EXPECT_TRUE(files_in(folder.string()).empty());
+    ASSERT_TRUE(write_text_file(path, "text"));
+    EXPECT_TRUE(check_writable(path));
+    EXPECT_EQ(*read_text_file(path), "text");
+    EXPECT_TRUE(check_writable("/dev/null"));
+    const auto nowhere = check_writable((folder / "no" / "file").string());
+    ASSERT_FALSE(nowhere);
+    EXPECT_NE(nowhere.error().text.find("no/file: No such file or directory"), std::string::npos);
+    EXPECT_FALSE(check_writable((folder / "of").string()));
+    ASSERT_TRUE(write_text_file((folder / "of" / "more").string(), ""));
+    auto files = files_in(folder.string());
+    std::ranges::sort(files);
+    EXPECT_EQ(files, (std::vector<std::string>{"file", "of/more"}));
+    EXPECT_TRUE(files_in((folder / "no").string()).empty());
+    std::filesystem::remove_all(folder);
+}
+
 TEST(TextFile, TextOrReason) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("tessera-text-" + std::to_string(getpid()));

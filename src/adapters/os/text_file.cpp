@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 namespace tessera {
@@ -17,6 +18,12 @@ namespace {
 tl::unexpected<Error> failed(const std::string& path, int error) {
     return fail(error == ENOENT ? Code::not_found : Code::unavailable,
                 fmt::format("{}: {}", path, std::strerror(error)));
+}
+
+// A device or a pipe is written to, not replaced.
+bool is_replaced(const std::string& path) {
+    struct stat there = {};
+    return ::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
 }
 
 bool write_all(int fd, std::string_view text) {
@@ -49,10 +56,33 @@ Result<std::string> read_text_file(const std::string& path) {
     return text;
 }
 
+Result<> check_writable(const std::string& path) {
+    const bool is_file = is_replaced(path);
+    const std::string target = is_file ? path + ".tmp" : path;
+    const int flags = is_file ? O_CREAT : 0;
+    const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
+    if (fd < 0) return fail(Code::unavailable, fmt::format("{}: {}", path, std::strerror(errno)));
+    ::close(fd);
+    if (is_file) ::unlink(target.c_str());
+    return {};
+}
+
+std::vector<std::string> files_in(const std::string& folder) {
+    namespace fs = std::filesystem;
+    std::vector<std::string> out;
+    std::error_code error;
+    for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error)) {
+        std::error_code of_file;
+        if (at->is_regular_file(of_file))
+            out.push_back(at->path().lexically_relative(folder).string());
+        if (at.depth() > 0) at.disable_recursion_pending();
+    }
+    return out;
+}
+
 Result<> write_text_file(const std::string& path, const std::string& text) {
-    // A device or a pipe is written to, not replaced.
-    struct stat there = {};
-    const bool is_file = ::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
+    const bool is_file = is_replaced(path);
     const std::string target = is_file ? path + ".tmp" : path;
     const int flags = is_file ? O_CREAT | O_TRUNC : 0;
     const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -14,5 +15,12 @@ Result<std::string> read_text_file(const std::string& path);
 // Whole or not at all, readable by everyone, and always as a new file: who has the old one open or
 // mapped keeps it. An error names the path and the reason.
 Result<> write_text_file(const std::string& path, const std::string& text);
+
+// Whether write_text_file() could begin, for who has much to do before. Leaves what is there as it
+// is. An error names the path and the reason.
+Result<> check_writable(const std::string& path);
+
+// The files of a folder, and as "NAME/FILE" those of its folders; none where it cannot be read.
+std::vector<std::string> files_in(const std::string& folder);
 
 }  // namespace tessera

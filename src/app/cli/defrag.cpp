@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.hpp"
+
 namespace tessera {
 namespace {
 
@@ -15,7 +17,7 @@ using defrag::Move;
 using defrag::PodState;
 
 std::string moves_text(std::size_t count) {
-    return count == 1 ? "1 move" : fmt::format("{} moves", count);
+    return counted(count, "move");
 }
 
 std::string place_text(const NodeName& node, const std::vector<int>& cards) {
@@ -141,8 +143,9 @@ class Run {
 
     Result<> confirm() {
         if (!run_.ask.pod) {
-            run_.say(fmt::format("done: {} whole cards are free, {}", run_.cards_wanted,
-                                 evicted_text()));
+            const auto free = static_cast<std::size_t>(run_.cards_wanted);
+            run_.say(fmt::format("done: {} {} free, {}", counted(free, "whole card"),
+                                 free == 1 ? "is" : "are", evicted_text()));
             return {};
         }
         TRY(const NodeName node, wait([&]() -> Result<NodeName> {

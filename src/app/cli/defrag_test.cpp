@@ -98,11 +98,20 @@ TEST_F(DefragCommandTest, ShowsThePlan) {
     EXPECT_TRUE(cluster_.evicted().empty());
 }
 
+// Goal: a pod is planned by its own policy, where it has one that goes the other way.
+TEST_F(DefragCommandTest, LooksAtThePodsOwnPolicy) {
+    EXPECT_EQ(std::get<defrag::Plan>(planned().found).moves.front().to, NodeName("c"));
+    std::ranges::find(cluster_.snapshot().pods, "x", [](const PodFacts& pod) {
+        return pod.name.name;
+    })->policy = "Spread";
+    EXPECT_EQ(std::get<defrag::Plan>(planned().found).moves.front().to, NodeName("b"));
+}
+
 TEST_F(DefragCommandTest, SaysWhyThereIsNoPlan) {
     ask_.cards = 3;
     EXPECT_EQ(defrag_text(ask_, planned()),
               "No plan: 3 more whole cards are asked for, and without the 2 pods that may be moved "
-              "there were 2.\n"
+              "there would be 2 more.\n"
               "Pods that stay:\n"
               "  1: no annotation tessera.dev/movable: \"true\"\n");
     EXPECT_NE(defrag_json(ask_, planned()).find(R"("found":false,"reason":"3 more)"),
@@ -226,7 +235,7 @@ TEST_F(DefragCommandTest, WhatElseMayComeBetween) {
     });
     const auto applied = apply();
     ASSERT_TRUE(applied) << applied.error().text;
-    EXPECT_NE(said_.find("done: 1 whole cards are free, 0 pods were evicted"), std::string::npos);
+    EXPECT_NE(said_.find("done: 1 whole card is free, 0 pods were evicted"), std::string::npos);
 }
 
 TEST_F(DefragCommandTest, WhatCannotBeAsked) {

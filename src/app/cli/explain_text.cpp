@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/cli/tab_writer.hpp"
+#include "base/counted.hpp"
 #include "base/quantity.hpp"
 #include "domain/placement/fleet/policy.hpp"
 #include "wire/json.hpp"
@@ -38,8 +39,11 @@ std::string head(const PodStory& story) {
                 "--policy here too then",
                 story.policy);
     }
-    if (!is_binpack(story)) out += fmt::format("; learnt from the {} pods of now", story.learnt);
+    if (story.learns)
+        out += fmt::format("; learnt from {}, those of now", counted(story.learnt, "pod"));
     out += story.on.empty() ? ".\n" : ".\nWere it placed anew now, among the others as they are:\n";
+    for (const std::string& slip : story.slips)
+        out += "Warning: " + slip + "\n";
     if (!story.gang.empty()) out += story.gang + "\n";
     return out;
 }
@@ -154,8 +158,14 @@ std::string explain_json(const PodStory& story) {
         w.member("name", story.pod.name);
         if (!story.on.empty()) w.member("on", story.on.str());
         w.member("policy", story.policy);
-        w.member("learntFrom", static_cast<std::int64_t>(story.learnt));
+        if (story.learns) w.member("learntFrom", static_cast<std::int64_t>(story.learnt));
         if (!story.gang.empty()) w.member("gang", story.gang);
+        if (!story.slips.empty()) {
+            w.array("warnings", [&] {
+                for (const std::string& slip : story.slips)
+                    w.item(slip);
+            });
+        }
         w.array("nodes", [&] {
             for (const NodeStory& node : story.nodes)
                 w.object([&] { write_node(w, node); });

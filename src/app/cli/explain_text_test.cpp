@@ -23,14 +23,17 @@ TEST(ExplainText, IsReadable) {
     const PodStory story{
         .pod = {"default", "waits"},
         .policy = "expected-fill",
+        .learns = true,
         .learnt = 7,
+        .slips = {"annotation x is not known"},
         .gang = "It is of gang g.",
         .nodes = {fits("n1", 3), fits("n2", -2), refuses("n3", "full"), refuses("n4", "cordoned"),
                   refuses("n5", "full")},
     };
     EXPECT_EQ(explain_text(story, 0),
               "Pod default/waits waits. Policy: expected-fill, unless the controller's --policy "
-              "says another; say --policy here too then; learnt from the 7 pods of now.\n"
+              "says another; say --policy here too then; learnt from 7 pods, those of now.\n"
+              "Warning: annotation x is not known\n"
               "It is of gang g.\n"
               "NODE  SCORE  GPU            MADE OF\n"
               "n1    3      1 (16Gi free)  fill -120, price 0.50\n"
@@ -61,9 +64,11 @@ TEST(ExplainText, OfAPodThatIsPlacedAndOfBinpack) {
 TEST(ExplainText, AsJson) {
     const PodStory story{.pod = {"default", "waits"},
                          .policy = "fgd",
+                         .slips = {"annotation x is not known"},
                          .nodes = {fits("n1", 3), refuses("n2", "full")}};
     EXPECT_EQ(explain_json(story),
-              R"({"version":1,"namespace":"default","name":"waits","policy":"fgd","learntFrom":0,)"
+              R"({"version":1,"namespace":"default","name":"waits","policy":"fgd",)"
+              R"("warnings":["annotation x is not known"],)"
               R"("nodes":[{"node":"n1","fits":true,"score":3,"terms":[{"name":"fill",)"
               R"("value":-120.4},{"name":"price","value":0.5}],"gpus":[{"uuid":"GPU-1","index":1,)"
               R"("model":"Tesla T4","freeBytes":17179869184}]},)"

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "app/scheduler/gang_rooms.hpp"
 #include "app/scheduler/node_choice.hpp"
 #include "app/scheduler/placements.hpp"
+#include "base/counted.hpp"
 #include "domain/cluster/state.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
@@ -84,15 +87,42 @@ void rate(NodeStory& story, const ClusterView& view, const NodeView& node, const
     if (story.rated) story.terms = rater->terms(node, room, pod);
 }
 
-std::string gang_sentence(const ClusterState& state, const PodAsk& pod) {
+// Those that kube-scheduler offers for the pod, whatever else runs there: which nodes have the CPU
+// and memory for how many of a gang is found with the rooms.
+std::vector<std::string_view> offered(const defrag::Snapshot& snapshot, std::size_t pod_at) {
+    std::vector<std::string_view> out;
+    for (const defrag::NodeTraits& traits : snapshot.traits) {
+        if (!traits.closed && may_run(snapshot.states[pod_at].nodes, traits))
+            out.push_back(traits.name.str());
+    }
+    return out;
+}
+
+// What the gang as a whole finds, among all others as they are. Rooms that the controller keeps
+// are in its memory alone: what it would find anew is told.
+std::string gang_sentence(ClusterState& state, const PodAsk& pod,
+                          std::span<const std::string_view> nodes, const Placements& placements) {
     if (!pod.gang) return {};
     const GangNow now = state.gang({pod.name.space, pod.gang->gang});
-    const std::string size =
-        pod.gang->size > 0 ? std::to_string(pod.gang->size) : "as many as its PodGroup says";
-    return fmt::format(
-        "It is of gang {}, of which {} pods are there ({} of them placed) and {} are "
-        "placed together or not at all; what follows is of this pod alone.",
-        pod.gang->gang, now.pods(), now.placed, size);
+    const bool says_size = pod.gang->size > 0;
+    const std::size_t size = says_size ? static_cast<std::size_t>(pod.gang->size) : now.pods();
+    std::string out = fmt::format(
+        "It is of gang {}: {} there ({} placed), and {} are placed together or not at all{}. ",
+        pod.gang->gang, counted(now.pods(), "pod"), now.placed,
+        says_size ? std::to_string(size) : "as many as its PodGroup says", about_the_others(now));
+    if (now.pods() < size) {
+        out += fmt::format("It waits for {} more. ", size - now.pods());
+    } else if (now.placed < size) {
+        const auto members = those_to_place(now, pod, size);
+        const GangRooms rooms = promise_rooms(state, nodes, members, &placements);
+        out += rooms.found == members.size()
+                   ? fmt::format("All {} find room at once now. ", now.placed + rooms.found)
+                   : fmt::format(
+                         "As a whole it does not fit now: {} of {} find room, {} does "
+                         "not. ",
+                         now.placed + rooms.found, size, rooms.without);
+    }
+    return out + "What follows is of this pod alone.";
 }
 
 std::vector<NodeStory> stories_of(const defrag::Snapshot& snapshot, std::size_t pod_at,
@@ -151,21 +181,26 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
         state.set_pod(pod.uid == facts.uid ? facts : pod);
     for (const PodFacts& pod : snapshot.others)
         state.set_pod(pod);
-    Placements placements(row->option);
+    Placements placements(row->name);
     auto arrivals = state.take_arrivals();
     const std::size_t learnt = arrivals.pods.size();
     const auto view = state.view();
     placements.learn(std::move(arrivals), *view);
     const auto rater = placements.rater_of(*ask);
     const PodAsk pod = view->joined(*ask);
+    if (!ask->policy.empty()) {
+        TRY(row, find_policy_option(ask->policy));
+    }
     PodStory story{
         .pod = name,
         .on = found.node,
-        .policy = ask->policy.empty() ? std::string(row->option) : ask->policy,
+        .policy = std::string(row->name),
         .policy_source = ask->policy.empty() ? PodStory::Source::assumed : PodStory::Source::pod,
+        .learns = row->mix != PolicyMix::none,
         .learnt = learnt,
         .gated = found.gated,
-        .gang = gang_sentence(state, *ask),
+        .slips = found.slips,
+        .gang = gang_sentence(state, *ask, offered(snapshot, at), placements),
         .nodes = stories_of(snapshot, at, facts, pod, *view, rater.get()),
     };
     sort(story.nodes, *view, rater != nullptr);

@@ -41,9 +41,11 @@ struct PodStory {
     NodeName on;         // empty: it waits
     std::string policy;  // the option
     enum class Source { pod, controller, assumed } policy_source = Source::assumed;
-    std::size_t learnt = 0;  // pods of the snapshot that the policy was told of
-    bool gated = false;      // by scheduling gates: nobody looks at it yet
-    std::string gang;        // a sentence on its gang; empty: it is of none
+    bool learns = false;             // the policy goes by the pods that come
+    std::size_t learnt = 0;          // pods of the snapshot that it was told of
+    bool gated = false;              // by scheduling gates: nobody looks at it yet
+    std::vector<std::string> slips;  // sentences on annotations that nobody reads
+    std::string gang;                // a sentence on its gang; empty: it is of none
     // Those where it fits, the best first as filter would choose; then the others by name.
     std::vector<NodeStory> nodes;
 };

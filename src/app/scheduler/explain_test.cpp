@@ -48,6 +48,15 @@ class ExplainPod : public testing::Test {
     defrag::Snapshot snapshot_;
 };
 
+// Goal: who asks why his pod is on any card reads of the annotation that nobody read.
+TEST_F(ExplainPod, TellsOfSlips) {
+    PodFacts pod = build::pod("waits", build::native(gibibytes(8)));
+    pod.slips = {"annotation tessera.dev/gpu-model is not known"};
+    put(pod);
+    EXPECT_EQ(explain("waits").slips, pod.slips);
+    EXPECT_TRUE(explain("there").slips.empty());
+}
+
 // Goal: the nodes come in the order of the policy, with what the score is made of and the cards.
 TEST_F(ExplainPod, TellsWhereAPodWouldGo) {
     put(build::pod("waits", build::native(gibibytes(8))));
@@ -65,6 +74,10 @@ TEST_F(ExplainPod, TellsWhereAPodWouldGo) {
     ASSERT_EQ(fgd.nodes[0].terms.size(), 2U);
     EXPECT_EQ(fgd.nodes[0].terms[0].name, "fragmentation before");
     EXPECT_EQ(fgd.learnt, 2U);
+    EXPECT_TRUE(fgd.learns) << "what is fragmented is so for the pods that come";
+    EXPECT_TRUE(explain("waits", "expected-fill").learns);
+    EXPECT_FALSE(spread.learns);
+    EXPECT_FALSE(story.learns);
 }
 
 // Goal: each other node has its reason: the scheduler's words, and what kube-scheduler itself
@@ -106,14 +119,14 @@ TEST_F(ExplainPod, AsThoughItWereNotPlacedYet) {
 TEST_F(ExplainPod, AgreesWithFilter) {
     put(build::pod("waits", build::native(gibibytes(8), 2)));
     for (const FleetPolicyRow& row : fleet_policies()) {
-        if (row.option.empty()) continue;
-        const PodStory story = explain("waits", std::string(row.option));
+        if (row.is_simulated_only) continue;
+        const PodStory story = explain("waits", std::string(row.name));
         ClusterState state;
         for (const NodeInventory& node : snapshot_.nodes)
             state.set_node(node);
         for (const PodFacts& pod : snapshot_.pods)
             state.set_pod(pod);
-        Placements placements(row.option);
+        Placements placements(row.name);
         placements.learn(state.take_arrivals(), *state.view());
         const PodAsk pod = build::ask(snapshot_.pods.back());
         ExtenderArgs args;
@@ -122,8 +135,38 @@ TEST_F(ExplainPod, AgreesWithFilter) {
         const auto answer =
             choose_nodes(*state.view(), args, pod, placements.rater_of(pod).get(), 1);
         ASSERT_EQ(answer.fitting.size(), 1U);
-        EXPECT_EQ(story.nodes[0].node.str(), args.names[answer.fitting[0]]) << row.option;
+        EXPECT_EQ(story.nodes[0].node.str(), args.names[answer.fitting[0]]) << row.name;
     }
+}
+
+// Goal: of a pod of a gang one reads what the gang as a whole finds, which its own room does not
+// tell: whether all are there, who does not count, and whether all find room at once where
+// kube-scheduler lets them run.
+TEST_F(ExplainPod, TellsWhatItsGangFinds) {
+    const auto put_member = [&](int number, int size) {
+        PodFacts pod = build::pod(fmt::format("g-{}", number), build::native(gibibytes(9)));
+        pod.gang = GangMembership{"g", size};
+        put(pod);
+    };
+    const auto gang_of = [&](const char* pod) { return explain(pod).gang; };
+    for (int i = 0; i < 5; ++i)
+        put_member(i, 6);
+    EXPECT_EQ(gang_of("g-0"),
+              "It is of gang g: 5 pods there (0 placed), and 6 are placed together or not at all. "
+              "It waits for 1 more. What follows is of this pod alone.");
+    put_member(5, 6);
+    EXPECT_NE(gang_of("g-0").find("All 6 find room at once now."), std::string::npos);
+    snapshot_.traits[2].closed = true;
+    EXPECT_NE(
+        gang_of("g-0").find("As a whole it does not fit now: 4 of 6 find room, g-4 does not."),
+        std::string::npos)
+        << gang_of("g-0");
+    snapshot_.pods.back().gated = true;
+    EXPECT_NE(gang_of("g-0").find("together or not at all; g-5 does not count: it has scheduling "
+                                  "gates. It waits for 1 more."),
+              std::string::npos)
+        << gang_of("g-0");
+    EXPECT_TRUE(gang_of("there").empty());
 }
 
 TEST_F(ExplainPod, RefusesWhatItCannotTell) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <tuple>
 #include <utility>
 
+#include "app/scheduler/gang_rooms.hpp"
 #include "app/scheduler/node_choice.hpp"
 #include "base/log.hpp"
 
@@ -31,19 +31,6 @@ FilterAnswer only(const ExtenderArgs& args, std::string_view node) {
     if (at != args.names.end())
         answer.fitting.push_back(static_cast<std::size_t>(at - args.names.begin()));
     return answer;
-}
-
-// Whether the node has the CPU and memory for one more of those that room is kept for:
-// kube-scheduler has looked at the pod that it asks for, and does not know of the others.
-bool has_host_room(const NodeView& node, const HostAsk& ask) {
-    if (node.inventory.host == HostAsk{}) return true;  // it has not said
-    std::int64_t cpu_milli = node.load.cpu_milli;
-    std::int64_t memory_mib = node.load.memory_mib;
-    for (const PodAskPtr& nominee : node.nominees) {
-        cpu_milli -= nominee->host.cpu_milli;
-        memory_mib -= nominee->host.memory.count / kMiB;
-    }
-    return ask.cpu_milli <= cpu_milli && ask.memory.count / kMiB <= memory_mib;
 }
 
 // The same in whatever order kube-scheduler names them.
@@ -77,29 +64,6 @@ std::size_t give_up(ClusterState& state, std::span<const PodAskPtr> members) {
     return count;
 }
 
-// The harder to place, the larger: who insists on cards, then by how much.
-auto hardness_of(const PodAskPtr& pod) {
-    const CardRules& rules = rules_of(pod->request);
-    int cards = 0;
-    Bytes memory;
-    for (const ContainerRequest& container : pod->request) {
-        cards += container.gpu.gpus;
-        memory =
-            std::max(memory, bytes_of(container.gpu.memory, MemoryUnit::gib, kMoreThanAnyCard));
-    }
-    return std::tuple(rules.link.has_value() || !rules.admits_any(), cards, memory);
-}
-
-// The pod itself and others of its gang, as many as are needed, the hardest to place first.
-std::vector<PodAskPtr> those_to_place(const GangNow& now, const PodAsk& pod, std::size_t size) {
-    std::vector<PodAskPtr> out = now.waiting;
-    std::stable_partition(out.begin(), out.end(),
-                          [&](const PodAskPtr& member) { return member->uid == pod.uid; });
-    out.resize(std::min(out.size(), size - std::min(size, now.placed)));
-    std::ranges::stable_sort(out, std::ranges::greater(), hardness_of);
-    return out;
-}
-
 }  // namespace
 
 FilterAnswer Gangs::filter(const ExtenderArgs& args, const PodAsk& pod) {
@@ -120,8 +84,9 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
     const GangNow now = state.gang(id_of(pod));
     const auto size = static_cast<std::size_t>(*asked);
     if (now.pods() < size) {
-        return refuse_all(args, fmt::format("gang {} waits for its pods: {} of {} are there",
-                                            pod.gang->gang, now.pods(), size));
+        return refuse_all(
+            args, fmt::format("gang {} waits for its pods: {} of {} are there{}", pod.gang->gang,
+                              now.pods(), size, about_the_others(now)));
     }
     const PendingPod* pending = state.pending(pod.uid);
     if (pending == nullptr) return refuse_all(args, "the pod is not known yet");
@@ -137,7 +102,7 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
 
 // Empty where nothing is known against looking for rooms.
 std::string Gangs::known_reason(ClusterState& state, const ExtenderArgs& args, const GangId& id,
-                                const GangNow& now) {
+                                const GangNow& now, std::size_t size) {
     const std::scoped_lock lock(mutex_);
     const auto rests = rests_until_.find(id);
     if (rests != rests_until_.end() && clock_.steady() < rests->second) {
@@ -147,50 +112,26 @@ std::string Gangs::known_reason(ClusterState& state, const ExtenderArgs& args, c
     const auto known = no_room_.find(id);
     if (known == no_room_.end()) return {};
     const NoRoom& last = known->second;
-    const bool is_same =
-        last.view == state.view() && last.nodes == sum_of(args) && last.pods == now.pods();
+    const bool is_same = last.view == state.view() && last.nodes == sum_of(args) &&
+                         last.pods == now.pods() && last.size == size;
     return is_same ? last.reason : std::string();
-}
-
-// Each is decided on as any pod is, with what was promised to those before it counted as taken.
-Gangs::Rooms Gangs::promise_rooms(ClusterState& state, const ExtenderArgs& args,
-                                  std::span<const PodAskPtr> members) const {
-    Rooms rooms;
-    for (const PodAskPtr& asked : members) {
-        const PodAsk& member = *asked;
-        const auto view = state.view();
-        auto positions = view->positions(args.names);
-        std::erase_if(positions, [&](std::uint32_t position) {
-            return position == NameIndex::kNone ||
-                   !has_host_room(*view->row(position).node, member.host);
-        });
-        const auto rater = placements_ == nullptr ? nullptr : placements_->rater_of(member);
-        const auto best = best_node(*view, positions, member, rater.get());
-        if (best) {
-            state.promise(member.uid, view->row(*best).node->inventory.name, {});
-            ++rooms.found;
-        } else if (rooms.without.empty()) {
-            rooms.without = member.name.name;
-        }
-    }
-    return rooms;
 }
 
 FilterAnswer Gangs::place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
                           const GangNow& now, std::size_t size) {
     const GangId id = id_of(pod);
-    const std::string known = known_reason(state, args, id, now);
+    const std::string known = known_reason(state, args, id, now, size);
     if (!known.empty()) return refuse_all(args, known);
     give_up(state, now.waiting);
     const auto members = those_to_place(now, pod, size);
-    const Rooms rooms = promise_rooms(state, args, members);
+    const GangRooms rooms = promise_rooms(state, args.names, members, placements_);
     if (rooms.found < members.size()) {
         give_up(state, members);
         const std::string reason = fmt::format(
-            "gang {} is placed as a whole: {} of its {} pods find room now, {} does not", id.name,
-            now.placed + rooms.found, size, rooms.without);
+            "gang {} is placed as a whole: {} of its {} pods find room now, {} does not{}", id.name,
+            now.placed + rooms.found, size, rooms.without, about_sizes(now));
         const std::scoped_lock lock(mutex_);
-        no_room_.insert_or_assign(id, NoRoom{state.view(), sum_of(args), now.pods(), reason});
+        no_room_.insert_or_assign(id, NoRoom{state.view(), sum_of(args), now.pods(), size, reason});
         return refuse_all(args, reason);
     }
     const std::scoped_lock lock(mutex_);

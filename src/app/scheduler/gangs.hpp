@@ -42,13 +42,7 @@ class Gangs {
 
     FilterAnswer answer(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod);
     std::string known_reason(ClusterState& state, const ExtenderArgs& args, const GangId& id,
-                             const GangNow& now);
-    struct Rooms {
-        std::size_t found = 0;
-        std::string without;  // the first pod that found none
-    };
-    Rooms promise_rooms(ClusterState& state, const ExtenderArgs& args,
-                        std::span<const PodAskPtr> members) const;
+                             const GangNow& now, std::size_t size);
     FilterAnswer place(ClusterState& state, const ExtenderArgs& args, const PodAsk& pod,
                        const GangNow& now, std::size_t size);
 
@@ -58,6 +52,7 @@ class Gangs {
         std::shared_ptr<const ClusterView> view;
         std::size_t nodes = 0;  // a sum over the names that were offered
         std::size_t pods = 0;   // of the gang
+        std::size_t size = 0;   // of it, by the pod that was asked about
         std::string reason;
     };
 

@@ -104,8 +104,6 @@ std::string reason(const FilterAnswer& answer) {
     return answer.failed.empty() ? "" : answer.failed.front().reason;
 }
 
-// Goal: nobody passes before all are there and find room; then each passes to the room that is its
-// own, in any order.
 // Goal: rooms are found whoever is asked about first: those who insist on cards choose first.
 TEST(Gangs, TheHardestToPlaceChooseFirst) {
     Cluster cluster(0);
@@ -155,6 +153,8 @@ TEST(Gangs, SizesOfPodGroups) {
     EXPECT_FALSE(cluster.try_bind(cluster.add("basic", 1, 0))) << "it is gone";
 }
 
+// Goal: nobody passes before all are there and find room; then each passes to the room that is its
+// own, in any order.
 TEST(Gangs, AllOrNone) {
     Cluster cluster(2);
     auto pods = cluster.add_gang("a", 7);
@@ -171,6 +171,59 @@ TEST(Gangs, AllOrNone) {
     for (const std::size_t i : {3U, 0U, 6U, 1U, 2U, 5U, 4U})
         EXPECT_TRUE(cluster.try_bind(pods[i])) << i;
     EXPECT_EQ(cluster.kept(), 0U);
+}
+
+// Goal: who waits for the pods of his gang reads which of those that he made do not count, and why;
+// one that is gone is not spoken of.
+TEST(Gangs, NameWhoDoesNotCount) {
+    Cluster cluster(2);
+    const PodFacts first = cluster.add("a", 0, 6);
+    const auto add_aside = [&](int number, const std::function<void(PodFacts&)>& change) {
+        PodFacts pod = build::pod(fmt::format("a-{}", number), build::native(gibibytes(6)));
+        pod.gang = GangMembership{"a", 6};
+        change(pod);
+        cluster.state([&](ClusterState& state) { state.set_pod(pod); });
+        return pod;
+    };
+    PodFacts gated = add_aside(1, [](PodFacts& pod) { pod.gated = true; });
+    add_aside(2, [](PodFacts& pod) { pod.card_rules.links = "wire"; });
+    const PodFacts sizeless = add_aside(3, [](PodFacts& pod) {
+        pod.gang_named = "a";
+        pod.gang = fail(Code::invalid_argument, "tessera.dev/gang-size is \"\"");
+    });
+    EXPECT_EQ(reason(cluster.filter(first)),
+              "gang a waits for its pods: 1 of 6 are there; a-1 does not count: it has scheduling "
+              "gates; a-2 does not count: annotation tessera.dev/gpu-links: \"wire\" is no kind of "
+              "link; write nvlink, pcie or numa; a-3 does not count: tessera.dev/gang-size is "
+              "\"\"");
+    add_aside(4, [](PodFacts& pod) { pod.terminating = true; });
+    EXPECT_NE(reason(cluster.filter(first)).find("; 1 more do not count"), std::string::npos);
+    gated.gated = false;
+    cluster.state([&](ClusterState& state) {
+        state.set_pod(gated);
+        state.remove_pod(sizeless.uid);
+        state.keep_only_pods({first.uid, gated.uid});
+    });
+    EXPECT_EQ(reason(cluster.filter(first)), "gang a waits for its pods: 2 of 6 are there");
+}
+
+// Goal: pods that do not agree on the size of their gang say so, whether they wait for more or for
+// room, and what is known of one size is not said of the other.
+TEST(Gangs, NameSizesThatDiffer) {
+    Cluster cluster(1);
+    const PodFacts small = cluster.add("a", 0, 5);
+    const PodFacts large = cluster.add("a", 1, 6);
+    for (int i = 2; i < 5; ++i)
+        cluster.add("a", i, 5);
+    EXPECT_EQ(reason(cluster.filter(large)),
+              "gang a waits for its pods: 5 of 6 are there; its pods do not agree on its size: 5, "
+              "6");
+    EXPECT_EQ(reason(cluster.filter(small)),
+              "gang a is placed as a whole: 4 of its 5 pods find room now, a-4 does not; its pods "
+              "do not agree on its size: 5, 6");
+    const PodFacts least = cluster.add("a", 5, 4);
+    EXPECT_NE(reason(cluster.filter(small)).find("4 of its 5 pods"), std::string::npos);
+    EXPECT_EQ(cluster.filter(least).fitting.size(), 1U);
 }
 
 // Goal: a gang that does not fit is kept nothing, and says how much of it would.

@@ -85,16 +85,15 @@ std::string policies_help() {
     std::string out = "placement policy:";
     std::string_view between = " ";
     for (const FleetPolicyRow& policy : fleet_policies()) {
-        if (policy.option.empty()) continue;
-        out +=
-            fmt::format("{}{} ({})", std::exchange(between, ", "), policy.option, policy.summary);
+        if (policy.is_simulated_only) continue;
+        out += fmt::format("{}{} ({})", std::exchange(between, ", "), policy.name, policy.summary);
     }
     return out;
 }
 
 Placements::Placements(std::string_view standard) : standard_(standard) {
     for (const FleetPolicyRow& row : fleet_policies()) {
-        if (row.option.empty() || row.option == kBestFitInBytes) continue;
+        if (row.is_simulated_only || row.name == kBestFitInBytes) continue;
         auto policy = row.make({});
         auto shown = std::make_shared<Ratings>(policy->copy());
         entries_.push_back({&row, std::move(policy), std::move(shown)});
@@ -102,10 +101,10 @@ Placements::Placements(std::string_view standard) : standard_(standard) {
 }
 
 std::shared_ptr<const NodeRater> Placements::rater_of(const PodAsk& pod) const {
-    const std::string_view option = pod.policy.empty() ? standard_ : pod.policy;
+    const std::string_view name = pod.policy.empty() ? standard_ : pod.policy;
     const std::scoped_lock lock(mutex_);
     for (const Entry& entry : entries_) {
-        if (entry.row->option == option) return entry.ratings;
+        if (entry.row->name == name) return entry.ratings;
     }
     return nullptr;
 }
@@ -127,7 +126,7 @@ std::vector<Task> Placements::usual_kinds() const {
 void Placements::publish(Entry& entry, const ClusterView& view) {
     const auto next = std::make_shared<Ratings>(entry.learner->copy());
     auto kinds = entry.ratings->kinds();
-    if (entry.row->option == standard_) std::ranges::copy(usual_kinds(), std::back_inserter(kinds));
+    if (entry.row->name == standard_) std::ranges::copy(usual_kinds(), std::back_inserter(kinds));
     next->prepare(kinds, view);
     const std::scoped_lock lock(mutex_);
     entry.ratings = next;
@@ -152,7 +151,7 @@ void Placements::learn(Arrivals arrivals, const ClusterView& view) {
         next_mix_ = learnt_ + std::min(learnt_ / 2, kLastMix);
         const auto mix = mix_.mix();
         for (std::size_t i = 0; i < entries_.size(); ++i) {
-            if (!entries_[i].row->needs_mix) continue;
+            if (entries_[i].row->mix != PolicyMix::told) continue;
             entries_[i].learner = entries_[i].row->make({.mix = mix});
             is_changed[i] = true;
         }

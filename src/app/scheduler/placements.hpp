@@ -21,12 +21,12 @@
 
 namespace tessera {
 
-// The options for a policy, and what each does: for --help.
+// The names of the policies, and what each does: for --help.
 std::string policies_help();
 
 class Placements {
   public:
-    // `standard`: an option of find_policy_option, for pods that name no other.
+    // `standard`: the name of a policy that find_policy_option finds, for pods that name no other.
     explicit Placements(std::string_view standard);
 
     // Of the pod's policy, or the standard one; null for binpack, which is the Placer's own best

@@ -55,9 +55,14 @@ std::vector<NodeVictims> choose_victims(const ClusterView& view, const Preemptio
         const NodeView* node = view.find(asked.node.str());
         if (node == nullptr) continue;
         auto victims = victims_on(*node, asked, pod);
-        if (victims && !victims->pods.empty()) out.push_back(*std::move(victims));
+        if (victims) out.push_back(*std::move(victims));
     }
-    return out;
+    return with_victims(std::move(out));
+}
+
+std::vector<NodeVictims> with_victims(std::vector<NodeVictims> nodes) {
+    std::erase_if(nodes, [](const NodeVictims& node) { return node.pods.empty(); });
+    return nodes;
 }
 
 }  // namespace tessera

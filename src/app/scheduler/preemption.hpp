@@ -16,4 +16,8 @@ namespace tessera {
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
                                         const PodAsk& pod);
 
+// Those that have any. kube-scheduler takes a node that comes back without victims for a fault of
+// ours, and tries no other one: "expected at least one victim pod".
+std::vector<NodeVictims> with_victims(std::vector<NodeVictims> nodes);
+
 }  // namespace tessera

@@ -1,8 +1,10 @@
 #include "app/scheduler/preemption.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "domain/cluster/state.hpp"
 #include "testing/builders/builders.hpp"
@@ -90,6 +92,64 @@ TEST_F(ChooseVictims, NamedForSomethingElse) {
     const auto chosen = choose({{NodeName("a"), {PodUid("uid-cpu")}, 0}});
     ASSERT_EQ(chosen.size(), 1U);
     EXPECT_NE(std::ranges::find(chosen[0].pods, PodUid("uid-cpu")), chosen[0].pods.end());
+}
+
+// Goal: whatever kube-scheduler asks, no node comes back without a victim, which it takes for a
+// fault; nor one that it did not ask about, nor a victim twice, nor one that it did not name and
+// that is no pod of lower priority there. Method: random pods on two nodes; victims that are there,
+// that are not, or none at all.
+RC_GTEST_PROP(ChooseVictimsProperty, NoNodeWithoutVictims, ()) {
+    ClusterState state;
+    std::vector<PodFacts> pods;
+    for (const std::string node : {"a", "b"}) {
+        state.set_node(build::node(node, 2, gibibytes(16)));
+        for (int card = 0; card < 2; ++card) {
+            for (int left = 16; left > 0;) {
+                const int gib = *rc::gen::inRange(1, 17);
+                if (gib > left) break;
+                left -= gib;
+                PodFacts pod =
+                    build::pod(node + std::to_string(pods.size()), build::native(gibibytes(gib)));
+                pod.priority = *rc::gen::inRange(0, 20);
+                pod.terminating = *rc::gen::weightedElement<bool>({{4, false}, {1, true}});
+                pod = build::bound(
+                    pod, build::allocation(pod, node,
+                                           {{GpuUuid("GPU-" + node + "-" + std::to_string(card)),
+                                             card,
+                                             gibibytes(gib),
+                                             {},
+                                             false}}));
+                state.set_pod(pod);
+                pods.push_back(pod);
+            }
+        }
+    }
+    PodFacts waits = build::pod("waits", build::native(gibibytes(*rc::gen::inRange(1, 17))));
+    waits.priority = 10;
+    PreemptionArgs args{waits, {}};
+    for (const char* node : {"a", "b", "gone"}) {
+        NodeVictims asked{NodeName(node), {}, 0};
+        for (const PodFacts& pod : pods) {
+            if (pod.node == asked.node && *rc::gen::weightedElement<bool>({{2, false}, {1, true}}))
+                asked.pods.push_back(pod.uid);
+        }
+        if (*rc::gen::arbitrary<bool>()) asked.pods.emplace_back("uid-of-no-share");
+        args.nodes.push_back(std::move(asked));
+    }
+    for (const NodeVictims& chosen : choose_victims(*state.view(), args, build::ask(waits))) {
+        const auto asked = std::ranges::find(args.nodes, chosen.node, &NodeVictims::node);
+        RC_ASSERT(asked != args.nodes.end());
+        RC_ASSERT(!chosen.pods.empty());
+        RC_ASSERT(std::set(chosen.pods.begin(), chosen.pods.end()).size() == chosen.pods.size());
+        for (const PodUid& uid : chosen.pods) {
+            if (std::ranges::find(asked->pods, uid) != asked->pods.end()) continue;
+            const auto pod = std::ranges::find(pods, uid, &PodFacts::uid);
+            RC_ASSERT(pod != pods.end());
+            RC_ASSERT(pod->node == chosen.node);
+            RC_ASSERT(pod->priority < waits.priority);
+            RC_ASSERT(!pod->terminating);
+        }
+    }
 }
 
 }  // namespace

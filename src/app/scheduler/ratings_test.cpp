@@ -170,7 +170,7 @@ class Dice {
 RC_GTEST_PROP(Ratings, ExtenderAndSimulatorAgree, ()) {
     Dice dice(*rc::gen::arbitrary<std::uint64_t>());
     for (const FleetPolicyRow& row : fleet_policies()) {
-        if (row.name == "Random") continue;
+        if (row.name == "random") continue;
         // Many nodes are rated another way than few (node_choice.cpp).
         const int most = dice.between(0, 9) == 0 ? 90 : 12;
         std::vector<Host> hosts(static_cast<std::size_t>(dice.between(1, most)));
@@ -225,7 +225,7 @@ TEST(Ratings, KeepToLinks) {
     for (std::size_t card = 0; card < 4; ++card)
         node.gpus[card].links.nvlink = std::uint64_t{1} << ((card + 2) % 4);
     for (const FleetPolicyRow& row : fleet_policies()) {
-        if (row.option.empty()) continue;
+        if (row.is_simulated_only) continue;
         const Ratings ratings(row.make({}));
         ClusterState state;
         state.set_node(node);
@@ -267,7 +267,7 @@ TEST(Ratings, LooksOnAmongNearCards) {
     there.card_rules.uuids = "GPU-n-3";
     state.set_pod(build::bound(there, state.reserve(build::ask(there), NodeName("n"))->allocation));
     for (const FleetPolicyRow& row : fleet_policies()) {
-        if (row.option.empty()) continue;
+        if (row.is_simulated_only) continue;
         const Ratings ratings(row.make({}));
         const PodFacts pod = build::pod("p", build::native(gibibytes(20), 2));
         const auto view = state.view();

@@ -82,7 +82,7 @@ std::vector<NodeVictims> Scheduler::preempt(const PreemptionArgs& args) const {
     // Whoever asks for no GPU is not ours to judge; what makes no sense fits nowhere.
     // Nobody ends for one pod of a gang: it would still wait for the others.
     if (!pod || pod->gang) return {};
-    if (pod->request.empty()) return args.nodes;
+    if (pod->request.empty()) return with_victims(args.nodes);
     return choose_victims(*keeper_.view(), args, *pod);
 }
 

@@ -436,6 +436,13 @@ TEST_F(Filter, EveryNodeIsInOneList) {
     EXPECT_EQ(never.at("cpu"), "The node cpu is not for GPU share, need skip");
 }
 
+// Goal: of a pod without GPUs kube-scheduler's own victims come back, but never a node without any.
+TEST_F(Filter, AnswersPreemptionWithVictims) {
+    const NodeVictims named{NodeName("n1"), {PodUid("x")}, 1};
+    EXPECT_EQ(scheduler_.preempt({build::pod("p", {}), {named, {NodeName("cpu"), {}, 0}}}),
+              std::vector<NodeVictims>{named});
+}
+
 // Goal: the same for a request that is more than one share of memory, which takes another path.
 TEST_F(Filter, LargerRequestsToo) {
     for (const auto& containers : {build::native(gibibytes(3), 2), build::whole()}) {

@@ -52,7 +52,7 @@ BoundOptions options(int threads) {
             .traces = {"a"},
             .seeds = {1, 2},
             .arrivals = {50, 100},
-            .policies = {"FGD", "BestFit"},
+            .policies = {"fgd", "best-fit"},
             .threads = threads};
 }
 
@@ -77,7 +77,7 @@ TEST(Bounds, AreForTheFirstTasks) {
     EXPECT_EQ(half.bound, 37.5);
     EXPECT_EQ(half.all_placed, std::nullopt);
     ASSERT_EQ(half.policies.size(), 2U);
-    EXPECT_EQ(half.policies[1].policy, "BestFit");
+    EXPECT_EQ(half.policies[1].policy, "best-fit");
     EXPECT_EQ(half.policies[1].percent, 37.5);
     EXPECT_EQ((*runs)[1].arrivals, 100);
     EXPECT_EQ((*runs)[1].tasks, 5U);
@@ -122,7 +122,7 @@ std::vector<BoundRun> two_runs() {
                    .rounds = 3,
                    .configurations = 9,
                    .all_placed = 95.0,
-                   .policies = {{"FGD", 95.0}}};
+                   .policies = {{"fgd", 95.0}}};
     BoundRun second = first;
     second.name.seed = 2;
     second.bound = 96.75;
@@ -135,13 +135,13 @@ TEST(Bounds, AreToldInEachForm) {
     const std::vector<BoundRun> runs = two_runs();
     EXPECT_EQ(bound_table(runs),
               "TRACE  SEED   ASKED   BOUND  ALL PLACED  POLICY    HELD  DISTANCE\n"
-              "a         1   99.50   96.25       95.00  FGD      95.00      1.25\n"
-              "a         2   99.50   96.75       95.00  FGD      95.25      1.50\n"
-              "a      mean   99.50   96.50       95.00  FGD      95.12      1.38\n");
+              "a         1   99.50   96.25       95.00  fgd      95.00      1.25\n"
+              "a         2   99.50   96.75       95.00  fgd      95.25      1.50\n"
+              "a      mean   99.50   96.50       95.00  fgd      95.12      1.38\n");
     EXPECT_EQ(bound_csv(runs),
               "trace,seed,arrivals,tasks,asked,bound,gap,all_placed,policy,held,distance\n"
-              "a,1,100,7,99.5000,96.2500,0.0000,95.0000,FGD,95.0000,1.2500\n"
-              "a,2,100,7,99.5000,96.7500,0.0000,95.0000,FGD,95.2500,1.5000\n");
+              "a,1,100,7,99.5000,96.2500,0.0000,95.0000,fgd,95.0000,1.2500\n"
+              "a,2,100,7,99.5000,96.7500,0.0000,95.0000,fgd,95.2500,1.5000\n");
     const auto json = nlohmann::json::parse(bound_json(runs));
     EXPECT_EQ(json["bounds"].size(), 2U);
     EXPECT_EQ(json["bounds"][1]["allPlaced"], 95.0);

@@ -69,7 +69,8 @@ std::vector<const ChurnRun*> groups(std::span<const ChurnRun> runs) {
 }
 
 std::string text_of(const Estimate& estimate, int places) {
-    return fmt::format("{:.{}f} ±{:.{}f}", estimate.mean, places, estimate.half, places);
+    if (!estimate.half) return fmt::format("{:.{}f}", estimate.mean, places);
+    return fmt::format("{:.{}f} ±{:.{}f}", estimate.mean, places, *estimate.half, places);
 }
 
 using Value = std::function<double(const ChurnResult& result)>;
@@ -125,6 +126,21 @@ std::string lines_of(std::span<const ChurnRun> runs, std::size_t width, bool wit
     return text;
 }
 
+std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, std::size_t width) {
+    std::string text;
+    for (const ChurnRun* one : groups(runs)) {
+        if (one->policy == base.policy) continue;
+        ChurnRun like = base;
+        like.load = one->load;
+        const auto group = group_of(runs, *one);
+        text += lines_of(group, width, false, [&](const Value& value) {
+            return difference(group, group_of(runs, like), value);
+        });
+    }
+    if (text.empty()) return text;
+    return fmt::format("\ndifference to {}, seed by seed\n", base.policy) + text;
+}
+
 }  // namespace
 
 Estimate estimate(std::span<const double> values) {
@@ -133,7 +149,7 @@ Estimate estimate(std::span<const double> values) {
     double sum = 0;
     for (const double value : values)
         sum += value;
-    Estimate out{sum / count, 0};
+    Estimate out{sum / count, std::nullopt};
     if (values.size() < 2) return out;
     double squares = 0;
     for (const double value : values)
@@ -158,16 +174,9 @@ std::string churn_table(std::span<const ChurnRun> runs) {
             lines_of(group, width, true, [&](const Value& value) { return mean_of(group, value); });
     }
     if (base == nullptr) return text;
-    text += fmt::format("\ndifference to {}, seed by seed\n", base->policy);
-    for (const ChurnRun* one : groups(runs)) {
-        if (one->policy == base->policy) continue;
-        ChurnRun like = *base;
-        like.load = one->load;
-        const auto group = group_of(runs, *one);
-        text += lines_of(group, width, false, [&](const Value& value) {
-            return difference(group, group_of(runs, like), value);
-        });
-    }
+    text += differences(runs, *base, width);
+    if (group_of(runs, *base).size() == 1)
+        text += "\nof one seed, which tells nothing of chance: --seeds 2 and more have intervals\n";
     return text;
 }
 

@@ -32,9 +32,9 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     for (const int load : options.loads) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed)
             jobs.push_back({load, seed});
-        for (const std::string& policy : options.policies) {
+        for (const FleetPolicyRow* policy : policies) {
             for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-                runs.push_back({load, policy, seed, {}});
+                runs.push_back({load, std::string(policy->name), seed, {}});
         }
     }
     SharedProgress done(progress, runs.size());

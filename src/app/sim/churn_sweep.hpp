@@ -2,6 +2,7 @@
 // come to, with what is due to chance.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,7 +41,7 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
 // A mean over seeds, and how far it may be off: half the width of Student's interval of 95 %.
 struct Estimate {
     double mean = 0;
-    double half = 0;  // 0 with fewer than two seeds
+    std::optional<double> half;  // nothing with fewer than two seeds
 };
 Estimate estimate(std::span<const double> values);
 

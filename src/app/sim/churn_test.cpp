@@ -26,7 +26,7 @@ Workload small() {
 }
 
 ChurnResult run(const std::vector<ChurnTask>& tasks, const ChurnWindow& window) {
-    return churn(small(), tasks, window, **find_fleet_policy("BestFit"), {});
+    return churn(small(), tasks, window, **find_fleet_policy("best-fit"), {});
 }
 
 // Goal: the figures of a run so small that they can be worked out by hand.
@@ -104,6 +104,12 @@ TEST(Churn, TasksAskForTheLoad) {
     const auto none = churn_tasks(untold, options);
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().text.find("tells no times"), std::string::npos);
+    Workload without = small();
+    for (TimedTask& pod : without.pods)
+        pod.task.count = pod.task.milli = 0;
+    const auto no_card = churn_tasks(without, options);
+    ASSERT_FALSE(no_card);
+    EXPECT_EQ(no_card.error().text, "none of the trace's pods asks for a card");
 }
 
 // Goal: whoever is offered room is the first that fits, and those alike keep their order.
@@ -134,8 +140,9 @@ TEST(WaitingLine, Order) {
 TEST(Churn, Estimates) {
     const std::vector<double> two{1, 3};
     EXPECT_DOUBLE_EQ(estimate(two).mean, 2);
-    EXPECT_NEAR(estimate(two).half, 12.706, 1e-9);
-    EXPECT_DOUBLE_EQ(estimate(std::vector<double>{5}).half, 0);
+    EXPECT_NEAR(*estimate(two).half, 12.706, 1e-9);
+    EXPECT_DOUBLE_EQ(estimate(std::vector<double>{5}).mean, 5);
+    EXPECT_FALSE(estimate(std::vector<double>{5}).half);
     EXPECT_DOUBLE_EQ(estimate({}).mean, 0);
 }
 
@@ -156,6 +163,16 @@ TEST(Churn, Table) {
     EXPECT_NE(text.find("10.000 ±0.000"), std::string::npos) << text;
     EXPECT_NE(churn_csv(runs).find("90,B,1,7,61.0"), std::string::npos) << churn_csv(runs);
     EXPECT_NE(churn_json(runs).find(R"("heldPercent": 50.0)"), std::string::npos);
+}
+
+// Goal: one seed has no interval, and says so; one policy has no table of differences.
+TEST(Churn, TableOfOneSeedAndOnePolicy) {
+    const std::vector<ChurnRun> runs = {{90, "A", 1, {.held = 0.5, .tasks = {.came = 7}}}};
+    const std::string text = churn_table(runs);
+    EXPECT_NE(text.find(" 50.000 "), std::string::npos) << text;
+    EXPECT_EQ(text.find("±"), std::string::npos) << text;
+    EXPECT_EQ(text.find("difference"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nof one seed, which tells nothing of chance"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -13,13 +13,17 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     const auto lasts = [&](const TimedTask& pod) {
         return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
     };
+    const auto has_card = [](const TimedTask& pod) { return milli_of(pod.task) > 0; };
+    if (std::ranges::none_of(workload.pods, has_card))
+        return fail(Code::invalid_argument, "none of the trace's pods asks for a card");
     double asked = 0;  // milli x seconds, of each pod once
     for (const TimedTask& pod : workload.pods)
         asked += static_cast<double>(milli_of(pod.task)) * pod.gang * lasts(pod);
     if (asked <= 0) {
         return fail(Code::invalid_argument,
-                    "the trace tells no times for which its pods ran (creation_time, "
-                    "deletion_time), or none of them asks for a card");
+                    "the trace tells no times, which churn needs: how long each pod with cards "
+                    "ran, in openb's form the columns creation_time, scheduled_time and "
+                    "deletion_time");
     }
     double capacity = 0;  // milli
     for (const NodeShape& node : workload.nodes)

@@ -13,9 +13,10 @@ namespace tessera {
 namespace {
 
 // The artefact says GpuPacking and GpuClustering where the paper has Packing and Clustering.
-std::string_view our_name(std::string_view policy) {
+Result<std::string> our_name(std::string_view policy) {
     if (policy.starts_with("Gpu")) policy.remove_prefix(3);
-    return policy;
+    TRY(const FleetPolicyRow* row, find_fleet_policy(policy));
+    return std::string(row->name);
 }
 
 Result<double> figure(const CsvTable& table, std::size_t row, std::string_view name, int percent) {
@@ -53,8 +54,10 @@ Result<std::vector<GoldenRow>> read_golden(std::string_view text) {
     std::vector<GoldenRow> rows;
     for (std::size_t i = 0; i < table.size(); ++i) {
         TRY(const std::int64_t number, table.number(i, seed, std::numeric_limits<int>::max()));
+        auto name = our_name(table.text(i, policy));
+        if (!name) return fail(table.fault(i, policy, name.error().text));
         GoldenRow row{.trace = std::string(table.text(i, trace)),
-                      .policy = std::string(our_name(table.text(i, policy))),
+                      .policy = *std::move(name),
                       .seed = static_cast<int>(number)};
         for (std::size_t at = 0; at < kGoldenPercents.size(); ++at) {
             GoldenPoint& point = row.points[at];

@@ -41,11 +41,16 @@ TEST(Golden, IsRead) {
     const auto rows = read_golden(head + "\n" + row + "\n");
     ASSERT_TRUE(rows) << rows.error().text;
     ASSERT_EQ(rows->size(), 1U);
-    EXPECT_EQ(rows->front().policy, "Packing");
+    EXPECT_EQ(rows->front().policy, "packing");
     EXPECT_EQ(rows->front().points[5].ratio, 100.5);
     const auto wrong = read_golden(head + "\n" + row + "x\n");
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().text, "line 2, column ratio_130: \"130.5x\" is no number");
+    const auto unknown = read_golden(head + "\n" + "default,GpuMagic" + row.substr(18) + "\n");
+    ASSERT_FALSE(unknown);
+    EXPECT_NE(unknown.error().text.find("line 2, column policy: no placement policy \"Magic\""),
+              std::string::npos)
+        << unknown.error().text;
 }
 
 }  // namespace

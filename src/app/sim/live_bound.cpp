@@ -1,6 +1,7 @@
 #include "app/sim/live_bound.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "app/sim/live_placer.hpp"
+#include "base/counted.hpp"
 #include "domain/placement/engine_terms.hpp"
 
 namespace tessera {
@@ -160,9 +162,30 @@ Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveC
     return std::unique_ptr<BoundSubject>(std::move(bound));
 }
 
-int pods_bound_loosely(const LiveCluster& cluster) {
-    return static_cast<int>(std::ranges::count_if(
-        cluster.pods, [](const LivePod& pod) { return pod.needs_cards_looked_at; }));
+std::string rules_left_out(const LiveCluster& cluster) {
+    const auto count = [&](const auto& has) {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            cluster.pods, [&](const LivePod& pod) { return has(pod.rules()); }));
+    };
+    const std::size_t by_uuid = count(
+        [](const CardRules& rules) { return !rules.uuids.empty() || !rules.barred_uuids.empty(); });
+    const std::size_t by_company =
+        count([](const CardRules& rules) { return rules.apart || rules.together; });
+    const auto by_link =
+        static_cast<std::size_t>(std::ranges::count_if(cluster.pods, &LivePod::insists_on_link));
+    std::vector<std::string> parts;
+    if (by_uuid > 0) {
+        parts.push_back(
+            fmt::format("gpu-uuids of {} for the kind of card alone", counted(by_uuid, "pod")));
+    }
+    if (by_company > 0) {
+        parts.push_back(
+            fmt::format("gpu-apart and gpu-together of {} not at all", counted(by_company, "pod")));
+    }
+    if (by_link > 0)
+        parts.push_back(fmt::format("gpu-links of {} not at all", counted(by_link, "pod")));
+    if (parts.empty()) return {};
+    return fmt::format("the bound looks at {}", fmt::join(parts, ", and at "));
 }
 
 }  // namespace tessera

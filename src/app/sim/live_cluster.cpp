@@ -18,6 +18,7 @@ class Builder {
     Builder(const ClusterSnapshot& snapshot, LiveCards cards) : snapshot_(snapshot) {
         out_.cards_of_nodes = std::move(cards);
         out_.tells_rules = snapshot.tells_card_rules;
+        out_.tells_links = snapshot.tells_links;
         for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
             const SnapshotNode& node = snapshot.nodes[i];
             rows_.emplace(node.name, i);
@@ -89,8 +90,8 @@ class Builder {
         TRY(PodAsk ask, ask_of(from));
         LivePod pod{.ask = std::move(ask), .row = row};
         const CardRules& rules = pod.rules();
-        pod.needs_cards_looked_at =
-            !rules.uuids.empty() || !rules.barred_uuids.empty() || rules.apart || rules.together;
+        pod.needs_cards_looked_at = !rules.uuids.empty() || !rules.barred_uuids.empty() ||
+                                    rules.apart || rules.together || pod.insists_on_link();
         pod.is_whole = std::ranges::all_of(pod.ask.request, [](const ContainerRequest& one) {
             return one.gpu.memory.kind == MemoryAsk::Kind::whole_card;
         });
@@ -126,7 +127,8 @@ class Builder {
             TRY(LivePod pod, pod_of(row));
             asks_[row] = pod.ask;
             out_.choosing += snapshot_.pods[row].chooses_nodes ? 1 : 0;
-            out_.ruled += pod.rules().admits_any() ? 0 : 1;
+            const bool is_ruled = !pod.rules().admits_any() || pod.insists_on_link();
+            out_.ruled += is_ruled ? 1 : 0;
             pinned_[row] = pod.node >= 0 && pod.holds_milli == 0;
             out_.pinned += pinned_[row] ? 1 : 0;
             if (!pinned_[row]) out_.pods.push_back(std::move(pod));
@@ -150,6 +152,7 @@ class Builder {
             const SnapshotNode& node = snapshot_.nodes[i];
             const int kind = cards().kind_of(i);
             now.push_back(view_of(node, kind, all[i]));
+            out_.islands.push_back(now.back().islands);
             empty.push_back(view_of(node, kind, pinned[i]));
             out_.pinned_milli +=
                 view_of(node, kind, {}).load.free_milli() - empty.back().load.free_milli();
@@ -170,6 +173,12 @@ class Builder {
 };
 
 }  // namespace
+
+bool LivePod::insists_on_link() const {
+    return std::ranges::any_of(ask.request, [](const ContainerRequest& one) {
+        return one.gpu.rules.link && one.gpu.gpus > 1;
+    });
+}
 
 Result<LiveCluster> live_cluster(const ClusterSnapshot& snapshot) {
     TRY(LiveCards cards, LiveCards::of(snapshot));

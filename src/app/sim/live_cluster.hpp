@@ -9,6 +9,7 @@
 #include "app/sim/card_company.hpp"
 #include "app/sim/live_cards.hpp"
 #include "app/sim/live_groups.hpp"
+#include "domain/cluster/links.hpp"
 #include "domain/cluster/pod_ask.hpp"
 #include "domain/placement/fleet/mix.hpp"
 #include "domain/placement/fleet/node_load.hpp"
@@ -29,12 +30,14 @@ struct LivePod {
     std::size_t row = 0;                 // in ClusterSnapshot::pods
     std::vector<LiveVariant> variants;   // parallel to LiveCards::sizes()
     std::vector<Task> learnt;            // on the most common cards that are large enough
-    bool needs_cards_looked_at = false;  // its rules tell cards of one model apart
+    bool needs_cards_looked_at = false;  // its rules tell cards of one model apart, or sets of them
     bool is_whole = false;               // asks for whole cards alone: of any size
     int node = -1;                       // where it is; -1: it waits
     std::int32_t holds_milli = 0;        // while it is there
 
     [[nodiscard]] const CardRules& rules() const { return rules_of(ask.request); }
+    // A single card needs no link.
+    [[nodiscard]] bool insists_on_link() const;
 };
 
 // What is free, and who is where, with some of the pods in place.
@@ -46,6 +49,7 @@ struct LiveScene {
 struct LiveCluster {
     std::vector<std::string> node_names;
     LiveCards cards_of_nodes;
+    std::vector<std::vector<Island>> islands;  // per node
     LiveScene now;                    // by the snapshot's bytes; nodes that are closed have no room
     std::vector<NodeLoad> seen;       // the same, with the room of those that are closed
     LiveScene empty;                  // without `pods`
@@ -60,6 +64,7 @@ struct LiveCluster {
     int choosing = 0;   // pods with a nodeSelector or node affinity, which nobody looks at here
     int ruled = 0;      // pods with rules on cards, which are kept
     bool tells_rules = true;  // ClusterSnapshot::tells_card_rules
+    bool tells_links = true;  // and its tells_links
 };
 
 // unsupported: more kinds of cards than the engine tells apart; invalid_argument: rules on cards

@@ -87,25 +87,52 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_cards(const LivePod& pod
             const CardSet of_size = cluster_.cards_of_nodes.cards_of_size(node, size);
             if (pod.variants[size].tasks.empty() || of_size == 0) continue;
             const auto cards = static_cast<CardSet>(pod.is_whole ? admitted : admitted & of_size);
-            take_better(best, rate(node, pod.variants[size].tasks, cards, draw), draw);
+            take_better(best, rate(node, pod.variants[size].tasks, cards, rules.link, draw), draw);
             if (pod.is_whole) break;
         }
     }
     return best;
 }
 
-// As the controller has it: the score is the sum of what each would score alone, and the cards are
-// chosen for one after the other.
+// What of the load the task may take its cards from, in the order of the controller's CardSets: all
+// of it where it insists on no link; nothing where it does, and no cards linked so have the room.
+std::optional<NodeLoad> LivePlacer::linked(std::size_t node, const NodeLoad& load, const Task& task,
+                                           std::optional<Link> link) const {
+    if (!link || task.count < 2) return can_take(load, task) ? std::optional(load) : std::nullopt;
+    const std::vector<Island>& islands = cluster_.islands[node];
+    std::optional<NodeLoad> best;
+    std::size_t best_alike = 0;
+    std::size_t alike = 0;  // the first of those that are
+    for (std::size_t i = 0; i < islands.size(); ++i) {
+        const bool is_alike = islands[i].links == islands[alike].links &&
+                              islands[i].crossed == islands[alike].crossed;
+        if (!is_alike) alike = i;
+        if (best && best_alike != alike) break;
+        if (!islands[i].has(*link)) continue;
+        NodeLoad there = only(load, static_cast<CardSet>(islands[i].cards));
+        if (!can_take(there, task)) continue;
+        if (best && best->free_milli() <= there.free_milli()) continue;
+        best = std::move(there);
+        best_alike = alike;
+    }
+    return best;
+}
+
+// As the controller has it: the score is the sum of what each would score alone, of a single
+// container by the cards that it would get, and the cards are chosen for one after the other.
 std::optional<LivePlacer::Choice> LivePlacer::rate(std::size_t node, const std::vector<Task>& tasks,
-                                                   CardSet cards, std::uint64_t draw) {
+                                                   CardSet cards, std::optional<Link> link,
+                                                   std::uint64_t draw) {
     Choice choice{.node = node};
     const NodeLoad before = only(fleet_.load(node), cards);
     NodeLoad load = before;
     for (Task task : tasks) {
         task.models = kAnyModel;  // the cards are of models that are admitted
-        if (!can_take(load, task)) return std::nullopt;
-        choice.score += policy_->rate(before, task, draw).score;
-        choice.cards.push_back(policy_->rate(load, task, draw).cards);
+        const auto shown = linked(node, load, task, link);
+        if (!shown) return std::nullopt;
+        const NodeLoad& scored = tasks.size() == 1 ? *shown : before;
+        choice.score += policy_->rate(scored, task, draw).score;
+        choice.cards.push_back(policy_->rate(*shown, task, draw).cards);
         load = load_after(load, task, choice.cards.back());
         choice.tasks.push_back(task);
     }

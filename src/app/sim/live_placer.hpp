@@ -50,7 +50,9 @@ class LivePlacer {
     std::optional<Choice> choose_by_index(const Task& task, std::uint64_t draw);
     std::optional<Choice> choose_by_cards(const LivePod& pod, std::uint64_t draw);
     std::optional<Choice> rate(std::size_t node, const std::vector<Task>& tasks, CardSet cards,
-                               std::uint64_t draw);
+                               std::optional<Link> link, std::uint64_t draw);
+    [[nodiscard]] std::optional<NodeLoad> linked(std::size_t node, const NodeLoad& load,
+                                                 const Task& task, std::optional<Link> link) const;
     void take_better(std::optional<Choice>& best, std::optional<Choice> other,
                      std::uint64_t draw) const;
 

@@ -30,7 +30,7 @@ std::set<CardName> cards_of(const Placed& placed) {
 }
 
 // Where the waiting pods go, "-" for nowhere: "n:0,1 - m:2".
-std::string places(const ClusterSnapshot& snapshot, const char* policy = "Binpack") {
+std::string places(const ClusterSnapshot& snapshot, const char* policy = "binpack") {
     const auto cluster = live_cluster(snapshot);
     EXPECT_TRUE(cluster) << cluster.error().text;
     LivePlacer placer(*cluster, cluster->now, **find_fleet_policy(policy), {});
@@ -93,6 +93,45 @@ TEST(LivePlacer, Apart) {
     EXPECT_EQ(places(snapshot), "- - - n:1");
 }
 
+// Cards 0 and 1 of a node reach each other by NVLink, and so do 2 and 3; all are of one NUMA node.
+SnapshotNode pairs(const std::string& name, int gib) {
+    SnapshotNode out = node(name, {{"T4", gib}, {"T4", gib}, {"T4", gib}, {"T4", gib}});
+    for (std::size_t card = 0; card < 4; ++card)
+        out.cards[card].links = {.numa = 0, .nvlink = std::uint64_t{1} << (card ^ 1U)};
+    return out;
+}
+
+// Goal: a pod that insists on a link gets cards that are linked so, whatever the policy would take,
+// or none; one that asks for a single card, or insists on nothing, gets any.
+TEST(LivePlacer, Links) {
+    const ClusterSnapshot snapshot{
+        .nodes = {node("m", {{"T4", 15}, {"T4", 15}}), pairs("n", 15)},
+        .pods = {on(pod("a", 15), "n", 1), pod("b", 0, 2, {.links = "nvlink"}),
+                 pod("c", 0, 2, {.links = "nvlink"}), pod("d", 0, 2),
+                 pod("e", 4, 1, {.links = "nvlink"})}};
+    for (const char* policy : {"binpack", "spread", "fgd"})
+        EXPECT_EQ(places(snapshot, policy), "n:2,3 - m:0,1 n:0") << policy;
+    ClusterSnapshot near = snapshot;
+    near.pods = {pod("a", 8, 3, {.links = "nvlink"}), pod("b", 8, 3, {.links = "numa"}),
+                 pod("c", 8, 2, {.links = "pcie"})};
+    EXPECT_EQ(places(near), "- n:0,1,2 -");
+}
+
+// Goal: of pairs with room the tighter one, as the controller has it; each container of a pod has
+// cards of its own link.
+TEST(LivePlacer, LinksOfTheTighterSet) {
+    ClusterSnapshot snapshot{
+        .nodes = {pairs("n", 16)},
+        .pods = {on(pod("a", 4), "n", 2), pod("b", 8, 2, {.links = "nvlink"})}};
+    EXPECT_EQ(places(snapshot), "n:2,3");
+    snapshot.pods[1] = pod("b", 0, 2, {.links = "nvlink"});
+    EXPECT_EQ(places(snapshot), "n:0,1");
+    snapshot.pods[1].asks.push_back(snapshot.pods[1].asks[0]);
+    EXPECT_EQ(places(snapshot), "-");
+    snapshot.pods.erase(snapshot.pods.begin());
+    EXPECT_EQ(places(snapshot), "n:0,1,2,3");
+}
+
 TEST(LivePlacer, Together) {
     ClusterSnapshot snapshot{
         .nodes = {node("m", {{"T4", 15}}), node("n", {{"T4", 15}, {"T4", 15}})},
@@ -132,7 +171,23 @@ CardRuleTexts any_rules(const std::string& uuid) {
         return *rc::gen::elementOf(texts);
     };
     return {maybe({"A", "B", "!A"}), maybe({uuid, "!" + uuid}), maybe({"g", "h"}),
-            maybe({"g", "h"})};
+            maybe({"g", "h"}), maybe({"nvlink", "pcie", "numa"})};
+}
+
+// Both ends of a link say so.
+void link_some(SnapshotNode& node) {
+    const auto link = [&](std::uint64_t CardLinks::* peers, std::size_t a, std::size_t b) {
+        if (*rc::gen::arbitrary<bool>()) return;
+        node.cards[a].links.*peers |= std::uint64_t{1} << b;
+        node.cards[b].links.*peers |= std::uint64_t{1} << a;
+    };
+    for (std::size_t a = 0; a < node.cards.size(); ++a) {
+        node.cards[a].links.numa = *rc::gen::inRange(-1, 2);
+        for (std::size_t b = 0; b < a; ++b) {
+            link(&CardLinks::pcie, a, b);
+            link(&CardLinks::nvlink, a, b);
+        }
+    }
 }
 
 ClusterSnapshot any_cluster() {
@@ -144,6 +199,7 @@ ClusterSnapshot any_cluster() {
                                  .memory = gibibytes(*rc::gen::element(10, 40)),
                                  .uuid = GpuUuid(any.name + "-" + std::to_string(card))});
         }
+        link_some(any);
         snapshot.nodes.push_back(std::move(any));
     }
     const SnapshotNode& first = snapshot.nodes.front();
@@ -184,6 +240,21 @@ void check_rules(const ClusterSnapshot& snapshot, const LivePod& pod, const std:
             together.insert(other.cards.begin(), other.cards.end());
     }
     if (!together.empty()) RC_ASSERT(std::ranges::includes(together, at));
+    if (!rules.link || pod.ask.request.size() > 1) return;
+    const auto is_linked = [&](const CardName& a, const CardName& b) {
+        const auto& cards = snapshot.nodes[static_cast<std::size_t>(a.first)].cards;
+        const CardLinks& links = cards[static_cast<std::size_t>(a.second)].links;
+        if (*rules.link == Link::numa) {
+            return links.numa != kNumaUnknown &&
+                   links.numa == cards[static_cast<std::size_t>(b.second)].links.numa;
+        }
+        const std::uint64_t peers = *rules.link == Link::nvlink ? links.nvlink : links.pcie;
+        return ((peers >> static_cast<unsigned>(b.second)) & 1) != 0;
+    };
+    for (const CardName& a : at) {
+        for (const CardName& b : at)
+            RC_ASSERT(a == b || is_linked(a, b));
+    }
 }
 
 // What pods of one container hold of each card, in bytes, is no more than it has.

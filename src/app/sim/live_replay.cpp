@@ -103,6 +103,8 @@ Result<LiveReport> replay_live(const ClusterSnapshot& snapshot, const LiveOption
                       .choosing = cluster.choosing,
                       .ruled = cluster.ruled,
                       .tells_rules = cluster.tells_rules,
+                      .tells_links = cluster.tells_links,
+                      .left_out = snapshot.left_out,
                       .node_names = cluster.node_names};
     for (const LivePod& pod : cluster.pods) {
         if (pod.node < 0) report.waiting.push_back(pod.ask.name.str());

@@ -36,6 +36,8 @@ struct LiveReport {
     int choosing = 0;
     int ruled = 0;
     bool tells_rules = true;
+    bool tells_links = true;
+    SnapshotLeftOut left_out;
     std::vector<std::string> node_names;
     std::vector<std::string> waiting;  // pods, by creation
     LiveState as_is;

@@ -52,7 +52,7 @@ LiveReport replayed(const ClusterSnapshot& snapshot, std::vector<std::string> po
 // Goal: what there is, by hand; a pod that waits for a whole card gets none beside what runs, and
 // one where all are placed anew.
 TEST(LiveReplay, ByHand) {
-    const LiveReport report = replayed(split(), {"Binpack", "Spread"});
+    const LiveReport report = replayed(split(), {"binpack", "spread"});
     EXPECT_DOUBLE_EQ(report.as_is.held, 40);
     EXPECT_EQ(report.as_is.free_cards, 0);
     EXPECT_EQ(report.as_is.placed, 2);
@@ -65,10 +65,10 @@ TEST(LiveReplay, ByHand) {
     EXPECT_EQ(binpack.anew.placed, 3);
     EXPECT_DOUBLE_EQ(binpack.anew.held, 90);
     EXPECT_EQ(report.runs[1].anew.placed, 2) << "Spread takes both cards";
-    EXPECT_NE(live_table(report).find("all anew        Binpack                90.00"),
+    EXPECT_NE(live_table(report).find("all anew        binpack                90.00"),
               std::string::npos)
         << live_table(report);
-    EXPECT_NE(live_csv(report).find("all anew,Spread,40.0000,"), std::string::npos);
+    EXPECT_NE(live_csv(report).find("all anew,spread,40.0000,"), std::string::npos);
     EXPECT_NE(live_json(report).find(R"("pod": "s/c")"), std::string::npos);
 }
 
@@ -78,12 +78,12 @@ TEST(LiveReplay, WaitingPods) {
     ClusterSnapshot snapshot = split();
     snapshot.pods[2] = pod("c", gibibytes(5));
     snapshot.nodes[0].cards[0].healthy = false;
-    const LiveReport report = replayed(snapshot, {"Binpack"});
+    const LiveReport report = replayed(snapshot, {"binpack"});
     EXPECT_EQ(report.runs[0].rooms[0].node, 0);
     EXPECT_EQ(report.runs[0].rooms[0].cards, 2);
     EXPECT_NE(live_table(report).find("s/c          n:1"), std::string::npos) << live_table(report);
     snapshot.nodes[0].closed = true;
-    const LiveReport closed = replayed(snapshot, {"Binpack"});
+    const LiveReport closed = replayed(snapshot, {"binpack"});
     EXPECT_EQ(closed.runs[0].rooms[0].node, -1);
     EXPECT_DOUBLE_EQ(closed.runs[0].waiting_placed.fragmentation, closed.as_is.fragmentation);
 }
@@ -96,7 +96,7 @@ TEST(LiveReplay, CardsOfSeveralSizes) {
         .nodes = {node("big", 1, gibibytes(80), "H100"), node("small", 1, gibibytes(15), "T4")},
         .pods = {pod("a", gibibytes(16)), pod("b", gibibytes(10)), pod("c", gibibytes(10))}};
     snapshot.pods[1].asks[0].cores = {30};
-    const LiveReport report = replayed(snapshot, {"Binpack"});
+    const LiveReport report = replayed(snapshot, {"binpack"});
     const LiveRun& run = report.runs[0];
     EXPECT_EQ(run.rooms[0].node, 0) << "no other card is large enough";
     EXPECT_EQ(run.waiting_placed.placed, 3);
@@ -110,6 +110,22 @@ TEST(LiveReplay, CardsOfSeveralSizes) {
     EXPECT_DOUBLE_EQ(run.waiting_placed.held, milli / 20);
 }
 
+// Goal: whom the snapshot leaves out the report counts, since they may want room too.
+TEST(LiveReplay, TellsWhoIsLeftOut) {
+    ClusterSnapshot snapshot{
+        .taken = "now", .nodes = {node("n", 1, gibibytes(10), "T4")}, .pods = {}};
+    EXPECT_EQ(live_table(replayed(snapshot, {"binpack"})).find("left out"), std::string::npos);
+    EXPECT_NE(live_table(replayed(snapshot, {"binpack"})).find("now: 1 node, 1 card\n"),
+              std::string::npos);
+    snapshot.left_out = {.gated = 2};
+    const LiveReport report = replayed(snapshot, {"binpack"});
+    EXPECT_NE(live_table(report).find("\nOf the snapshot 2 pods with GPUs are left out: 2 with "
+                                      "scheduling gates\n"),
+              std::string::npos)
+        << live_table(report);
+    EXPECT_NE(live_json(report).find("\"podsLeftOut\": 2"), std::string::npos);
+}
+
 // Goal: a gang gets room for all of its pods or for none, also where not all of it is there, and
 // where a part of it runs.
 TEST(LiveReplay, Gangs) {
@@ -120,18 +136,18 @@ TEST(LiveReplay, Gangs) {
         snapshot.pods.back().gang = GangMembership{"g", 2};
     }
     snapshot.pods.push_back(pod("c", {}, 2));
-    LiveReport report = replayed(snapshot, {"Binpack"});
+    LiveReport report = replayed(snapshot, {"binpack"});
     EXPECT_EQ(report.runs[0].rooms[0].node, -1);
     EXPECT_EQ(report.runs[0].rooms[1].node, -1);
     EXPECT_EQ(report.runs[0].rooms[2].node, 0) << "what was tried is free again";
     snapshot.pods[1].asks[0].gpus = snapshot.pods[0].asks[0].gpus = 1;
-    report = replayed(snapshot, {"Binpack"});
+    report = replayed(snapshot, {"binpack"});
     EXPECT_EQ(report.runs[0].waiting_placed.placed, 2);
     snapshot.pods.erase(snapshot.pods.begin());
-    EXPECT_EQ(replayed(snapshot, {"Binpack"}).runs[0].rooms[0].node, -1) << "one of two";
+    EXPECT_EQ(replayed(snapshot, {"binpack"}).runs[0].rooms[0].node, -1) << "one of two";
     snapshot.pods.push_back(on(pod("a", {}), "n", 0));
     snapshot.pods.back().gang = GangMembership{"g", 2};
-    EXPECT_EQ(replayed(snapshot, {"Binpack"}).runs[0].rooms[0].node, 0) << "the other one runs";
+    EXPECT_EQ(replayed(snapshot, {"binpack"}).runs[0].rooms[0].node, 0) << "the other one runs";
 }
 
 // Goal: a pod's containers go to one node; a pod that the engine has no terms for stays.
@@ -142,7 +158,7 @@ TEST(LiveReplay, SeveralContainers) {
         .pods = {pod("a", {}), on(pod("b", gibibytes(5)), "m", 0)}};
     snapshot.pods[0].asks.push_back({.gpus = 1});
     snapshot.pods[1].asks[0].kind = ContainerKind::init;
-    const LiveReport report = replayed(snapshot, {"BestFit"});
+    const LiveReport report = replayed(snapshot, {"best-fit"});
     EXPECT_EQ(report.pinned, 1);
     EXPECT_EQ(report.runs[0].rooms[0].node, 1);
     EXPECT_DOUBLE_EQ(report.runs[0].anew.held, 100 * 2.5 / 3);
@@ -211,7 +227,7 @@ TEST(LiveReplay, Threads) {
         .nodes = {node("m", 4, gibibytes(10), "T4"), node("n", 8, gibibytes(40), "A100")}};
     for (int i = 0; i < 60; ++i)
         snapshot.pods.push_back(pod("p" + std::to_string(i), gibibytes(1 + i * 7 % 12)));
-    const std::vector<std::string> policies{"FGD", "Random", "ExpectedFill", "Binpack"};
+    const std::vector<std::string> policies{"fgd", "random", "expected-fill", "binpack"};
     EXPECT_EQ(live_json(replayed(snapshot, policies, 1)),
               live_json(replayed(snapshot, policies, 3)));
 }

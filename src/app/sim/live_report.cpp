@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/cli/tab_writer.hpp"
+#include "base/counted.hpp"
 
 namespace tessera {
 namespace {
@@ -66,8 +67,9 @@ std::string waiting_table(const LiveReport& report) {
 }  // namespace
 
 std::string live_table(const LiveReport& report) {
-    std::string text =
-        fmt::format("{}: {} nodes, {} cards", report.taken, report.nodes, report.cards);
+    std::string text = fmt::format("{}: {}, {}", report.taken,
+                                   counted(static_cast<std::size_t>(report.nodes), "node"),
+                                   counted(static_cast<std::size_t>(report.cards), "card"));
     if (report.unhealthy > 0) text += fmt::format(" ({} out of order)", report.unhealthy);
     text += fmt::format("\n\n{:<14}  {:<20}  {:>6}  {:>6}  {:>10}  {:>6}  {:>12}\n", "", "POLICY",
                         "HELD%", "FRAG%", "FREE CARDS", "PLACED", "WITHOUT ROOM");
@@ -93,10 +95,16 @@ std::string live_table(const LiveReport& report) {
         text += fmt::format(
             "\nPods with rules on cards (tessera.dev/gpu-...), which are kept: {}\n", report.ruled);
     }
+    if (report.left_out.pods() > 0)
+        text += "\nOf the snapshot " + left_out_text(report.left_out) + "\n";
     if (!report.tells_rules) {
         text +=
             "\nThe snapshot is of a release that told no rules on cards (tessera.dev/gpu-...): "
             "taken here as though no pod had any\n";
+    } else if (!report.tells_links) {
+        text +=
+            "\nThe snapshot is of a release that told no links between cards "
+            "(tessera.dev/gpu-links): taken here as though no pod insisted on any\n";
     }
     return text;
 }
@@ -137,6 +145,8 @@ std::string live_json(const LiveReport& report) {
                       {"podsThatChooseNodes", report.choosing},
                       {"podsWithCardRules", report.ruled},
                       {"tellsCardRules", report.tells_rules},
+                      {"tellsLinks", report.tells_links},
+                      {"podsLeftOut", report.left_out.pods()},
                       {"asIs", json_of(report.as_is)},
                       {"policies", std::move(policies)}};
     return all.dump(2) + "\n";

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "domain/cluster/islands.hpp"
 #include "domain/placement/engine_terms.hpp"
 #include "domain/placement/place.hpp"
 
@@ -18,7 +19,8 @@ NodeInventory inventory_of(const SnapshotNode& node) {
                             .model = card.model,
                             .memory = card.memory,
                             .excess = card.excess,
-                            .healthy = card.healthy});
+                            .healthy = card.healthy,
+                            .links = card.links});
     }
     return out;
 }
@@ -61,6 +63,7 @@ Result<PodAsk> ask_of(const SnapshotPod& pod) {
 NodeView view_of(const SnapshotNode& node, int model, const std::vector<LiveTenant>& tenants) {
     NodeView view{.inventory = inventory_of(node)};
     view.cards = empty_cards(view.inventory.gpus);
+    view.islands = islands_of(view.inventory.gpus);
     HostAsk used = node.others;
     for (const LiveTenant& tenant : tenants) {
         view.tenants.push_back(tenant_of(tenant, view.inventory.gpus));

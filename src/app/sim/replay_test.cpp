@@ -38,7 +38,7 @@ TEST(Replay, RepeatsThePublishedRuns) {
         ASSERT_TRUE(policy) << policy.error().text;
         const Workload& load = workload(row.trace);
         const Curve curve = curve_of(load, replay(load, **policy, {.draws = row.seed}));
-        if (row.policy != "Random") {
+        if (row.policy != "random") {
             EXPECT_LE(furthest(row, curve), 0.011) << row.trace << " " << row.policy;
             continue;
         }
@@ -51,7 +51,7 @@ TEST(Replay, RepeatsThePublishedRuns) {
 // Goal: the same seed gives the same run, another seed another one, where chance decides.
 TEST(Replay, FollowsFromTheSeed) {
     const Workload& load = workload("multigpu40");
-    const FleetPolicyRow& random = **find_fleet_policy("Random");
+    const FleetPolicyRow& random = **find_fleet_policy("random");
     const auto nodes = [&](int seed) {
         std::vector<std::int32_t> list;
         for (const Placed& one : replay(load, random, {.draws = seed}))
@@ -65,7 +65,7 @@ TEST(Replay, FollowsFromTheSeed) {
 // Goal: our policy, told nothing, holds more than FGD, which is told the mix, on the two traces,
 // whatever it samples; the same sample gives the same run, another one another run.
 TEST(Replay, ExpectedFillHoldsMoreThanFgd) {
-    const FleetPolicyRow& ours = **find_fleet_policy("ExpectedFill");
+    const FleetPolicyRow& ours = **find_fleet_policy("expected-fill");
     const auto nodes = [](const std::vector<Placed>& placed) {
         std::vector<std::int32_t> list;
         for (const Placed& one : placed)
@@ -74,7 +74,7 @@ TEST(Replay, ExpectedFillHoldsMoreThanFgd) {
     };
     for (const std::string trace : {"multigpu40", "gpuspec25"}) {
         const Workload& load = workload(trace);
-        const Curve fgd = curve_of(load, replay(load, **find_fleet_policy("FGD"), {}));
+        const Curve fgd = curve_of(load, replay(load, **find_fleet_policy("fgd"), {}));
         const auto placed = replay(load, ours, {.sampling = 0});
         EXPECT_EQ(nodes(placed), nodes(replay(load, ours, {.draws = 7, .sampling = 0})));
         const auto others = replay(load, ours, {.sampling = 1});
@@ -94,7 +94,7 @@ TEST(Replay, MeasuresByHand) {
     const Task both{.cpu_milli = 1'000, .memory_mib = 10, .milli = 1'000, .count = 2};
     load.arrivals = {half, both, half};
     load.mix = {{1'000, 1'000, 1, kAnyModel, 1.0}};
-    const auto placed = replay(load, **find_fleet_policy("BestFit"), {});
+    const auto placed = replay(load, **find_fleet_policy("best-fit"), {});
     ASSERT_EQ(placed.size(), 3U);
     EXPECT_EQ(placed[0].node, 0);
     EXPECT_EQ(placed[1].node, -1);

@@ -29,7 +29,7 @@ SweepOptions options(int threads) {
     return {.source = {.folder = "d"},
             .traces = {"a", "b"},
             .seeds = {1},
-            .policies = {"FGD", "BestFit"},
+            .policies = {"fgd", "best-fit"},
             .threads = threads};
 }
 
@@ -45,7 +45,7 @@ TEST(Sweep, KeepsTheOrder) {
         ASSERT_EQ(runs->size(), 4U);
         EXPECT_EQ(calls, 5U) << "before the first, and after each";
         const char* const expected[][2] = {
-            {"a", "FGD"}, {"a", "BestFit"}, {"b", "FGD"}, {"b", "BestFit"}};
+            {"a", "fgd"}, {"a", "best-fit"}, {"b", "fgd"}, {"b", "best-fit"}};
         for (std::size_t i = 0; i < runs->size(); ++i) {
             const SimRun& run = (*runs)[i];
             EXPECT_EQ(run.name.trace, expected[i][0]);
@@ -92,14 +92,14 @@ TEST(Report, SaysTheSameInEachForm) {
     EXPECT_EQ(run_table(*runs),
               "TRACE  POLICY        SEED  ARRIVALS  DROPPED  HELD@100%  HELD@130%   FRAG@100%  "
               "DECISIONS/S\n"
-              "a      FGD              1         2        0          -          -           -  "
+              "a      fgd              1         2        0          -          -           -  "
               "          4\n");
     EXPECT_EQ(run_csv(*runs),
               "trace,policy,seed,percent,allocation,fragmentation,ratio\n"
-              "a,FGD,1,25,25.0000,0.0000,0.0000\n"
-              "a,FGD,1,50,50.0000,0.0000,0.0000\n");
+              "a,fgd,1,25,25.0000,0.0000,0.0000\n"
+              "a,fgd,1,50,50.0000,0.0000,0.0000\n");
     const auto json = nlohmann::json::parse(run_json(*runs));
-    EXPECT_EQ(json["runs"][0]["policy"], "FGD");
+    EXPECT_EQ(json["runs"][0]["policy"], "fgd");
     EXPECT_EQ(json["runs"][0]["decisionsPerSecond"], 4.0);
     EXPECT_EQ(json["runs"][0]["curve"].size(), 2U);
     EXPECT_EQ(json["runs"][0]["curve"][1]["allocation"], 50.0);

@@ -1,6 +1,7 @@
 #include "app/sim/trace_source.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +14,39 @@
 namespace tessera {
 namespace {
 
+// What stands between the two in names of files: "a" of "list_a.csv".
+std::vector<std::string> between(const std::vector<std::string>& files, std::string_view before,
+                                 std::string_view behind) {
+    std::vector<std::string> out;
+    for (const std::string_view file : files) {
+        const std::size_t ends = before.size() + behind.size();
+        if (file.size() > ends && file.starts_with(before) && file.ends_with(behind))
+            out.emplace_back(file.substr(before.size(), file.size() - ends));
+    }
+    std::ranges::sort(out);
+    return out;
+}
+
+// Behind an error: which traces the folder has, or which orders of this one.
+std::string what_there_is(const TraceSource& source, const TraceName& name) {
+    const auto traces = between(source.files, "openb_pod_list_", ".csv");
+    if (traces.empty()) return {};
+    if (std::ranges::find(traces, name.trace) == traces.end()) {
+        return fmt::format("; there is no trace \"{}\" there, only {} (--trace)", name.trace,
+                           fmt::join(traces, ", "));
+    }
+    const auto seeds = between(source.files, fmt::format("arrivals/{}.seed", name.trace), ".txt");
+    if (seeds.empty() || std::ranges::find(seeds, std::to_string(name.seed)) != seeds.end())
+        return {};
+    return fmt::format("; of trace {} there is no order of seed {}, only of {} (--seed)",
+                       name.trace, name.seed, fmt::join(seeds, ", "));
+}
+
 Result<Workload> load_openb(const ReadFile& read, const TraceSource& source,
                             const TraceName& name) {
-    return load_workload(read, source.folder, name, source.nodes);
+    auto workload = load_workload(read, source.folder, name, source.nodes);
+    if (workload || workload.error().code != Code::not_found) return workload;
+    return fail(Code::not_found, workload.error().text + what_there_is(source, name));
 }
 
 // In the order in which they came.

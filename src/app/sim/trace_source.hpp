@@ -14,9 +14,10 @@ namespace tessera {
 
 struct TraceSource {
     std::string folder;
-    std::string format{"openb"};  // TraceFormat::name
-    std::string nodes;            // a node list like openb's; empty: the trace's own
-    bool together = false;        // the instances of a task are a gang, where the format has such
+    std::vector<std::string> files{};  // of the folder and those in it, to tell what it has
+    std::string format{"openb"};       // TraceFormat::name
+    std::string nodes;                 // a node list like openb's; empty: the trace's own
+    bool together = false;  // the instances of a task are a gang, where the format has such
     GangShare gangs;
     std::vector<FewerNodes> without;  // which of a model is drawn by the seed, as the gangs are
 };

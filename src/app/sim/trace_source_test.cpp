@@ -34,6 +34,27 @@ Result<std::string> read_file(const std::string& path) {
     return found->second;
 }
 
+// Goal: who names a trace, or an order of it, that the folder does not have reads what it has.
+TEST(TraceSource, TellsWhatTheFolderHas) {
+    TraceSource source{.folder = "o",
+                       .files = {"openb_node_list_gpu_node.csv", "openb_pod_list_b.csv",
+                                 "openb_pod_list_a.csv", "arrivals/a.seed1.txt",
+                                 "arrivals/a.seed3.txt", "arrivals/b.seed2.txt", "LICENSE"}};
+    const auto error_of = [&](const TraceName& name) {
+        const auto loaded = load_source(read_file, source, name);
+        EXPECT_FALSE(loaded);
+        return loaded ? "" : loaded.error().text;
+    };
+    EXPECT_EQ(error_of({"default", 1}),
+              "o/openb_pod_list_default.csv: there is none; there is no trace \"default\" there, "
+              "only a, b (--trace)");
+    EXPECT_EQ(error_of({"a", 2}),
+              "o/arrivals/a.seed2.txt: there is none; of trace a there is no order of seed 2, only "
+              "of 1, 3 (--seed)");
+    source.files.clear();
+    EXPECT_EQ(error_of({"default", 1}), "o/openb_pod_list_default.csv: there is none");
+}
+
 Workload loaded(const TraceSource& source) {
     auto workload = load_source(read_file, source, {"a", 1});
     EXPECT_TRUE(workload) << workload.error().text;

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/ids.hpp"
 
@@ -17,11 +19,20 @@ struct GangId {
     friend auto operator<=>(const GangId&, const GangId&) = default;
 };
 
+// What is known of a pod of a gang, wherever it is.
+struct GangMember {
+    std::string name;
+    int size = 0;         // of its gang, by its own word; 0: it gives none
+    std::string aside{};  // why nobody places it yet; empty mostly
+};
+
 // One thread.
 class GangIndex {
   public:
-    void add(const GangId& gang, const PodUid& pod) {
-        if (gang_of_.try_emplace(pod, gang).second) pods_[gang].insert(pod);
+    // A pod stays in the gang in which it was first.
+    void set(const GangId& gang, const PodUid& pod, GangMember member) {
+        const GangId& id = gang_of_.try_emplace(pod, gang).first->second;
+        pods_[id].insert_or_assign(pod, std::move(member));
     }
     void remove(const PodUid& pod) {
         const auto member = gang_of_.extract(pod);
@@ -30,15 +41,22 @@ class GangIndex {
         at->second.erase(pod);
         if (at->second.empty()) pods_.erase(at);
     }
+    [[nodiscard]] std::vector<PodUid> others_than(const std::set<PodUid>& uids) const {
+        std::vector<PodUid> out;
+        for (const auto& [pod, gang] : gang_of_) {
+            if (!uids.contains(pod)) out.push_back(pod);
+        }
+        return out;
+    }
     // Ascending by uid.
-    [[nodiscard]] const std::set<PodUid>& pods(const GangId& gang) const {
-        static const std::set<PodUid> none;
+    [[nodiscard]] const std::map<PodUid, GangMember>& pods(const GangId& gang) const {
+        static const std::map<PodUid, GangMember> none;
         const auto at = pods_.find(gang);
         return at == pods_.end() ? none : at->second;
     }
 
   private:
-    std::map<GangId, std::set<PodUid>> pods_;
+    std::map<GangId, std::map<PodUid, GangMember>> pods_;
     std::map<PodUid, GangId> gang_of_;
 };
 

@@ -10,17 +10,20 @@ namespace tessera {
 
 Result<PodAsk> ask_of(const PodFacts& pod) {
     TRY(PodRequest request, parse_pod_request(pod.containers));
+    std::string_view policy;
     if (!request.empty() && !pod.policy.empty()) {
-        const auto policy = find_policy_option(pod.policy);
-        if (!policy) {
+        const auto found = find_policy_option(pod.policy);
+        if (!found) {
             return fail(Code::invalid_argument,
-                        fmt::format("annotation {}: {}", kPlacementPolicy, policy.error().text));
+                        fmt::format("annotation {}: {}", kPlacementPolicy, found.error().text));
         }
+        policy = (*found)->name;
     }
     TRY(const CardRules rules, parse_card_rules(pod.card_rules, pod.name.space));
     for (ContainerRequest& container : request)
         container.gpu.rules = rules;
-    PodAsk ask{pod.uid, pod.name, std::move(request), pod.priority, pod.host, {}, pod.policy};
+    PodAsk ask{pod.uid,  pod.name, std::move(request), pod.priority,
+               pod.host, {},       std::string(policy)};
     if (ask.request.empty() || !pod.gang) return ask;
     TRY(ask.gang, *pod.gang);
     return ask;

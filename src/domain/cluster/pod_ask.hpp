@@ -21,7 +21,7 @@ struct PodAsk {
     int priority = 0;
     HostAsk host;
     std::optional<GangMembership> gang;
-    std::string policy;  // by which it wants to be placed (find_policy_option); empty: any
+    std::string policy;  // by which it wants to be placed (FleetPolicyRow::name); empty: any
 
     friend bool operator==(const PodAsk&, const PodAsk&) = default;
 };

@@ -48,7 +48,9 @@ struct PodFacts {
     HostAsk host;                           // of all its containers
     std::string policy;                     // the text of kPlacementPolicy; empty: none
     CardRuleTexts card_rules;
+    std::vector<std::string> slips;                // sentences on annotations that nobody reads
     std::optional<Result<GangMembership>> gang;    // where it says that it is of one
+    std::string gang_named;                        // as it says, also where `gang` is an error
     std::optional<Result<Allocation>> allocation;  // the annotation, where there is one
     std::optional<LegacyAllocation> legacy;
     bool is_guarded = false;  // its shares are held by the guard

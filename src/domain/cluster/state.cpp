@@ -92,7 +92,8 @@ bool ClusterState::set_pod(const PodFacts& pod) {
         return true;
     }
     note_wish(pod);
-    if (pod.gang && *pod.gang) gangs_.add({pod.name.space, (*pod.gang)->gang}, pod.uid);
+    note_slips(pod);
+    note_gang(pod);
     if (!pod.node.empty()) note_host(pod.uid, pod.node, pod.host);
     const auto held = tenants_.find(pod.uid);
     if (held != tenants_.end() && held->second->stage == Stage::seen) {
@@ -230,6 +231,7 @@ void ClusterState::remove_pod(const PodUid& uid) {
     forget_host(uid);
     gangs_.remove(uid);
     wishes_.erase(uid);
+    slips_.erase(uid);
 }
 
 void ClusterState::keep_only_nodes(const std::set<NodeName>& names) {
@@ -256,10 +258,15 @@ void ClusterState::keep_only_pods(const std::set<PodUid>& uids) {
         const auto at = tenants_.find(uid);
         if (at == tenants_.end() || at->second->stage == Stage::seen) gone.push_back(uid);
     }
-    std::erase_if(wishes_, [&](const auto& of) { return !uids.contains(of.first); });
+    for (const PodUid& uid : gangs_.others_than(uids)) {
+        if (!tenants_.contains(uid)) gone.push_back(uid);
+    }
+    const auto is_gone = [&](const auto& of) { return !uids.contains(of.first); };
+    std::erase_if(wishes_, is_gone);
+    std::erase_if(slips_, is_gone);
     for (const PodUid& uid : gone)
         remove_pod(uid);
-    std::erase_if(set_aside_, [&](const auto& of) { return !uids.contains(of.first); });
+    std::erase_if(set_aside_, is_gone);
 }
 
 Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& node_name,

@@ -63,10 +63,26 @@ struct Arrivals {
 
 // The pods of a gang that are there now.
 struct GangNow {
+    struct Aside {
+        std::string name;
+        std::string why;
+
+        friend bool operator==(const Aside&, const Aside&) = default;
+    };
     std::size_t placed = 0;          // that hold their cards
     std::vector<PodAskPtr> waiting;  // ascending by name
+    std::vector<Aside> aside;        // that nobody places, and that do not count; by name
+    std::set<int> sizes;             // that they give; more than one where they do not agree
 
     [[nodiscard]] std::size_t pods() const { return placed + waiting.size(); }
+};
+
+// Of a pod whose annotations are not all read by somebody.
+struct PodSlips {
+    PodName name;
+    std::vector<std::string> texts;  // PodFacts::slips
+
+    friend bool operator==(const PodSlips&, const PodSlips&) = default;
 };
 
 // What `begin_resize` decided.
@@ -137,6 +153,10 @@ class ClusterState {
 
     // Pods that were shown with a wish that is neither granted nor refused. Ascending by uid.
     [[nodiscard]] const std::map<PodUid, PodName>& wishes() const { return wishes_; }
+    // Pods that were shown with slips before they were on a node, until they are gone: those that
+    // run at a restart were told before. Ascending by uid.
+    [[nodiscard]] const std::map<PodUid, PodSlips>& slips() const { return slips_; }
+
     // Of a pod as it was just read: may it have what it wishes for? If so it holds what covers the
     // old amounts and the new ones from now on, until the watch shows it resized, or a later call
     // says `is_over`: what was decided before has not happened, and will not. Errors are refusals,
@@ -208,6 +228,8 @@ class ClusterState {
     void forget_host(const PodUid& pod);
     [[nodiscard]] std::int64_t milli_of(const Tenant& tenant) const;
     void note_wish(const PodFacts& pod);
+    void note_gang(const PodFacts& pod);
+    void note_slips(const PodFacts& pod);
     void update_seen(const Tenant& held, const PodFacts& pod);
     void judge_again(const NodeState& node);
     Result<Reservation> reserve_again(const PodAsk& pod, const NodeName& node);
@@ -243,6 +265,7 @@ class ClusterState {
     std::unordered_map<PodUid, PendingPod> set_aside_;
 
     std::map<PodUid, PodName> wishes_;
+    std::map<PodUid, PodSlips> slips_;
     HostLoads host_;
     ModelNumbers models_;
     Arrivals arrivals_;

@@ -1,5 +1,5 @@
-// What the cluster's state knows for those who judge placements: who came, who moved, and what pods
-// take of their nodes beside the cards.
+// What the cluster's state knows for those who judge placements: who came, who moved, who slipped,
+// and what pods take of their nodes beside the cards.
 #include <algorithm>
 #include <utility>
 
@@ -19,6 +19,14 @@ Arrivals ClusterState::take_arrivals() {
     Arrivals taken = arrivals_;
     arrivals_.pods.clear();
     return taken;
+}
+
+void ClusterState::note_slips(const PodFacts& pod) {
+    if (pod.slips.empty()) {
+        slips_.erase(pod.uid);
+    } else if (pod.node.empty() || slips_.contains(pod.uid)) {
+        slips_.insert_or_assign(pod.uid, PodSlips{pod.name, pod.slips});
+    }
 }
 
 void ClusterState::note_host(const PodUid& pod, const NodeName& node, const HostAsk& ask) {

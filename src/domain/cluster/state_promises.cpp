@@ -33,13 +33,34 @@ void ClusterState::give_up(const PodUid& uid) {
 
 GangNow ClusterState::gang(const GangId& gang) const {
     GangNow now;
-    for (const PodUid& uid : gangs_.pods(gang)) {
-        if (tenants_.contains(uid)) ++now.placed;
+    for (const auto& [uid, member] : gangs_.pods(gang)) {
         const PendingPod* waits = pending(uid);
-        if (waits != nullptr && waits->ask) now.waiting.push_back(*waits->ask);
+        if (member.size > 0) now.sizes.insert(member.size);
+        if (tenants_.contains(uid)) {
+            ++now.placed;
+        } else if (waits == nullptr) {
+            if (!member.aside.empty()) now.aside.push_back({member.name, member.aside});
+        } else if (waits->ask) {
+            now.waiting.push_back(*waits->ask);
+        } else {
+            now.aside.push_back({member.name, waits->ask.error().text});
+        }
     }
     std::ranges::sort(now.waiting, {}, [](const PodAskPtr& pod) { return pod->name; });
+    std::ranges::sort(now.aside, {}, &GangNow::Aside::name);
     return now;
+}
+
+void ClusterState::note_gang(const PodFacts& pod) {
+    if (!pod.gang) return;
+    GangMember member{.name = pod.name.name, .size = *pod.gang ? (*pod.gang)->size : 0};
+    if (pod.terminating) {
+        member.aside = "it is ending";
+    } else if (pod.gated) {
+        member.aside = "it has scheduling gates";
+    }
+    const std::string& name = *pod.gang ? (*pod.gang)->gang : pod.gang_named;
+    gangs_.set({pod.name.space, name}, pod.uid, std::move(member));
 }
 
 std::optional<int> ClusterState::gang_size(const PodAsk& pod) const {

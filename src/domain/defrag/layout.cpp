@@ -118,6 +118,16 @@ Room Layout::room() const {
     return out;
 }
 
+std::size_t Layout::usable_cards() const {
+    std::size_t count = 0;
+    for (const NodeRoom& node : rooms_) {
+        if (!node.open) continue;
+        count += static_cast<std::size_t>(
+            std::ranges::count_if(node.cards, [](const Card& card) { return card.healthy; }));
+    }
+    return count;
+}
+
 std::optional<Fit> Layout::fit(Placer& placer, std::size_t node) const {
     const NodeRoom& room = rooms_[node];
     if (!room.open) return std::nullopt;
@@ -147,11 +157,27 @@ std::vector<Place> Layout::places(const Lodger& lodger) const {
             place_of_several(lodger, node, placer, out);
         }
     }
+    if (lodger.pod->spreads && !out.empty()) {
+        // The first in order among equals, as the policy has it.
+        return {*std::ranges::max_element(out, {}, [this](const Place& place) {
+            return std::tuple(room_left(place), -static_cast<std::int64_t>(place.node),
+                              -place.fit.cards.front());
+        })};
+    }
     std::ranges::sort(out, [](const Place& a, const Place& b) {
         return std::tie(a.fit.price, a.node, a.fit.cards) <
                std::tie(b.fit.price, b.node, b.fit.cards);
     });
     return out;
+}
+
+std::int64_t Layout::room_left(const Place& place) const {
+    std::int64_t milli = 0;
+    for (const int at : place.fit.cards) {
+        const Card& card = rooms_[place.node].cards[static_cast<std::size_t>(at)];
+        if (card.capacity > Bytes{}) milli += card.free().count * 1'000 / card.capacity.count;
+    }
+    return milli;
 }
 
 void Layout::places_of_one_share(const Lodger& lodger, std::size_t node, Placer& placer,

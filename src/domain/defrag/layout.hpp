@@ -49,12 +49,15 @@ class Layout {
     [[nodiscard]] bool is_open(std::size_t node) const { return rooms_[node].open; }
     [[nodiscard]] std::size_t cards(std::size_t node) const { return rooms_[node].cards.size(); }
     [[nodiscard]] Room room() const;
+    // In order, and on nodes that take new pods.
+    [[nodiscard]] std::size_t usable_cards() const;
 
     [[nodiscard]] bool is_barred(const Barred& barred, std::size_t node) const {
         return barred && barred->contains(view(node).inventory.name);
     }
     // Where the lodger's new pod fits beside all that is there, not on the cards that it has. By
-    // what stays free there, then by node and card.
+    // what stays free there, then by node and card. Of one that spreads: the one with the most
+    // room.
     [[nodiscard]] std::vector<Place> places(const Lodger& lodger) const;
     // The best fit of a request on a node.
     [[nodiscard]] std::optional<Fit> fit(Placer& placer, std::size_t node) const;
@@ -80,6 +83,8 @@ class Layout {
     };
 
     void add_lodgers(const Cluster& cluster);
+    // Thousandths of the place's cards that are free before the pod comes.
+    [[nodiscard]] std::int64_t room_left(const Place& place) const;
     void count(std::size_t lodger, const Place& place, int sign);
     void places_of_one_share(const Lodger& lodger, std::size_t node, Placer& placer,
                              std::vector<Place>& out) const;

@@ -30,7 +30,11 @@ class Search {
         for (std::size_t node = 0; node < layout.nodes(); ++node)
             cards += layout.cards(node);
         try_all_ = cards <= kFewCards;
-        exact_ = try_all_ && std::ranges::all_of(layout.lodgers(), &Lodger::one_share);
+        // Where a pod that spreads goes hangs on the order of all moves, of which some are left
+        // out.
+        exact_ = try_all_ && std::ranges::all_of(layout.lodgers(), [](const Lodger& lodger) {
+                     return lodger.one_share && !lodger.pod->spreads;
+                 });
     }
 
     // Whether it found the moves; the layout is then as it is after them.
@@ -189,10 +193,19 @@ std::string out_of_reach(Layout& layout, const Goal& goal) {
             "pod {} would fit nowhere even without {}; the largest room on a card would be {}",
             room->pod.name.str(), pods_that_move(movable), to_string(most.largest));
     }
+    const std::size_t cards = layout.usable_cards();
+    if (cards == 0) return "no node has a card that takes new pods";
+    if (static_cast<std::size_t>(now.free_cards) == cards) {
+        return cards == 1 ? std::string("the only card is free already")
+                          : fmt::format("all {} cards are free already", cards);
+    }
     if (movable == 0) return "no pod may be moved";
-    return fmt::format("{} more whole cards are asked for, and without {} there were {}",
-                       std::get<FreeCards>(goal).cards, pods_that_move(movable),
-                       most.free_cards - now.free_cards);
+    const int asked = std::get<FreeCards>(goal).cards;
+    const int more = most.free_cards - now.free_cards;
+    return fmt::format(
+        "{} asked for, and without {} there would be {} more",
+        asked == 1 ? "1 more whole card is" : fmt::format("{} more whole cards are", asked),
+        pods_that_move(movable), more == 0 ? "no" : fmt::format("{}", more));
 }
 
 Asker asker_of(const Goal& goal) {

@@ -3,8 +3,9 @@
 //
 // A move ends a pod, and its controller makes another. Where that goes is the scheduler's to say:
 // the plan shows that a place exists, by the rules of placement (placement/place.hpp), while the
-// old pod still holds its cards and with the moves before it done. Of what else a pod asks of its
-// node only that is known which bars it (Barred). Each pod is moved once at most.
+// old pod still holds its cards and with the moves before it done. Of policies it knows spread,
+// which leaves a pod one place alone; all others are taken for the best fit. Of what else a pod
+// asks of its node only that is known which bars it (Barred). Each pod is moved once at most.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct MovablePod {
     PodUid uid;
     PodRequest request;  // of the pod that its controller makes anew
     Barred barred;
+    bool spreads = false;  // it has the policy spread: to where there is the most room
 };
 
 struct Cluster {

@@ -145,14 +145,25 @@ TEST(DefragPlan, PodsOfSeveralCards) {
 TEST(DefragPlan, SaysWhyThereIsNone) {
     Scene scene;
     scene.node("a", 1).node("b", 1);
-    EXPECT_EQ(refused(scene, FreeCards{1}), "no pod may be moved");
+    EXPECT_EQ(refused(scene, FreeCards{1}), "all 2 cards are free already");
+    EXPECT_EQ(refused(Scene().node("a", 1), FreeCards{1}), "the only card is free already");
+    EXPECT_EQ(refused(Scene(), FreeCards{1}), "no node has a card that takes new pods");
+    EXPECT_EQ(refused(Scene().node("a", 1).close("a"), FreeCards{1}),
+              "no node has a card that takes new pods");
+    EXPECT_EQ(refused(Scene().node("a", 2).pod("x", "a", {0}, 9, false), FreeCards{1}),
+              "no pod may be moved");
+    Scene held;
+    held.node("a", 1).pod("x", "a", {0}, 4, false).pod("y", "a", {0}, 4);
+    EXPECT_EQ(refused(held, FreeCards{1}),
+              "1 more whole card is asked for, and without the one pod that may be moved there "
+              "would be no more");
     scene.pod("x", "a", {0}, 10).pod("y", "b", {0}, 8);
     EXPECT_EQ(refused(scene, FreeCards{1}),
               "one of the 2 pods that may be moved would have to move, and there is no other place "
               "for them");
     EXPECT_EQ(refused(scene, FreeCards{3}),
               "3 more whole cards are asked for, and without the 2 pods that may be moved there "
-              "were 2");
+              "would be 2 more");
     EXPECT_EQ(refused(scene, room_for(build::native(gibibytes(20)))),
               "pod default/waits would fit nowhere even without the 2 pods that may be moved; the "
               "largest room on a card would be 16Gi");
@@ -161,6 +172,30 @@ TEST(DefragPlan, SaysWhyThereIsNone) {
     EXPECT_EQ(refused(pinned, room_for(build::whole())),
               "pod default/waits fits nowhere, and no pod may be moved; the largest room on a card "
               "is 6Gi");
+}
+
+// Goal: a pod of policy spread is planned to where it would go, the most room of all, and not into
+// the hole that the best fit has for it: no card comes free that way where another is empty.
+TEST(DefragPlan, PodsThatSpread) {
+    Scene scene;
+    scene.node("a", 3);
+    scene.pod("x", "a", {0}, 4).pod("y", "a", {1}, 10, false).pod("z", "a", {2}, 8, false);
+    Cluster cluster = scene.cluster();
+    const auto to_of = [&](const Goal& goal) {
+        const auto answer = make_plan(cluster, goal);
+        const auto* plan = std::get_if<Plan>(&answer);
+        return plan == nullptr ? std::vector<int>() : plan->moves.front().to_cards;
+    };
+    EXPECT_EQ(to_of(FreeCards{1}), std::vector{1}) << "the best fit";
+    cluster.movable.front().spreads = true;
+    EXPECT_EQ(to_of(FreeCards{1}), std::vector{2});
+    const auto answer = make_plan(cluster, FreeCards{1});
+    EXPECT_TRUE(std::get<Plan>(answer).fewest) << "no goal needs less than one move";
+    scene.node("b", 1);
+    cluster.nodes = scene.cluster().nodes;
+    EXPECT_EQ(to_of(FreeCards{1}), std::vector<int>()) << "it would take the free card of b";
+    cluster.movable.front().spreads = false;
+    EXPECT_EQ(to_of(FreeCards{1}), std::vector{1});
 }
 
 TEST(DefragPlan, ClosedNodesTakeNobody) {

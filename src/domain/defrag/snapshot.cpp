@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "domain/cluster/state.hpp"
+#include "domain/placement/fleet/policy.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -64,8 +65,11 @@ Cluster cluster_of(const Snapshot& snapshot) {
         const PodFacts& pod = snapshot.pods[i];
         state.set_pod(pod);
         if (holds_cards(pod) && !why_it_stays(snapshot, i)) {
-            out.movable.push_back(
-                {pod.uid, ask_of(pod)->request, barred.of(snapshot.states[i].nodes)});
+            const auto ask = ask_of(pod);
+            out.movable.push_back({.uid = pod.uid,
+                                   .request = ask->request,
+                                   .barred = barred.of(snapshot.states[i].nodes),
+                                   .spreads = ask->policy == kMostRoom});
         }
     }
     out.nodes = state.view()->nodes();

@@ -1,21 +1,43 @@
 #include "domain/snapshot/cluster_snapshot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/counted.hpp"
 #include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/state.hpp"
 
 namespace tessera {
 namespace {
 
+// Bits by the cards' places in the list, of bits by their index in the driver.
+std::uint64_t by_place(std::uint64_t by_index, std::span<const Gpu> gpus) {
+    std::uint64_t out = 0;
+    for (std::size_t place = 0; place < gpus.size() && place <= kMostLinkedIndex; ++place) {
+        const int index = gpus[place].index;
+        if (index > kMostLinkedIndex) continue;
+        if (((by_index >> static_cast<unsigned>(index)) & 1) != 0) out |= std::uint64_t{1} << place;
+    }
+    return out;
+}
+
 std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
     std::vector<SnapshotCard> cards;
     cards.reserve(node.gpus.size());
-    for (const Gpu& gpu : node.gpus)
-        cards.push_back({gpu.model, gpu.capacity(), gpu.excess, gpu.healthy, gpu.uuid});
+    for (const Gpu& gpu : node.gpus) {
+        cards.push_back({.model = gpu.model,
+                         .memory = gpu.capacity(),
+                         .excess = gpu.excess,
+                         .healthy = gpu.healthy,
+                         .uuid = gpu.uuid,
+                         .links = {.numa = gpu.links.numa,
+                                   .pcie = by_place(gpu.links.pcie, node.gpus),
+                                   .nvlink = by_place(gpu.links.nvlink, node.gpus)}});
+    }
     return cards;
 }
 
@@ -68,6 +90,13 @@ SnapshotPod pod_of(const SeenPod& seen, const Asked& asked) {
             {container.kind, container.gpu.gpus, container.gpu.memory, container.gpu.cores});
     }
     return pod;
+}
+
+// Null where it waits to be placed, or is on a node.
+int* why_not_waiting(const PodFacts& pod, SnapshotLeftOut& left_out) {
+    if (!pod.node.empty()) return nullptr;
+    if (pod.terminating) return &left_out.ending;
+    return pod.gated ? &left_out.gated : nullptr;
 }
 
 // A gang whose size its PodGroup says, which nobody reads here, is all of its pods.
@@ -157,22 +186,48 @@ ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const See
     }
     for (const SeenPod& pod : pods) {
         if (pod.facts.finished || !asks_for_gpus(pod.facts)) continue;
-        const bool waits_for_nobody =
-            pod.facts.node.empty() && (pod.facts.gated || pod.facts.terminating);
-        if (waits_for_nobody) continue;
+        if (int* reason = why_not_waiting(pod.facts, out.left_out)) {
+            ++*reason;
+            continue;
+        }
         const auto asked = asked_of(pod.facts);
-        if (!asked) continue;
+        if (!asked) {
+            ++out.left_out.faulty;
+            continue;
+        }
         SnapshotPod told = pod_of(pod, *asked);
         const auto on = views.find(pod.facts.node);
         const auto tenant = tenants.find(pod.facts.uid);
         if (on != views.end() && tenant != tenants.end())
             told.holds = holds_of(tenant->second->allocation, on->second->inventory);
         // A pod on a node that is gone, or that holds what nobody can tell, is no question.
-        if (!told.node.empty() && told.holds.empty()) continue;
+        if (!told.node.empty() && told.holds.empty()) {
+            ++out.left_out.unknown;
+            continue;
+        }
         out.pods.push_back(std::move(told));
     }
     say_sizes(out.pods);
     return out;
+}
+
+std::string left_out_text(const SnapshotLeftOut& left_out) {
+    struct Part {
+        int pods;
+        std::string_view why;
+    };
+    std::string parts;
+    for (const auto& [pods, why] :
+         {Part{left_out.gated, "with scheduling gates"}, Part{left_out.ending, "ending"},
+          Part{left_out.faulty, "with a request that makes no sense"},
+          Part{left_out.unknown, "on a node, and nobody can tell on which cards"}}) {
+        if (pods > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", pods, why);
+    }
+    if (parts.empty()) return {};
+    const int pods = left_out.pods();
+    return fmt::format("{} with GPUs {} left out: {}",
+                       counted(static_cast<std::size_t>(pods), "pod"), pods == 1 ? "is" : "are",
+                       parts);
 }
 
 ClusterSnapshot anonymous(ClusterSnapshot snapshot) {

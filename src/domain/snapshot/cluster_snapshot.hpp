@@ -16,7 +16,8 @@ struct SnapshotCard {
     Bytes memory;       // what shares may hold together (Gpu::capacity)
     Bytes excess;       // Gpu::excess
     bool healthy = true;
-    GpuUuid uuid;  // empty: nobody tells
+    GpuUuid uuid;     // empty: nobody tells
+    CardLinks links;  // by the places of the cards among SnapshotNode::cards
 
     friend bool operator==(const SnapshotCard&, const SnapshotCard&) = default;
 };
@@ -73,11 +74,24 @@ struct SnapshotPod {
     friend bool operator==(const SnapshotPod&, const SnapshotPod&) = default;
 };
 
+// Pods with GPUs that a snapshot does not tell of, by the reason.
+struct SnapshotLeftOut {
+    int gated = 0;    // wait, with scheduling gates
+    int ending = 0;   // wait, and are told to end
+    int faulty = 0;   // wait, and ask for what makes no sense
+    int unknown = 0;  // are on a node, and nobody can tell on which cards
+
+    [[nodiscard]] int pods() const { return gated + ending + faulty + unknown; }
+    friend bool operator==(const SnapshotLeftOut&, const SnapshotLeftOut&) = default;
+};
+
 struct ClusterSnapshot {
     std::string taken;             // RFC 3339 in UTC
     bool tells_card_rules = true;  // false: of a release that did not tell rules and UUIDs
+    bool tells_links = true;       // false: nor, or not yet, how cards are linked
     std::vector<SnapshotNode> nodes;
     std::vector<SnapshotPod> pods;
+    SnapshotLeftOut left_out;
 
     friend bool operator==(const ClusterSnapshot&, const ClusterSnapshot&) = default;
 };
@@ -94,10 +108,13 @@ struct SeenPod {
 };
 
 // Nodes without cards count as well: pods without GPUs may be on them, and nothing else. Left out:
-// pods that are finished, that ask for no GPU, or whose request makes no sense. Pods that hold
+// pods that are finished or ask for no GPU; and, counted, those of SnapshotLeftOut. Pods that hold
 // cards nobody can tell close their node (ClusterState). Of a pod that runs, annotations that have
 // come to make no sense since count as not there.
 ClusterSnapshot snapshot_of(std::span<const SeenNode> nodes, std::span<const SeenPod> pods);
+
+// For people: "3 pods with GPUs are left out: 2 with scheduling gates, ..."; empty: none.
+std::string left_out_text(const SnapshotLeftOut& left_out);
 
 // The same with "node-1", "pod-1", "space-1", "gang-1", "card-1", "group-1", ... for the names of
 // nodes, pods, namespaces, gangs, cards (UUIDs) and groups of rules. Models keep their names.

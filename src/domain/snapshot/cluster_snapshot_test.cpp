@@ -40,6 +40,33 @@ TEST(ClusterSnapshot, TellsWhoIsWhere) {
     EXPECT_EQ(out.pods[1].name.name, "waits");
     EXPECT_TRUE(out.pods[1].node.empty());
     EXPECT_TRUE(out.pods[1].chooses_nodes);
+    EXPECT_EQ(out.left_out, SnapshotLeftOut{.faulty = 1});
+}
+
+// Goal: who reads of a cluster's pods reads how many are not among them, and why.
+TEST(ClusterSnapshot, CountsWhoIsLeftOut) {
+    const NodeInventory node = build::node("n", 1, gibibytes(16));
+    std::vector<SeenPod> pods;
+    const auto add = [&](const char* name, const auto& change) {
+        pods.push_back({build::pod(name, build::whole()), "", false});
+        change(pods.back().facts);
+    };
+    add("waits", [](PodFacts&) {});
+    EXPECT_EQ(left_out_text(snapshot_of(std::vector<SeenNode>{{node, false}}, pods).left_out), "");
+    add("gated", [](PodFacts& pod) { pod.gated = true; });
+    add("gated too", [](PodFacts& pod) { pod.gated = true; });
+    add("ending", [](PodFacts& pod) { pod.terminating = true; });
+    add("elsewhere", [](PodFacts& pod) { pod.node = NodeName("gone"); });
+    add("done", [](PodFacts& pod) { pod.finished = true; });
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, pods);
+    EXPECT_EQ(out.pods.size(), 1U);
+    EXPECT_EQ(out.left_out, (SnapshotLeftOut{.gated = 2, .ending = 1, .unknown = 1}));
+    EXPECT_EQ(left_out_text(out.left_out),
+              "4 pods with GPUs are left out: 2 with scheduling gates, 1 ending, 1 on a node, and "
+              "nobody can tell on which cards");
+    EXPECT_EQ(left_out_text({.faulty = 1}),
+              "1 pod with GPUs is left out: 1 with a request that makes no sense");
+    EXPECT_EQ(anonymous(out).left_out, out.left_out);
 }
 
 // Goal: rules go along; where they have come to make no sense, a pod that runs still holds its
@@ -61,6 +88,21 @@ TEST(ClusterSnapshot, RulesOnCards) {
     EXPECT_EQ(out.pods[1].name.name, "runs");
     EXPECT_EQ(out.pods[1].card_rules, CardRuleTexts{});
     EXPECT_EQ(out.pods[1].holds.size(), 1U);
+}
+
+// Goal: which cards are linked is told by their places in the list, which the driver's numbers are
+// not where a card is missing.
+TEST(ClusterSnapshot, LinksBetweenCards) {
+    NodeInventory node = build::node("n", 3, gibibytes(16));
+    for (std::size_t place = 0; place < 3; ++place)
+        node.gpus[place].index = static_cast<int>(place) + (place > 0 ? 1 : 0);  // 0, 2, 3
+    node.gpus[0].links = {.numa = 1, .pcie = 0b0010, .nvlink = 0b1100};
+    node.gpus[2].links.nvlink = 0b0001;
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, {});
+    EXPECT_EQ(out.nodes[0].cards[0].links, (CardLinks{.numa = 1, .pcie = 0, .nvlink = 0b110}));
+    EXPECT_EQ(out.nodes[0].cards[1].links, CardLinks{});
+    EXPECT_EQ(out.nodes[0].cards[2].links, (CardLinks{.nvlink = 0b001}));
+    EXPECT_TRUE(out.tells_links);
 }
 
 // Goal: no name stays, and what had the same name has the same number.

@@ -263,13 +263,15 @@ TEST(Simulator, ReplaysAFolder) {
     ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
     EXPECT_TRUE(good.output().starts_with("trace,policy,seed,percent,allocation,"))
         << good.output();
-    EXPECT_NE(good.output().find("\nmultigpu40,BestFit,42,100,95.0"), std::string::npos);
-    EXPECT_NE(good.output().find("\nmultigpu40,Packing,42,130,"), std::string::npos);
+    EXPECT_NE(good.output().find("\nmultigpu40,best-fit,42,100,95.0"), std::string::npos);
+    EXPECT_NE(good.output().find("\nmultigpu40,packing,42,130,"), std::string::npos);
     for (const auto& [arguments, text] :
          std::vector<std::pair<std::vector<std::string>, std::string>>{
-             {{"replay", data}, "/openb_pod_list_default.csv: No such file or directory\n"},
+             {{"replay", data},
+              "/openb_pod_list_default.csv: No such file or directory; there is no trace "
+              "\"default\" there, only gpuspec25, multigpu40 (--trace)\n"},
              {{"replay", data, "--trace=multigpu40", "--policy=x"},
-              "tessera-sim: no placement policy \"x\"; there is Binpack,"}}) {
+              "tessera-sim: no placement policy \"x\"; there is binpack,"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), 3);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
@@ -283,7 +285,7 @@ TEST(Simulator, FindsBounds) {
     std::set<std::string> outputs;
     for (const char* jobs : {"-j1", "-j3"}) {
         Program good("tessera-sim",
-                     {"bound", data, "--trace=multigpu40,gpuspec25", "--policy=BestFit",
+                     {"bound", data, "--trace=multigpu40,gpuspec25", "--policy=best-fit",
                       "--arrivals=60,100", jobs},
                      folder.file(jobs));
         ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
@@ -291,15 +293,17 @@ TEST(Simulator, FindsBounds) {
     }
     ASSERT_EQ(outputs.size(), 1U);
     EXPECT_NE(
-        outputs.begin()->find("\nmultigpu40    42   99.99   98.11           -  BestFit   95.0"),
+        outputs.begin()->find("\nmultigpu40    42   99.99   98.11           -  best-fit   95.0"),
         std::string::npos)
         << *outputs.begin();
     for (const auto& [arguments, status, text] :
          std::vector<std::tuple<std::vector<std::string>, int, std::string>>{
-             {{"bound", data}, 3, "/openb_pod_list_default.csv: No such file or directory\n"},
+             {{"bound", data},
+              3,
+              "/openb_pod_list_default.csv: No such file or directory; there is"},
              {{"bound", data, "--trace=multigpu40", "--policy=x"},
               3,
-              "tessera-sim: no placement policy \"x\"; there is Binpack,"},
+              "tessera-sim: no placement policy \"x\"; there is binpack,"},
              {{"bound", data, "--arrivals=131"}, 2, "--arrivals: Value 131 not in range"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), status);
@@ -314,18 +318,43 @@ TEST(Simulator, LetsTasksComeAndGo) {
     std::set<std::string> outputs;
     for (const char* jobs : {"-j1", "-j3"}) {
         Program good("tessera-sim",
-                     {"churn", data, "--trace=gpuspec25", "--load=90", "--policy=FGD,Binpack",
+                     {"churn", data, "--trace=gpuspec25", "--load=90", "--policy=fgd,binpack",
                       "--seeds=2", "--longest=3600", "--days=0.05", jobs},
                      folder.file(jobs));
         ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
         outputs.insert(good.output());
     }
     ASSERT_EQ(outputs.size(), 1U);
-    EXPECT_NE(outputs.begin()->find("difference to FGD, seed by seed"), std::string::npos)
+    EXPECT_NE(outputs.begin()->find("difference to fgd, seed by seed"), std::string::npos)
         << *outputs.begin();
     Program bad("tessera-sim", {"churn", data, "--trace=multigpu40"}, folder.file("bad"));
     EXPECT_EQ(bad.wait(seconds(60)), 2);
     EXPECT_NE(bad.output().find("tells no times"), std::string::npos) << bad.output();
+}
+
+// Goal: a number that is none is refused with the option's name; CLI11's own range takes "nan".
+TEST(Simulator, RefusesNumbersThatAreNone) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    for (const std::string option : {"--days", "--longest", "--patience"}) {
+        for (const std::string value : {"nan", "inf", "-1", "1e10", "many", ""}) {
+            Program bad("tessera-sim", {"churn", data, "--trace=gpuspec25", option + "=" + value},
+                        folder.file("bad"));
+            EXPECT_EQ(bad.wait(seconds(60)), 2) << option << " " << value;
+            EXPECT_NE(bad.output().find(option + ": \"" + value + "\" is not a number from "),
+                      std::string::npos)
+                << bad.output();
+        }
+    }
+}
+
+// Goal: each command's help has every exit status that it may end with.
+TEST(Simulator, TellsItsExitStatuses) {
+    for (const char* command : {"replay", "bound", "churn"}) {
+        const std::string help = output_of("tessera-sim", {command, "--help"});
+        for (const char* status : {"2 wrong use", "3 no such", "6 a file", "8 what", "70 the"})
+            EXPECT_NE(help.find(status), std::string::npos) << command << ": " << help;
+    }
 }
 
 // What the program prints, with one job and with three, which must be the same.
@@ -348,12 +377,12 @@ TEST(Simulator, GangsAndFewerNodes) {
     const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
     const std::string trace = "--trace=gpuspec25";
     const std::string churned = same_with_any_jobs(
-        folder, {"churn", data, trace, "--load=90", "--policy=FGD,Binpack", "--seeds=2",
+        folder, {"churn", data, trace, "--load=90", "--policy=fgd,binpack", "--seeds=2",
                  "--longest=3600", "--days=0.05", "--gangs=20%x4", "--without=20 T4"});
-    EXPECT_NE(churned.find("FGD gangs"), std::string::npos) << churned;
+    EXPECT_NE(churned.find("fgd gangs"), std::string::npos) << churned;
     const std::string replayed = same_with_any_jobs(
-        folder, {"replay", data, trace, "--policy=FGD,Binpack", "--gangs=20%x4", "--output=csv"});
-    EXPECT_NE(replayed.find("gpuspec25,Binpack,42,100,"), std::string::npos);
+        folder, {"replay", data, trace, "--policy=fgd,binpack", "--gangs=20%x4", "--output=csv"});
+    EXPECT_NE(replayed.find("gpuspec25,binpack,42,100,"), std::string::npos);
     const std::string all = same_with_any_jobs(folder, {"bound", data, trace, "--output=csv"});
     EXPECT_NE(all, same_with_any_jobs(folder,
                                       {"bound", data, trace, "--output=csv", "--without=200 T4"}));
@@ -385,11 +414,11 @@ TEST(Simulator, ReplaysASnapshot) {
         R"("gpus":1,"memory":"wholeCard"}]}]})";
     ASSERT_TRUE(write_text_file(file, text));
     const std::string told =
-        same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=FGD,Binpack,Random"});
+        same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=fgd,binpack,random"});
     EXPECT_NE(told.find("s/q          n:0"), std::string::npos) << told;
     const std::string bound =
-        same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=Binpack"});
-    EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  Binpack   75.00"),
+        same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=binpack"});
+    EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  binpack   75.00"),
               std::string::npos)
         << bound;
     ASSERT_TRUE(
@@ -406,12 +435,25 @@ TEST(Simulator, Draws) {
     const std::string picture = folder.file("picture.svg");
     Program good("tessera-sim",
                  {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
-                  "--trace=multigpu40", "--policy=Binpack", "--plot=" + picture},
+                  "--trace=multigpu40", "--policy=binpack", "--plot=" + picture},
                  folder.file("good"));
     ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
     const auto drawn = read_text_file(picture);
     ASSERT_TRUE(drawn) << drawn.error().text;
     EXPECT_TRUE(drawn->starts_with("<svg "));
+}
+
+// Goal: a picture that cannot be written is refused before the runs, not after them. Method: the
+// trace is not there either, which is seen later.
+TEST(Simulator, LooksAtThePictureFirst) {
+    const Folder folder;
+    Program bad("tessera-sim",
+                {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
+                 "--plot=" + folder.file("no/such.svg")},
+                folder.file("bad"));
+    EXPECT_EQ(bad.wait(seconds(60)), 6);
+    EXPECT_NE(bad.output().find("tessera-sim: --plot: "), std::string::npos) << bad.output();
+    EXPECT_NE(bad.output().find("no/such.svg: No such file or directory"), std::string::npos);
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(FleetIndex, ForgetsAndGoesOn) {
     constexpr int kPlaced = 40'000;
     const std::vector<NodeShape> shapes = {{kPlaced, 0, 0, 0}, {3'000, 0, 0, 0}};
     Fleet fleet(shapes);
-    const auto policy = (*find_fleet_policy("Packing"))->make({});
+    const auto policy = (*find_fleet_policy("packing"))->make({});
     FleetIndex index(fleet, *policy);
     for (int i = 0; i < kPlaced; ++i) {
         const auto decision = index.choose({.cpu_milli = 1}, 0);
@@ -173,7 +173,7 @@ TEST(FleetIndex, RescoresNodesThatDidNotChange) {
 TEST(FleetIndex, AnyOfTheBestMeansEachOfThem) {
     const std::vector<NodeShape> shapes = {{1'000, 0, 0, 0}, {500, 0, 0, 0}, {1'000, 0, 0, 0}};
     const Fleet fleet(shapes);
-    const auto policy = (*find_fleet_policy("Random"))->make({});
+    const auto policy = (*find_fleet_policy("random"))->make({});
     FleetIndex index(fleet, *policy);
     std::array<int, 3> chosen{};
     for (std::uint64_t draw = 0; draw < 100; ++draw)

@@ -46,25 +46,25 @@ TEST(FleetPolicies, ScoreAsTheirHeadersSay) {
     const Task no_cards = task(0, 0);
     for (const Case& c : {
              // 1 - (0.5 * 56/128 + 0.5 * 1.3/8) = 0.7
-             Case{"BestFit", node({800, 1'000}), task(500), 70, 0b01},
-             {"BestFit", node({300, 1'000}), task(500), 73, 0b10},
+             Case{"best-fit", node({800, 1'000}), task(500), 70, 0b01},
+             {"best-fit", node({300, 1'000}), task(500), 73, 0b10},
              // 1 - (64 * 8 / 128^2 + 2 * 1 / 64) / 2 = 0.96875
-             {"DotProd", node({1'000, 1'000}), task(1'000), 96, 0b01},
-             {"DotProd", node({1'000, 1'000}, 128'000), task(1'000, 2, 128'000), 46, 0b11},
-             {"Binpack", node({800, 1'000, 600}), task(500), -100, 0b100},
-             {"Binpack", node({1'000, 500, 500}), task(300, 2), -400, 0b110},
-             {"Binpack", node({1'000}), no_cards, -56'000, 0},
-             {"Spread", node({800, 1'000, 600}), task(500), 500, 0b010},
-             {"Spread", node({600, 1'000, 800}), task(300, 2), 1'200, 0b110},
-             {"Packing", node({1'000, 1'000}), task(500), 31, 0b01},
-             {"Packing", node({400, 1'000}), task(500), 49, 0b10},
-             {"Packing", node({700, 1'000}), task(500), 93, 0b01},
-             {"Packing", node({700, 1'000}), no_cards, 0, 0},
-             {"Clustering", node({500, 1'000}, 64'000, kShare), task(500), 95, 0b01},
-             {"Clustering", node({500, 1'000}, 64'000, kShare | kTwoCards), task(500), 70, 0b01},
-             {"Clustering", node({1'000, 1'000}), task(500), 43, 0b01},
-             {"Clustering", node({500, 1'000}, 64'000, kTwoCards), task(500), 20, 0b01},
-             {"Clustering", node({500, 1'000}, 64'000, kTwoCards), no_cards, 0, 0},
+             {"dot-product", node({1'000, 1'000}), task(1'000), 96, 0b01},
+             {"dot-product", node({1'000, 1'000}, 128'000), task(1'000, 2, 128'000), 46, 0b11},
+             {"binpack", node({800, 1'000, 600}), task(500), -100, 0b100},
+             {"binpack", node({1'000, 500, 500}), task(300, 2), -400, 0b110},
+             {"binpack", node({1'000}), no_cards, -56'000, 0},
+             {"spread", node({800, 1'000, 600}), task(500), 500, 0b010},
+             {"spread", node({600, 1'000, 800}), task(300, 2), 1'200, 0b110},
+             {"packing", node({1'000, 1'000}), task(500), 31, 0b01},
+             {"packing", node({400, 1'000}), task(500), 49, 0b10},
+             {"packing", node({700, 1'000}), task(500), 93, 0b01},
+             {"packing", node({700, 1'000}), no_cards, 0, 0},
+             {"clustering", node({500, 1'000}, 64'000, kShare), task(500), 95, 0b01},
+             {"clustering", node({500, 1'000}, 64'000, kShare | kTwoCards), task(500), 70, 0b01},
+             {"clustering", node({1'000, 1'000}), task(500), 43, 0b01},
+             {"clustering", node({500, 1'000}, 64'000, kTwoCards), task(500), 20, 0b01},
+             {"clustering", node({500, 1'000}, 64'000, kTwoCards), no_cards, 0, 0},
          }) {
         const Rating found = rate(c.policy, c.load, c.asked);
         EXPECT_EQ(found.score, c.score) << c.policy;
@@ -77,18 +77,18 @@ TEST(FleetPolicies, ScoreAsTheirHeadersSay) {
 TEST(FleetPolicies, FgdAvoidsFragments) {
     const std::vector<MixClass> mix = {{1'000, 500, 1, kAnyModel, 1.0}};
     // On the first card 100 would be left, of no use to anyone; on the second nothing.
-    EXPECT_EQ(rate("FGD", node({600, 500}), task(500), mix).cards, 0b10);
-    EXPECT_EQ(rate("FGD", node({500, 500}), task(500), mix).cards, 0b01);
+    EXPECT_EQ(rate("fgd", node({600, 500}), task(500), mix).cards, 0b10);
+    EXPECT_EQ(rate("fgd", node({500, 500}), task(500), mix).cards, 0b01);
     // F falls from 400 to 0: trunc(100 sigmoid(0.4)); nothing changes: trunc(100 sigmoid(0)).
-    EXPECT_EQ(rate("FGD", node({400, 1'000}), task(400), mix).score, 59);
-    EXPECT_EQ(rate("FGD", node({1'000, 1'000}), task(500), mix).score, 50);
-    EXPECT_EQ(rate("FGD", node({900, 1'000, 800}), task(700, 2), mix).cards, 0b101);
-    EXPECT_EQ(rate("FGD", node({900, 1'000}), task(0, 0), mix).cards, 0);
+    EXPECT_EQ(rate("fgd", node({400, 1'000}), task(400), mix).score, 59);
+    EXPECT_EQ(rate("fgd", node({1'000, 1'000}), task(500), mix).score, 50);
+    EXPECT_EQ(rate("fgd", node({900, 1'000, 800}), task(700, 2), mix).cards, 0b101);
+    EXPECT_EQ(rate("fgd", node({900, 1'000}), task(0, 0), mix).cards, 0);
 }
 
 // Goal: Random takes each set of cards that fits, equally often, and no other.
 TEST(FleetPolicies, RandomTakesAnyCards) {
-    const auto policy = (*find_fleet_policy("Random"))->make({});
+    const auto policy = (*find_fleet_policy("random"))->make({});
     std::map<CardSet, int> taken;
     for (std::uint64_t draw = 0; draw < 600; ++draw)
         ++taken[policy->rate(node({500, 400, 1'000, 700}), task(500, 2), draw).cards];
@@ -103,9 +103,37 @@ TEST(FleetPolicies, AreFoundByName) {
         EXPECT_EQ(*find_fleet_policy(row.name), &row);
     }
     EXPECT_EQ(names.size(), fleet_policies().size());
-    EXPECT_EQ(find_fleet_policy("fgd").error().text,
-              "no placement policy \"fgd\"; there is Binpack, Spread, BestFit, DotProd, Packing, "
-              "Clustering, FGD, ExpectedFill, ExpectedFillKnownMix, Random");
+    const std::string known =
+        "binpack, spread, best-fit, dot-product, packing, clustering, fgd, expected-fill";
+    EXPECT_EQ(
+        find_fleet_policy("fdg").error().text,
+        "no placement policy \"fdg\"; there is " + known + ", expected-fill-known-mix, random");
+    EXPECT_EQ(find_policy_option("fdg").error().text,
+              "no placement policy \"fdg\"; there is " + known + ", random");
+}
+
+// Goal: one policy has one name everywhere; the spellings of the papers are read as well, by the
+// controller and in annotations too, which know nothing of what only a simulator can know.
+TEST(FleetPolicies, AreFoundBySpellingsOfTheName) {
+    struct Spelling {
+        std::string_view given;
+        std::string_view name;
+    };
+    for (const Spelling& of : {Spelling{"BestFit", "best-fit"},
+                               {"best_fit", "best-fit"},
+                               {"DotProd", "dot-product"},
+                               {"FGD", "fgd"},
+                               {"ExpectedFill", "expected-fill"},
+                               {"Binpack", "binpack"}}) {
+        const auto row = find_fleet_policy(of.given);
+        ASSERT_TRUE(row) << of.given;
+        EXPECT_EQ((*row)->name, of.name);
+        EXPECT_EQ(*find_policy_option(of.given), *row);
+    }
+    EXPECT_TRUE(find_fleet_policy("ExpectedFillKnownMix"));
+    EXPECT_FALSE(find_policy_option("ExpectedFillKnownMix"));
+    EXPECT_FALSE(find_fleet_policy("best fit"));
+    EXPECT_FALSE(find_fleet_policy(""));
 }
 
 }  // namespace

@@ -65,22 +65,32 @@ class FleetPolicy {
     [[nodiscard]] virtual Tie tie() const { return Tie::first_in_order; }
 };
 
-// The option of the policy that the controller has in bytes as well (placement/place.hpp): the one
-// that gpushare's users know.
+// The policy that the controller has in bytes as well (placement/place.hpp): the one that
+// gpushare's users know.
 inline constexpr std::string_view kBestFitInBytes = "binpack";
+// Its opposite.
+inline constexpr std::string_view kMostRoom = "spread";
+
+// What a policy knows of the tasks that come.
+enum class PolicyMix {
+    none,
+    told,    // PolicyInputs::mix
+    learnt,  // in arrived()
+};
 
 struct FleetPolicyRow {
-    std::string_view name;
+    std::string_view name;  // in every option, annotation and report
     std::string_view summary;
     std::unique_ptr<FleetPolicy> (*make)(const PolicyInputs& inputs);
-    std::string_view option = {};  // of the controller, and of a pod's annotation; empty: none
-    bool needs_mix = false;        // looks at PolicyInputs::mix
+    PolicyMix mix = PolicyMix::none;
+    bool is_simulated_only = false;  // for it is told what nobody can know
 };
 
 std::span<const FleetPolicyRow> fleet_policies();
+// Upper case counts as lower, and hyphens and underscores do not count: "BestFit" is "best-fit".
 // not_found, naming the policies that exist.
 Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name);
-// The same by what the controller and pods call it; invalid_argument.
+// The same of those that the controller and pods may name; invalid_argument.
 Result<const FleetPolicyRow*> find_policy_option(std::string_view option);
 // The same of several, in their order.
 Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const std::string> names);

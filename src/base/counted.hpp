@@ -1,0 +1,15 @@
+// Numbers of things, in words: "1 pod", "2 pods".
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+// Of a noun that takes an s.
+inline std::string counted(std::size_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+}  // namespace tessera
