@@ -209,6 +209,7 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
 
 void Arbiter::charge(WorkKind kind, std::int64_t now,
                      const std::map<Id, ContainerReading>& readings) {
+    const auto index = static_cast<std::size_t>(kind);
     const Span tick = {as_of_ns_, now};
     const double length = length_of(tick);
     std::vector<std::vector<Work>> work;
@@ -227,7 +228,11 @@ void Arbiter::charge(WorkKind kind, std::int64_t now,
         Use use = {};
         for (std::size_t i = 0; i < of_container.size(); i++) {
             use.in_flight_ns += of_container[i].in_flight_ns;
-            const double own_ns = of_container[i].in_flight_ns * own[flight + std::min(i, most)];
+            // What is given back was charged in ticks before this one.
+            const double in_flight_ns = of_container[i].in_flight_ns;
+            const double part = in_flight_ns < 0 ? of_whole(containers_[id].part[index])
+                                                 : own[flight + std::min(i, most)];
+            const double own_ns = in_flight_ns * part;
             use.own_ns += own_ns;
             if (own_ns <= 0) continue;
             use.more_ns += of_container[i].in_flight_ns;
@@ -255,7 +260,9 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
     std::int64_t& balance = container.balance_ns[index];
     balance = std::min(balance - used - never_paid, std::max(balance, kMaxLagNs));
     if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
-    const double pressed_ns = use.busy_ns + container.waited_ns;
+    // Who has time left of a kind has not waited for that.
+    const double waited_ns = balance <= 0 ? std::min(container.waited_ns, tick_ns) : 0;
+    const double pressed_ns = use.busy_ns + waited_ns;
     container.is_pressing[index] = use.busy_ns > 0 && pressed_ns > kPress * tick_ns;
     if (use.in_flight_ns > 0) container.is_idle = false;
     if (use.more_ns > 0.01 * tick_ns) {

@@ -1,10 +1,10 @@
 // How long a thread waits for its turn while work of the container is in flight that does not end.
 //
-// A debt is paid back in so much time, at the most. Work that was there before, and is in flight
-// all that time, may wait for what the thread is about to launch (a kernel that spins until another
-// stream writes, cuStreamWaitValue32, a host function that waits for a thread), and then neither
-// would ever end. So the thread goes on without its turn; one of the container in as much time, for
-// kernels that last longer than that would else be held by nothing.
+// A debt is paid back in so much time, at the most. Work that is in flight all that time may wait
+// for what the thread is about to launch (a kernel that spins until another stream writes,
+// cuStreamWaitValue32, a host function that waits for a thread), and then neither would ever end.
+// So the thread goes on without its turn; one of the container in as much time, for kernels that
+// last longer than that would else be held by nothing.
 #pragma once
 
 #include <cstdint>

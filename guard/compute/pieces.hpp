@@ -9,9 +9,8 @@ namespace tessera::guard {
 void begin_piece(StreamTiming& of, WorkKind kind);
 // Whether when it ended can be told by events.
 bool is_measured(const StreamTiming& of);
-// Whether the end may be recorded where the program gives the stream nothing. Not in the default
-// stream of a context while others have work: what is given to that waits for other streams, and
-// they for it.
+// Whether the end may be recorded before a wait. Not in the default stream of a context while
+// others have work: what is given to that waits for other streams, and they for it.
 bool may_record(const StreamTiming& of);
 // The end of what the stream has been given so far. False where that cannot be.
 bool record_end(StreamTiming& of);

@@ -49,10 +49,13 @@ void look_at(StreamTiming& of) {
 
 constexpr int kSomeBeside = 4;
 
-// Has the driver note when the work that a stream has now will have ended.
+// Has the driver note when the work that a stream has now will have ended. Not in the default
+// stream of a context: what is given to that waits for all others, and they for it.
 bool see_end(StreamTiming& of) {
     if (is_end_known(of)) return true;
-    return is_measured(of) && can_ask(of) && may_record(of) && record_end(of);
+    const bool is_default_of_all = is_default(of.stream.load()) && of.thread == 0;
+    if (is_default_of_all || !is_measured(of)) return false;
+    return can_ask(of) && !is_capturing(of.stream.load()) && record_end(of);
 }
 
 // Those in flight in turn, so many at most: each costs calls of the driver's.
@@ -62,7 +65,7 @@ void for_some_in_flight(int card, int most, const Body& body) {
     int looked_at = 0;
     for (int i = 0; i < all.stream_count && looked_at < most; i++) {
         StreamTiming& each = all.streams[all.next_look++ % static_cast<unsigned>(all.stream_count)];
-        if (each.is_gone || !each.is_in_flight) continue;
+        if (each.is_gone || !each.is_in_flight || each.context == all.ending) continue;
         if (body(each)) looked_at++;
     }
 }
@@ -74,7 +77,7 @@ void after_wait_for_context() {
     if (here.card < 0) return;
     const Locked lock(timing(here.card).mutex);
     const Relaxed relaxed;
-    for_each_stream(here.card, [here](StreamTiming& each) {
+    for_each_asked(here.card, [here](StreamTiming& each) {
         if (each.context != here.context) return;
         if (is_done(each)) end_waited_for(each);
         if (each.is_left && !each.is_in_flight) forget_with_events(each);
@@ -99,7 +102,7 @@ void after_wait_for_event() {
 void look_for_ended(int card) {
     const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
-    for_each_stream(card, [](StreamTiming& each) {
+    for_each_asked(card, [](StreamTiming& each) {
         if (each.is_left) return look_at_left(each);
         if (each.is_in_flight && is_done(each)) end_waited_for(each);
     });
@@ -114,7 +117,7 @@ bool look_for_ended_meanwhile(int card) {
     if (all.looked_turns == all.turns && now - all.looked_ns < kAgainNs) return all.is_all_seen;
     const Relaxed relaxed;
     bool is_all_seen = true;
-    for_each_stream(card, [&](StreamTiming& each) {
+    for_each_asked(card, [&](StreamTiming& each) {
         look_at(each);
         const bool is_mine = each.thread == thread_of(each.stream.load());
         if (each.is_in_flight && is_mine) is_all_seen &= see_end(each);
@@ -146,7 +149,7 @@ bool watch_streams(int card) {
     const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
     bool is_any_in_flight = false;
-    for_each_stream(card, [&](StreamTiming& each) {
+    for_each_asked(card, [&](StreamTiming& each) {
         if (!each.is_left && !each.is_in_flight) return;
         is_any_in_flight = true;
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
@@ -201,7 +204,7 @@ void note_capture(const Current& owner, CUstream stream) {
     see_end(*of);
 }
 
-// Their events end with the context.
+// Their events end with the context, which is not ignored from here on.
 void forget_streams_of(CUcontext context) {
     for (int card = 0; card < kMaxCards; card++) {
         const Locked lock(timing(card).mutex);
@@ -209,6 +212,7 @@ void forget_streams_of(CUcontext context) {
             if (each.context == context) forget(each);
         });
         forget_clock(card, context);
+        timing(card).ending = nullptr;
     }
 }
 

@@ -3,6 +3,7 @@
 // under the facade, and what it says in the accounts.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -152,6 +153,43 @@ TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
         }
         EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
         EXPECT_LE(ms_in_flight(), 60 * 60);
+    });
+}
+
+// One use of a primary context ends, and it lives on, while another context's work ends beside.
+TEST_F(GuardStreamLives, AUseOfAPrimaryContextEnds) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        CUcontext primary = nullptr;
+        CUmodule module = nullptr;
+        CUfunction spin = nullptr;
+        ASSERT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        ASSERT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
+        ASSERT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
+        ASSERT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
+        std::uint64_t ns = 1000 * kMillisecond;
+        void* parameters[] = {&ns};
+        ASSERT_EQ(CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, worker.make_stream(),
+                                             parameters, nullptr),
+                  CUDA_SUCCESS);
+        std::atomic<bool> may_end = false;
+        std::thread user([&] {
+            while (!may_end) {
+                CUcontext again = nullptr;
+                EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&again, 0), CUDA_SUCCESS);
+                EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease)(0), CUDA_SUCCESS);
+            }
+        });
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+        CUstream stream = worker.make_stream();
+        for (int i = 0; i < 200; i++) {
+            EXPECT_EQ(worker.launch(10 * kMicrosecond, stream), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+            EXPECT_LE(kernels().since_ns.load(), monotonic_ns());
+        }
+        may_end = true;
+        user.join();
+        EXPECT_GE(ms_in_flight(), 990);
     });
 }
 

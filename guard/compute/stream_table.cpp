@@ -11,6 +11,7 @@ StreamTiming* take_idle_place(int card) {
     for (int tried = 0; tried < kMaxStreams; tried++) {
         StreamTiming& each = all.streams[all.next_idle++ % kMaxStreams];
         if (each.is_in_flight || each.is_left || each.on_their_way > 0) continue;
+        if (each.context == all.ending) continue;
         destroy_events(each);
         free_place_of(each);
         return &each;

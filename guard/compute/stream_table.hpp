@@ -14,7 +14,14 @@ template <typename Body>
 void for_each_stream(int card, const Body& body) {
     Timing& all = timing(card);
     for (int i = 0; i < all.stream_count; i++)
-        if (!all.streams[i].is_gone && all.streams[i].context != all.ending) body(all.streams[i]);
+        if (!all.streams[i].is_gone) body(all.streams[i]);
+}
+// Those of which the driver may be asked.
+template <typename Body>
+void for_each_asked(int card, const Body& body) {
+    for_each_stream(card, [&](StreamTiming& each) {
+        if (each.context != timing(card).ending) body(each);
+    });
 }
 
 // Null where there is none, or none any more.

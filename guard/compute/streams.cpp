@@ -180,12 +180,15 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     last_used_place(stream) = of;
     const Relaxed relaxed;
     harvest(*of);
-    if (of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels)
-        end_piece(*of);
+    const bool is_behind_copies =
+        of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels;
+    if (is_behind_copies) end_piece(*of);
     if (!of->is_in_flight) {
         begin_piece(*of, kind);
         need_watch(of->card);
     }
+    // From now on they count as kernels, and not as what these wait for.
+    if (is_behind_copies) of->is_start_recorded = false;
     // Before pass_first_mark() lets others in.
     of_ = of;
     generation_ = of->generation;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "gpusim/test_support/worker.hpp"
 #include "guard/region/grant.hpp"
@@ -195,6 +196,60 @@ TEST(GuardWaitingWorkInTurn, ForWhatComesBehindIt) {
             EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
         gate.open();
         EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+    });
+}
+
+// Which began when the thread waited for its turn already: two that wait for each other, of which
+// one came first.
+TEST_F(GuardWaitingWork, ThatBeganAfterTheThreadWaitedForItsTurn) {
+    constexpr std::int64_t kPlenty = 1'000'000'000'000;
+    write_grant(container_.limits().cards[0].grant,
+                {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {-kPlenty, kWhole}}});
+    in_worker([this](const Worker& worker, std::int64_t) {
+        Gate gate;
+        std::vector<char> host(1 << 20);
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        std::thread copier([&] {
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(),
+                                                              worker.make_stream()),
+                      CUDA_SUCCESS);
+            gate.open();
+        });
+        while (container_.region().accounts().times[0][0].waiting.load() == 0)
+            std::this_thread::sleep_for(1ms);
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+        gate.close(worker, stream);
+        copier.join();
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+    });
+}
+
+// What a stream copies before its kernel is some kind of work of its.
+TEST_F(GuardWaitingWork, ForACopyOfItsOwnStreamIsCharged) {
+    in_worker([this](const Worker& worker, std::int64_t) {
+        const auto charged_ns = [this] {
+            const ProcessTime& time = container_.region().accounts().times[0][0];
+            return time.in_flight[0].total_ns.load() + time.in_flight[1].total_ns.load();
+        };
+        std::vector<char> host(std::size_t{64} << 20);
+        CUdeviceptr memory = 0;
+        CUstream stream = worker.make_stream();
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        for (int round = 0; round < 3; round++) {
+            const std::int64_t before = charged_ns();
+            CUevent start = worker.mark(stream);
+            EXPECT_EQ(
+                CALL(worker.cuda, cuMemcpyDtoHAsync_v2)(host.data(), memory, host.size(), stream),
+                CUDA_SUCCESS);
+            CUevent end = worker.mark(stream);
+            EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+            const auto copied = static_cast<std::int64_t>(worker.ns_between(start, end));
+            EXPECT_GE(charged_ns() - before, copied / 2) << round;
+        }
     });
 }
 

@@ -93,11 +93,12 @@ CUresult end_primary(CUdevice device, const End& end) {
     CUcontext& primary = contexts().primary[device];
     ignore_streams_of(primary);
     const CUresult result = end();
-    ignore_streams_of(nullptr);
     if (primary != nullptr && state_of_primary(device).active == 0) {
         forget_streams_of(primary);
         put_back_all_of(primary);
         primary = nullptr;
+    } else {
+        ignore_streams_of(nullptr);
     }
     return result;
 }

@@ -15,10 +15,12 @@ void ShareKeeper::take(const PodChanges& changes) {
     for (const PodUid& pod : changes.removed)
         note_over(pod);
     for (const PodFacts& pod : changes.present) {
-        if (pod.finished)
+        if (pod.finished) {
             note_over(pod.uid);
-        else
+        } else {
+            over_.erase(pod.uid);
             seen_.insert(pod.uid);
+        }
     }
     if (!changes.all) return;
     for (auto at = seen_.begin(); at != seen_.end();) {
