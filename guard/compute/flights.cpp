@@ -12,7 +12,7 @@ namespace {
 // Of the pieces in flight the one that began first; later than any where there is none.
 std::int64_t first_began(int card, WorkKind kind) {
     std::int64_t first = INT64_MAX;
-    for_each_stream(card, [&](const StreamTiming& each) {
+    for_each_stream(card, [&](StreamTiming& each) {
         const bool is_of_it = each.is_in_flight && each.kind == kind;
         if (is_of_it && each.began_ns < first) first = each.began_ns;
     });

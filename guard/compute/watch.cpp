@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <time.h>
 
-#include <cstdint>
-
 #include "guard/compute/streams.hpp"
 #include "guard/inject/libc_floor.hpp"
 
@@ -19,7 +17,7 @@ constexpr long kIdleLookNs = 50'000'000;
 constexpr int kLooksUntilIdle = 100;
 
 void* watch(void* of_card) {
-    const auto card = static_cast<int>(reinterpret_cast<std::intptr_t>(of_card));
+    const auto card = static_cast<int>(static_cast<Timing*>(of_card) - &timing(0));
     for (int idle_looks = 0;;) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
         timing(card).is_dozing.store(dozes);
@@ -38,8 +36,7 @@ bool start(int card) {
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pthread_t thread = 0;
-    const bool has_begun =
-        pthread_create(&thread, nullptr, watch, reinterpret_cast<void*>(std::intptr_t{card})) == 0;
+    const bool has_begun = pthread_create(&thread, nullptr, watch, &timing(card)) == 0;
     sigprocmask(SIG_SETMASK, &before, nullptr);
     return has_begun;
 }
