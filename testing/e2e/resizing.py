@@ -68,7 +68,8 @@ class Resized(guard.Guarded):
         report = self.gpusim("node-a", "show")
         self.assertEqual(truth.driver_use(report)[card][0], 3 * GIB, "it keeps what it has")
         self.assertEqual(self.restarts("shrinks"), 0)
-        self.running(pods.simple("next", pods.native("13Gi"), node="node-a", size="0"))
+        # A gibibyte of what it gave back it holds still, which is nobody's as soon as the agent says.
+        self.running(pods.simple("next", pods.native("12Gi"), node="node-a", size="0"))
         self.assertEqual(truth.uuids(self.pod("next")), [card], "the room was given back")
 
     def test_what_does_not_fit_is_refused_with_the_reason(self) -> None:
