@@ -87,7 +87,7 @@ bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
 
 }  // namespace
 
-void begin_piece(StreamTiming& of, WorkKind kind) {
+void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.is_in_flight = true;
     of.kind = kind;
     of.began_ns = monotonic_ns();
@@ -95,11 +95,11 @@ void begin_piece(StreamTiming& of, WorkKind kind) {
     of.is_start_recorded = false;
     of.has_begun = false;
     of.is_end_recorded = false;
-    Timing::Flight& flight = flight_of(of);
-    flight.is_measured =
+    const Timing::Flight& flight = flight_of(of);
+    const bool is_to_measure =
         flight.streams > 0 || timing(of.card).is_dozing.load() || is_worth_measuring(flight, of);
     join_flight(of);
-    if (!flight.is_measured || event_in(of.sample_start, of) == nullptr) return;
+    if (!is_to_measure || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of);
     const InContext there(of.context);
     of.is_start_recorded =
@@ -112,6 +112,10 @@ void end_piece(StreamTiming& of) {
 
 void end_waited_for(StreamTiming& of) {
     if (of.on_their_way == 0) end_piece(of, true);
+}
+
+void end_if_done(StreamTiming& of) {
+    if (of.is_in_flight && is_done(of)) end_waited_for(of);
 }
 
 bool is_done(const StreamTiming& of) {
@@ -149,9 +153,8 @@ bool record_end(StreamTiming& of) {
 }
 
 bool may_record(const StreamTiming& of) {
-    const CUstream stream = of.stream.load();
-    if (is_capturing(stream)) return false;
-    return !is_default(stream) || of.thread != 0 || streams_in_flight(of.card) == 1;
+    return (!is_default_of_all(of) || streams_in_flight(of.card) == 1) &&
+           !is_capturing(of.stream.load());
 }
 
 bool is_measured(const StreamTiming& of) {

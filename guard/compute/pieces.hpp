@@ -6,11 +6,13 @@
 
 namespace tessera::guard {
 
-void begin_piece(StreamTiming& of, WorkKind kind);
+// Copies of the stream that are on their way count as kernels from now on where these come behind
+// them, and not as what they wait for.
+void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies);
 // Whether when it ended can be told by events.
 bool is_measured(const StreamTiming& of);
 // Whether the end may be recorded before a wait. Not in the default stream of a context while
-// others have work: what is given to that waits for other streams, and they for it.
+// others have work.
 bool may_record(const StreamTiming& of);
 // The end of what the stream has been given so far. False where that cannot be.
 bool record_end(StreamTiming& of);
@@ -20,6 +22,8 @@ bool is_end_known(const StreamTiming& of);
 void end_piece(StreamTiming& of);
 // It was waited for, by a wait that began after record_end().
 void end_waited_for(StreamTiming& of);
+// The same where it is found done.
+void end_if_done(StreamTiming& of);
 // The stream is about to be no more, and its work goes on. False where nobody will know when that
 // has ended.
 bool record_leaving(StreamTiming& of);

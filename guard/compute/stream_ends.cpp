@@ -50,11 +50,10 @@ void look_at(StreamTiming& of) {
 constexpr int kSomeBeside = 4;
 
 // Has the driver note when the work that a stream has now will have ended. Not in the default
-// stream of a context: what is given to that waits for all others, and they for it.
+// stream of a context.
 bool see_end(StreamTiming& of) {
     if (is_end_known(of)) return true;
-    const bool is_default_of_all = is_default(of.stream.load()) && of.thread == 0;
-    if (is_default_of_all || !is_measured(of)) return false;
+    if (is_default_of_all(of) || !is_measured(of)) return false;
     return can_ask(of) && !is_capturing(of.stream.load()) && record_end(of);
 }
 
@@ -79,24 +78,20 @@ void after_wait_for_context() {
     const Relaxed relaxed;
     for_each_asked(here.card, [here](StreamTiming& each) {
         if (each.context != here.context) return;
-        if (is_done(each)) end_waited_for(each);
+        end_if_done(each);
         if (each.is_left && !each.is_in_flight) forget_with_events(each);
     });
 }
 
-void before_wait_for_event() {
+int before_wait_for_event() {
     const int card = owner_of(nullptr).card;
-    if (card < 0) return;
+    if (card < 0) return card;
     const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
     constexpr int kMost = 16;
     for_some_in_flight(card, kMost,
                        [](StreamTiming& each) { return !each.is_left && see_end(each); });
-}
-
-void after_wait_for_event() {
-    const int card = owner_of(nullptr).card;
-    if (card >= 0) look_for_ended(card);
+    return card;
 }
 
 void look_for_ended(int card) {
@@ -104,7 +99,7 @@ void look_for_ended(int card) {
     const Relaxed relaxed;
     for_each_asked(card, [](StreamTiming& each) {
         if (each.is_left) return look_at_left(each);
-        if (each.is_in_flight && is_done(each)) end_waited_for(each);
+        end_if_done(each);
     });
 }
 

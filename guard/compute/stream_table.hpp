@@ -10,6 +10,15 @@ namespace tessera::guard {
 // Whose default stream it is; 0 with all others.
 pthread_t thread_of(CUstream stream);
 
+inline bool is_threads_own(const StreamTiming& of) {
+    return of.thread != 0;
+}
+// The default stream of a context: what is given to that waits for its other streams, and they for
+// it.
+inline bool is_default_of_all(const StreamTiming& of) {
+    return is_default(of.stream.load()) && !is_threads_own(of);
+}
+
 template <typename Body>
 void for_each_stream(int card, const Body& body) {
     Timing& all = timing(card);

@@ -57,7 +57,7 @@ void drain(const Place& place, std::int64_t until_ns) {
         if (passed == Passed::late || passed == Passed::gone) return;
         if (passed == Passed::failed) return end_piece(of);
     }
-    if (of.is_in_flight && is_done(of)) end_waited_for(of);
+    end_if_done(of);
 }
 
 // What the card is about to do for a stream.
@@ -129,10 +129,6 @@ bool has_credit_elsewhere(CUstream stream, const Current& owner, WorkKind kind) 
     return true;
 }
 
-bool is_threads_own(const StreamTiming& of) {
-    return of.thread != 0;
-}
-
 Given given_to(const Current& owner, const StreamTiming& of) {
     return {owner, of.generation, of.turns, of.credit.load(std::memory_order_relaxed)};
 }
@@ -184,11 +180,9 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
         of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels;
     if (is_behind_copies) end_piece(*of);
     if (!of->is_in_flight) {
-        begin_piece(*of, kind);
+        begin_piece(*of, kind, is_behind_copies);
         need_watch(of->card);
     }
-    // From now on they count as kernels, and not as what these wait for.
-    if (is_behind_copies) of->is_start_recorded = false;
     // Before pass_first_mark() lets others in.
     of_ = of;
     generation_ = of->generation;
@@ -242,7 +236,7 @@ void after_wait(CUstream stream, const Given& given) {
         end_waited_for(*of);
     } else {
         const Relaxed relaxed;
-        if (of->is_in_flight && is_done(*of)) end_waited_for(*of);
+        end_if_done(*of);
     }
     look_at_some_beside(*of);
 }

@@ -59,7 +59,6 @@ struct Timing {
     // Work of any of its streams: one flight, from when there was none until there is none again.
     struct Flight {
         int streams;               // not known to have ended
-        bool is_measured;          // by events
         const StreamTiming* only;  // stream that had a part in it; null: others had
         bool is_waited_for;  // the end of the last piece that ended was learnt by a wait for it
         std::int64_t began_ns;

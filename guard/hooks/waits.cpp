@@ -101,10 +101,10 @@ CUresult cuStreamQuery_ptsz(CUstream stream) {
 CUresult cuEventSynchronize(CUevent event) {
     const Entered real(&Driver::cuEventSynchronize);
     if (!real.is_held()) return real(event);
-    before_wait_for_event();
+    const int card = before_wait_for_event();
     const CUresult result = real(event);
     if (result == CUDA_SUCCESS) {
-        after_wait_for_event();
+        if (card >= 0) look_for_ended(card);
         look_at_pools();
     }
     return result;
