@@ -30,11 +30,8 @@ class GuardStreamLives : public testing::Test {
         node_, {{0, kGiB, 0, kWhole / 2, kWhole}, {1, kGiB, 0, kWhole / 2, kWhole}}};
 
     void SetUp() override {
-        constexpr std::int64_t kPlenty = 1'000'000'000'000;
-        for (int card = 0; card < 2; card++) {
-            write_grant(container_.limits().cards[card].grant,
-                        {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
-        }
+        for (int card = 0; card < 2; card++)
+            container_.grant_plenty(card);
     }
     [[nodiscard]] const InFlight& kernels(int card = 0) const {
         return container_.region().accounts().times[0][card].in_flight[0];
@@ -128,24 +125,37 @@ TEST_F(GuardStreamLives, AStreamIsDestroyedWhileItIsCaptured) {
     });
 }
 
+// In the current context.
+CUfunction load_spin(const gpusim::Library& cuda) {
+    CUmodule module = nullptr;
+    CUfunction spin = nullptr;
+    EXPECT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
+    return spin;
+}
+
+void launch(const gpusim::Library& cuda, CUfunction spin, std::uint64_t ns, CUstream stream) {
+    void* parameters[] = {&ns};
+    EXPECT_EQ(CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
+              CUDA_SUCCESS);
+}
+
+// One more use of device 0's, which is current then.
+CUfunction use_primary(const gpusim::Library& cuda) {
+    CUcontext primary = nullptr;
+    EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
+    return load_spin(cuda);
+}
+
 // Nobody asks for the streams of a context that is gone.
 TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
         for (int round = 0; round < 60; round++) {
-            CUcontext primary = nullptr;
-            CUmodule module = nullptr;
-            CUfunction spin = nullptr;
-            ASSERT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
-            ASSERT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
-            ASSERT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
-            ASSERT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
-            std::uint64_t ns = 20 * kMillisecond;
-            void* parameters[] = {&ns};
+            CUfunction spin = use_primary(cuda);
             for (CUstream stream : {worker.make_stream(), CUstream{nullptr}})
-                ASSERT_EQ(CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters,
-                                                     nullptr),
-                          CUDA_SUCCESS);
+                launch(cuda, spin, 20 * kMillisecond, stream);
             std::this_thread::sleep_for(std::chrono::microseconds(round * 100));
             ASSERT_EQ(round % 2 == 0 ? CALL(cuda, cuDevicePrimaryCtxReset_v2)(0)
                                      : CALL(cuda, cuDevicePrimaryCtxRelease_v2)(0),
@@ -160,18 +170,8 @@ TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
 TEST_F(GuardStreamLives, AUseOfAPrimaryContextEnds) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
-        CUcontext primary = nullptr;
-        CUmodule module = nullptr;
-        CUfunction spin = nullptr;
-        ASSERT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
-        ASSERT_EQ(CALL(cuda, cuCtxSetCurrent)(primary), CUDA_SUCCESS);
-        ASSERT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
-        ASSERT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
-        std::uint64_t ns = 1000 * kMillisecond;
-        void* parameters[] = {&ns};
-        ASSERT_EQ(CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, worker.make_stream(),
-                                             parameters, nullptr),
-                  CUDA_SUCCESS);
+        CUfunction spin = use_primary(cuda);
+        launch(cuda, spin, 1000 * kMillisecond, worker.make_stream());
         std::atomic<bool> may_end = false;
         std::thread user([&] {
             while (!may_end) {
@@ -211,24 +211,17 @@ TEST_F(GuardStreamLives, AStreamIsFirstUsedFromAnotherCardsContext) {
     in_worker([this](const Worker& worker) {
         const gpusim::Library& cuda = worker.cuda;
         CUcontext second = nullptr;
-        CUmodule module = nullptr;
-        CUfunction spin = nullptr;
         CUdeviceptr memory = 0;
         char host[4096] = {};
         EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&second, 0, 1), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuModuleLoadData)(&module, gpusim::kKernels), CUDA_SUCCESS);
-        EXPECT_EQ(CALL(cuda, cuModuleGetFunction)(&spin, module, "spin"), CUDA_SUCCESS);
+        CUfunction spin = load_spin(cuda);
         EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, sizeof host), CUDA_SUCCESS);
         CUstream stream = worker.make_stream();
         EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host, sizeof host, stream),
                   CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(second), CUDA_SUCCESS);
-        std::uint64_t ns = 300 * kMillisecond;
-        void* parameters[] = {&ns};
-        EXPECT_EQ(
-            CALL(cuda, cuLaunchKernel)(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr),
-            CUDA_SUCCESS);
+        launch(cuda, spin, 300 * kMillisecond, stream);
         EXPECT_TRUE(is_in_flight(1));
         EXPECT_FALSE(is_in_flight(0));
         EXPECT_GE(ms_in_flight(1), 290);

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "gpusim/test_support/worker.hpp"
-#include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
 #include "guard/test_support/stepped.hpp"
 
@@ -27,11 +26,7 @@ class GuardTurns : public testing::Test {
     gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
 
-    void SetUp() override {
-        constexpr std::int64_t kPlenty = 1'000'000'000'000;
-        write_grant(container_.limits().cards[0].grant,
-                    {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
-    }
+    void SetUp() override { container_.grant_plenty(); }
     [[nodiscard]] bool is_in_flight() const {
         return container_.region().accounts().times[0][0].in_flight[0].since_ns.load() != 0;
     }

@@ -42,11 +42,7 @@ class GuardWaitingWork : public testing::Test {
     gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
 
-    void SetUp() override {
-        constexpr std::int64_t kPlenty = 1'000'000'000'000;
-        write_grant(container_.limits().cards[0].grant,
-                    {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
-    }
+    void SetUp() override { container_.grant_plenty(); }
     [[nodiscard]] const InFlight& kernels() const {
         return container_.region().accounts().times[0][0].in_flight[0];
     }

@@ -8,7 +8,6 @@
 
 #include "gpusim/test_support/worker.hpp"
 #include "guard/compute/streams.hpp"
-#include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {
@@ -82,11 +81,7 @@ class GuardWorkKinds : public testing::Test {
     SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
     GuardedContainer container_{node_, {{0, kGiB, 0, 50 * kPercent, kWhole}}};
 
-    void SetUp() override {
-        write_grant(
-            container_.limits().cards[0].grant,
-            {monotonic_ns(), kWhole, {{1'000'000'000'000, kWhole}, {1'000'000'000'000, kWhole}}});
-    }
+    void SetUp() override { container_.grant_plenty(); }
     [[nodiscard]] std::int64_t total(WorkKind kind) const {
         const ProcessTime& time = container_.region().accounts().times[0][0];
         return time.in_flight[static_cast<int>(kind)].total_ns.load();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpusim/test_support/simulated_node.hpp"
+#include "guard/region/grant.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/test_support/test_region.hpp"
 
@@ -41,6 +42,12 @@ class GuardedContainer {
     std::filesystem::path guard() const { return region_.directory() / "libtessera-guard.so"; }
     const TestRegion& region() const { return region_; }
     Limits& limits() const { return *limits_; }
+    // As an arbiter does once, for a test that is not about turns: time without end on a card.
+    void grant_plenty(int card = 0) const {
+        constexpr std::int64_t kPlenty = 1'000'000'000'000;
+        write_grant(limits().cards[card].grant,
+                    {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {kPlenty, kWhole}}});
+    }
 
   private:
     static std::vector<CardShare> cards_of(const gpusim::SimulatedNode& node,
