@@ -16,10 +16,6 @@ constexpr std::chrono::milliseconds kPoll{1'000};
 using defrag::Move;
 using defrag::PodState;
 
-std::string moves_text(std::size_t count) {
-    return counted(count, "move");
-}
-
 std::string place_text(const NodeName& node, const std::vector<int>& cards) {
     return fmt::format("node {}, card {}", node.str(), fmt::join(cards, ", "));
 }
@@ -39,7 +35,7 @@ class Run {
                             fmt::format("stopped: {} would be needed still, no fewer than before; "
                                         "the scheduler took the room that was to be made, or the "
                                         "cluster changed; {} so far",
-                                        moves_text(next.size()), evicted_text()));
+                                        counted(next.size(), "move"), evicted_text()));
             }
             moves = std::move(next);
         }
@@ -72,8 +68,9 @@ class Run {
             before.insert(pod.uid);
             if (pod.uid == move.uid) owner = pod.owner;
         }
-        run_.say(fmt::format("{} left: evicting pod {} ({}, {})", moves_text(left), move.pod.str(),
-                             place_text(move.node, move.cards), to_string(move.size)));
+        run_.say(fmt::format("{} left: evicting pod {} ({}, {})", counted(left, "move"),
+                             move.pod.str(), place_text(move.node, move.cards),
+                             to_string(move.size)));
         const auto evicted = cluster_.evict(move.uid, move.pod);
         // Somebody else ended it: what the plan is worth now is seen next.
         if (!evicted && evicted.error().code == Code::not_found) return {};
