@@ -112,6 +112,31 @@ TEST_F(ConformingWork, FunctionsOfTheHostAreCalledInTheirPlace) {
     });
 }
 
+// Also behind work that was done long before, of which nobody has asked.
+TEST_F(ConformingWork, AnEventIsNoSoonerThanItWasRecorded) {
+    in_worker([](const Worker& worker) {
+        constexpr auto kPause = std::chrono::milliseconds(20);
+        const auto host_ns = [] {
+            return std::chrono::steady_clock::now().time_since_epoch() /
+                   std::chrono::nanoseconds(1);
+        };
+        CUstream stream = worker.make_stream();
+        worker.launch(kMillisecond, stream);
+        CUevent done = worker.mark(stream);
+        std::this_thread::sleep_for(kPause);
+        const auto before = host_ns();
+        CUevent first = worker.mark(stream);
+        CUevent second = worker.mark(stream);
+        worker.launch(kMillisecond, stream);
+        CUevent last = worker.mark(stream);
+        const auto at_most = static_cast<std::uint64_t>(host_ns() - before) + 2 * kMillisecond;
+        EXPECT_GE(worker.ns_between(done, first), 15 * kMillisecond);
+        EXPECT_LT(worker.ns_between(first, second), at_most);
+        EXPECT_GE(worker.ns_between(second, last), kMillisecond);
+        EXPECT_LT(worker.ns_between(second, last), at_most);
+    });
+}
+
 TEST_F(ConformingWork, EventsSayWhatCannotBeMeasured) {
     in_worker([](const Worker& worker) {
         const Library& cuda = worker.cuda;

@@ -61,7 +61,9 @@ struct Before {
 
 void look_at(Before& before, const Operation* operation) {
     if (operation == nullptr) return;
-    if (operation->progress == Progress::done) {
+    // A marker with nothing before it has been reached, whether or not anybody has looked.
+    const bool is_reached = operation->progress == Progress::booked && operation->is_point;
+    if (operation->progress == Progress::done || is_reached) {
         if (operation->done_ns > before.done_ns) before.done_ns = operation->done_ns;
         return;
     }
@@ -135,7 +137,9 @@ std::int64_t due_at(const Operation& operation, std::int64_t now) {
     if (operation.progress != Progress::booked || operation.place == Place::host) return kNever;
     if (operation.is_point) return operation.done_ns;
     const EngineLock lock(driver.state, operation.id);
-    return done_at(driver.state, operation.id, operation.until_ps, now);
+    const std::int64_t done = done_at(driver.state, operation.id, operation.until_ps, now);
+    const bool is_marker = operation.place == Operation::Place::marker;
+    return is_marker && operation.done_ns > done ? operation.done_ns : done;
 }
 
 void move_on(Stream& stream, std::int64_t now) {
