@@ -126,6 +126,19 @@ bool bench_streams() {
     return holds;
 }
 
+// What is charged is what the card did, and not the pauses between launches.
+bool bench_busy_launching() {
+    const Workload even = busy_launching({50 * kMicrosecond}, 100 * kMicrosecond);
+    std::vector<std::uint64_t> lengths(15, 20 * kMicrosecond);
+    lengths.push_back(400 * kMicrosecond);
+    const Workload uneven = busy_launching(lengths, 100 * kMicrosecond);
+    bool holds = bench("30 alone, busy launching", {{{30, 30}, even, 30}});
+    holds &= bench("30 alone, busy launching, uneven", {{{30, 30}, uneven, 30}});
+    holds &= bench("30:70, busy launching",
+                   {{{30, 30}, even, 30}, {{70, 70}, free_running(kMillisecond), 70}});
+    return holds;
+}
+
 // Processes of one kernel, each. It takes them time to start, so that they may want less than their
 // part; what they have is known when each has ended.
 bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
@@ -179,6 +192,7 @@ bool bench_all() {
     holds &= bench("20 of copies of 1 MiB", {{{20, 20}, copies(std::size_t{1} << 20), 20}},
                    gpusim::Engine::copies);
     holds &= bench_streams();
+    holds &= bench_busy_launching();
     holds &= bench_processes();
     holds &= bench_idlers();
     return holds;

@@ -45,12 +45,12 @@ std::int64_t set_clock(const StreamTiming& of) {
     return clock->recorded_ns;
 }
 
-std::int64_t happened_at(const StreamTiming& of, CUevent event) {
+std::int64_t happened_at(const StreamTiming& of, CUevent event, std::int64_t clock_ns) {
     const Timing::Clock* clock = find_clock(of.card, of.context);
-    if (clock == nullptr || of.clock_ns == 0 || clock->recorded_ns != of.clock_ns) return 0;
+    if (clock == nullptr || clock_ns == 0 || clock->recorded_ns != clock_ns) return 0;
     float ms = 0;
     if (driver()->cuEventElapsedTime(&ms, clock->event, event) != CUDA_SUCCESS) return 0;
-    return of.clock_ns + clock->late_ns + static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    return clock_ns + clock->late_ns + static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
 }
 
 void is_too_soon(const StreamTiming& of, std::int64_t by_ns) {

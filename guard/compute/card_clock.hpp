@@ -11,9 +11,9 @@ namespace tessera::guard {
 // in milliseconds as a float, which has no microseconds left after some minutes. When it was set; 0
 // where it cannot be.
 std::int64_t set_clock(const StreamTiming& of);
-// When an event of the stream happened, by the clock of when its work began; 0 where it cannot be
-// told. Too soon by what the card took to come to the clock's own, but for what is known of that.
-std::int64_t happened_at(const StreamTiming& of, CUevent event);
+// When an event of the stream happened, by the clock of then; 0 where it cannot be told. Too soon
+// by what the card took to come to the clock's own, but for what is known of that.
+std::int64_t happened_at(const StreamTiming& of, CUevent event, std::int64_t clock_ns);
 // It cannot have been so soon.
 void is_too_soon(const StreamTiming& of, std::int64_t by_ns);
 // The context is no more.

@@ -89,6 +89,7 @@ Timing::Flight& flight_of(const StreamTiming& of) {
 
 void join_flight(const StreamTiming& of) {
     Timing::Flight& flight = flight_of(of);
+    flight.joined++;
     if (flight.streams++ > 0) {
         flight.only = nullptr;
         return;
@@ -108,6 +109,12 @@ void leave_flight(const StreamTiming& of, Span work) {
     add(flight, work);
     settle(of);
     if (flight.streams == 0) flight.last_ns = flight.last_end_ns - flight.began_ns;
+}
+
+void pause(StreamTiming& of, Span without) {
+    add(flight_of(of), {of.began_ns, without.start_ns});
+    of.began_ns = without.end_ns;
+    settle(of);
 }
 
 void begin_later(StreamTiming& of, std::int64_t ns) {

@@ -14,6 +14,8 @@ int streams_in_flight(int card);
 void join_flight(const StreamTiming& of);
 // It has not begun before then.
 void begin_later(StreamTiming& of, std::int64_t ns);
+// It had none in that time, no sooner than of.began_ns, and has some again.
+void pause(StreamTiming& of, Span without);
 // It has ended, and had work in that time, no sooner than of.began_ns. What is known for good is
 // settled.
 void leave_flight(const StreamTiming& of, Span work);

@@ -1,7 +1,13 @@
 #include "guard/compute/marks.hpp"
 
+#include <algorithm>
+
+#include "guard/compute/card_clock.hpp"
+#include "guard/compute/flights.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
+#include "guard/compute/lot.hpp"
+#include "guard/compute/pauses.hpp"
 #include "guard/inject/driver.hpp"
 
 namespace tessera::guard {
@@ -12,8 +18,9 @@ constexpr std::int64_t kFirstPauseNs = 20'000;
 constexpr std::int64_t kLongestPauseNs = 500'000;
 
 // So that the next mark is as far away as it should be.
-void learn_batch(StreamTiming& of, int launches, float ms) {
-    const double each_ns = static_cast<double>(ms) * 1e6 / launches;
+void learn_batch(StreamTiming& of, int launches, std::int64_t ns) {
+    if (launches == 0) return;
+    const double each_ns = static_cast<double>(ns) / launches;
     of.each_ns = each_ns;
     const double wanted = each_ns > 1 ? static_cast<double>(kMarkNs) / each_ns : kMaxBatch;
     const int most = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
@@ -22,6 +29,42 @@ void learn_batch(StreamTiming& of, int launches, float ms) {
 
 int mark_place(const StreamTiming& of, int number) {
     return (of.first_mark + number + kMaxMarks + 1) % (kMaxMarks + 1);
+}
+
+// Less than 0: it is not known.
+std::int64_t between_ns(CUevent start, CUevent end) {
+    float ms = 0;
+    if (driver()->cuEventElapsedTime(&ms, start, end) != CUDA_SUCCESS) return -1;
+    return static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+}
+
+// What the program was late in before the mark is no work of the stream's. From then on the mark is
+// where it began.
+void leave_out_pause(StreamTiming& of, Mark& mark, const Stretch& stretch) {
+    const std::int64_t reached_ns = happened_at(of, mark.event, mark.clock_ns);
+    if (reached_ns <= of.began_ns) return;
+    const std::int64_t longest = reached_ns - of.began_ns;
+    const std::int64_t length = stretch.ns < 0 || stretch.ns > longest ? longest : stretch.ns;
+    const std::int64_t without = pause_ns(of, {length, stretch.launches, stretch.first_ns});
+    if (without == 0) return;
+    pause(of, {reached_ns - without, reached_ns});
+    std::swap(of.sample_start, mark.event);
+    of.clock_ns = mark.clock_ns;
+    of.is_start_recorded = true;
+    of.has_begun = true;
+}
+
+void reach(StreamTiming& of, Mark& mark) {
+    const std::int64_t first_ns = behind_last_mark_ns(of);
+    if (first_ns >= 0) learn_launch(of, first_ns);
+    CUevent before = of.last_mark;
+    if (before == nullptr && of.is_start_recorded) before = of.sample_start;
+    const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
+    if (of.last_mark != nullptr && ns >= 0) learn_batch(of, mark.launches, ns);
+    of.last_mark = mark.event;
+    const bool is_at_beginning = before == of.sample_start && mark.launches == 0;
+    if (!mark.has_no_pause && !is_at_beginning)
+        leave_out_pause(of, mark, {ns, mark.launches, first_ns});
 }
 
 }  // namespace
@@ -35,27 +78,56 @@ CUevent event_in(CUevent& place, const StreamTiming& of) {
 
 CUresult harvest(StreamTiming& of) {
     while (of.mark_count > 0) {
-        const int place = mark_place(of, 0);
-        const CUresult asked = driver()->cuEventQuery(of.marks[place]);
+        Mark& first = of.marks[mark_place(of, 0)];
+        const CUresult asked = driver()->cuEventQuery(first.event);
         if (asked != CUDA_SUCCESS) return asked;
-        float ms = 0;
-        if (of.has_last && driver()->cuEventElapsedTime(&ms, of.marks[mark_place(of, -1)],
-                                                        of.marks[place]) == CUDA_SUCCESS)
-            learn_batch(of, of.launches[place], ms);
-        of.has_last = true;
+        reach(of, first);
         of.first_mark = mark_place(of, 1);
         of.mark_count--;
     }
     return CUDA_SUCCESS;
 }
 
-void add_mark(StreamTiming& of) {
-    const int place = mark_place(of, of.mark_count);
-    if (event_in(of.marks[place], of) == nullptr) return;
-    if (driver()->cuEventRecord(of.marks[place], of.stream.load()) != CUDA_SUCCESS) return;
-    of.launches[place] = of.since_mark;
+bool add_mark(StreamTiming& of) {
+    Mark& mark = of.marks[mark_place(of, of.mark_count)];
+    if (event_in(mark.event, of) == nullptr) return false;
+    mark.clock_ns = set_clock(of);
+    mark.recorded_ns = monotonic_ns();
+    if (driver()->cuEventRecord(mark.event, of.stream.load()) != CUDA_SUCCESS) return false;
+    const int credit = of.credit.load(std::memory_order_relaxed);
+    mark.launches = of.since_mark - credit;
+    mark.has_no_pause = of.mark_count > 0 || may_not_pause(of);
+    mark.has_next = false;
     of.mark_count++;
-    of.since_mark = 0;
+    of.marks_added++;
+    of.since_mark = credit;
+    begin_stretch(of);
+    return true;
+}
+
+void note_launched_behind_mark(StreamTiming& of) {
+    // Later it is the machine's time that is measured, which kept the thread from running.
+    constexpr std::int64_t kPromptNs = 100'000;
+    Mark& mark = of.marks[mark_place(of, of.mark_count - 1)];
+    mark.has_next = event_in(mark.behind_next, of) != nullptr &&
+                    driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS &&
+                    monotonic_ns() - mark.recorded_ns < kPromptNs;
+}
+
+int draw_batch(const StreamTiming& of) {
+    const int least = (of.batch + 1) / 2;
+    return least +
+           static_cast<int>(draw(of.card, static_cast<std::uint32_t>(of.batch - least + 1)));
+}
+
+std::int64_t last_mark_reached_ns(const StreamTiming& of) {
+    return happened_at(of, of.last_mark, of.marks[mark_place(of, -1)].clock_ns);
+}
+
+std::int64_t behind_last_mark_ns(const StreamTiming& of) {
+    const Mark& last = of.marks[mark_place(of, -1)];
+    if (of.last_mark == nullptr || !last.has_next) return -1;
+    return between_ns(of.last_mark, last.behind_next);
 }
 
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
@@ -75,10 +147,16 @@ Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
     }
 }
 
+void take_back_credit(StreamTiming& of) {
+    const int left = of.credit.exchange(0, std::memory_order_relaxed);
+    of.to_mark += left;
+    of.since_mark -= left;
+}
+
 int launches_ahead(const StreamTiming& of) {
     int launches = of.is_in_flight ? of.since_mark - of.credit.load(std::memory_order_relaxed) : 0;
     for (int i = 0; i < of.mark_count; i++)
-        launches += of.launches[mark_place(of, i)];
+        launches += of.marks[mark_place(of, i)].launches;
     return launches;
 }
 

@@ -16,13 +16,24 @@ CUevent event_in(CUevent& place, const StreamTiming& of);
 
 // Takes out the marks that are reached. What the driver says of the first that is not.
 CUresult harvest(StreamTiming& of);
-// Behind all that the stream was given since the last.
-void add_mark(StreamTiming& of);
+// Behind all that the stream was given since the last. False where there can be none.
+bool add_mark(StreamTiming& of);
+// The launch that follows the last mark has been given to the driver.
+void note_launched_behind_mark(StreamTiming& of);
+// After how many launches the next one is to be: by lot, for a program may have a rhythm.
+int draw_batch(const StreamTiming& of);
+// When the last mark that was reached was; 0: it cannot be told.
+std::int64_t last_mark_reached_ns(const StreamTiming& of);
+// What the launch behind the last mark that was reached took; less than 0: it was not measured, or
+// is not over.
+std::int64_t behind_last_mark_ns(const StreamTiming& of);
 // Waits for the first mark until then at most, and takes out those that are reached. Without the
 // mutex meanwhile: others go on. `failed`: the driver has an error to tell to whoever asks it next;
 // `gone`: the place is another's, or nobody's.
 enum class Passed { reached, late, failed, gone };
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns);
+// Launches that it was given credit for, and has not been given.
+void take_back_credit(StreamTiming& of);
 // Launches that the stream was given and has not done, as far as marks tell.
 int launches_ahead(const StreamTiming& of);
 

@@ -6,7 +6,10 @@
 #include "guard/compute/card_clock.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/in_context.hpp"
+#include "guard/compute/lot.hpp"
 #include "guard/compute/marks.hpp"
+#include "guard/compute/pauses.hpp"
+#include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
@@ -40,11 +43,23 @@ Measured measure(const StreamTiming& of, std::int64_t now) {
     const auto length = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
-    std::int64_t start = happened_at(of, of.sample_start);
+    std::int64_t start = happened_at(of, of.sample_start, of.clock_ns);
     if (start != 0 && start < of.began_ns) is_too_soon(of, of.began_ns - start);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);
     return {{start, start + length}, excess};
+}
+
+// Of a piece that is over.
+std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
+    const std::int64_t first_ns = behind_last_mark_ns(of);
+    if (first_ns >= 0) learn_launch(of, first_ns);
+    std::int64_t start = work.start_ns;
+    if (of.last_mark != nullptr) start = last_mark_reached_ns(of);
+    if (may_not_pause(of) || start == 0 || start >= work.end_ns) return 0;
+    const int launches = of.since_mark - of.credit.load(std::memory_order_relaxed);
+    const Span since = {std::max(start, work.start_ns), work.end_ns};
+    return pause_ns(of, {since.end_ns - since.start_ns, launches, first_ns});
 }
 
 // More than that is a thread that was not running, or a stream that waited.
@@ -56,9 +71,14 @@ void learn_overhead(int card, std::int64_t excess_ns) {
 
 void end_piece(StreamTiming& of, bool is_waited_for) {
     if (!of.is_in_flight) return;
+    if (of.mark_count > 0) {
+        const Relaxed relaxed;
+        harvest(of);
+    }
     Timing::Flight& flight = flight_of(of);
     const std::int64_t now = monotonic_ns();
-    const Measured measured = measure(of, now);
+    Measured measured = measure(of, now);
+    measured.work.end_ns -= pause_since_last_mark(of, measured.work);
     // Of those waited for together that which ended last: the others ended before the wait did.
     const bool is_last = flight.streams == 1 && measured.work.end_ns >= flight.last_end_ns;
     if (is_waited_for && is_last) learn_overhead(of.card, measured.excess_ns);
@@ -67,10 +87,10 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
         learn_overhead(of.card, now - of.began_ns);
     flight.is_waited_for = is_waited_for;
     of.is_in_flight = false;
-    of.credit.store(0, std::memory_order_relaxed);
+    take_back_credit(of);
     of.mark_count = 0;
     of.since_mark = 0;
-    of.has_last = false;
+    of.last_mark = nullptr;
     of.is_start_recorded = false;
     of.is_end_recorded = false;
     leave_flight(of, measured.work);
@@ -79,10 +99,7 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
 // A flight that the stream is about to begin, by the one before it.
 bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
     if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return true;
-    // Not every so many: a program may have a rhythm. Source of the numbers: Numerical Recipes.
-    std::uint32_t& random = timing(of.card).sampling;
-    random = random * 1664525 + 1013904223;
-    return random < UINT32_MAX / kSampleEvery;
+    return draw(of.card, kSampleEvery) == 0;
 }
 
 }  // namespace
@@ -91,7 +108,7 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.is_in_flight = true;
     of.kind = kind;
     of.began_ns = monotonic_ns();
-    of.has_last = false;
+    of.last_mark = nullptr;
     of.is_start_recorded = false;
     of.has_begun = false;
     of.is_end_recorded = false;
@@ -99,6 +116,8 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     const bool is_to_measure =
         flight.streams > 0 || timing(of.card).is_dozing.load() || is_worth_measuring(flight, of);
     join_flight(of);
+    begin_stretch(of);
+    of.has_no_pause |= is_behind_copies;
     if (!is_to_measure || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of);
     const InContext there(of.context);

@@ -19,6 +19,8 @@ namespace {
 // The stream's context is no more, and neither are its work and its events, which nobody may ask.
 void forget(StreamTiming& of) {
     of.is_end_recorded = false;
+    of.mark_count = 0;
+    of.last_mark = nullptr;
     end_piece(of);
     free_place_of(of);
 }

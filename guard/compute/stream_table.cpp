@@ -57,14 +57,18 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
     made->generation++;
     made->batch = 1;
     made->each_ns = 0;
+    for (LaunchedWork& work : made->work)
+        work = {};
+    made->to_mark = 0;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
 }
 
 void free_place_of(StreamTiming& of) {
     of.credit.store(0, std::memory_order_relaxed);
-    for (CUevent& mark : of.marks)
-        mark = nullptr;
+    for (Mark& mark : of.marks)
+        mark = {};
+    of.last_mark = nullptr;
     of.sample_start = nullptr;
     of.sample_end = nullptr;
     of.is_left = false;
@@ -72,10 +76,15 @@ void free_place_of(StreamTiming& of) {
 }
 
 void destroy_events(const StreamTiming& of) {
-    for (CUevent mark : of.marks)
-        if (mark != nullptr) driver()->cuEventDestroy_v2(mark);
-    for (CUevent sample : {of.sample_start, of.sample_end})
-        if (sample != nullptr) driver()->cuEventDestroy_v2(sample);
+    const auto destroy = [](CUevent event) {
+        if (event != nullptr) driver()->cuEventDestroy_v2(event);
+    };
+    for (const Mark& mark : of.marks) {
+        destroy(mark.event);
+        destroy(mark.behind_next);
+    }
+    destroy(of.sample_start);
+    destroy(of.sample_end);
 }
 
 }  // namespace tessera::guard

@@ -88,19 +88,23 @@ bool wait_for_turn(const Place& of, WorkKind kind) {
     return true;
 }
 
+// With the launch that is about to be.
+void give_credit(StreamTiming& of, int launches) {
+    of.to_mark -= launches;
+    of.since_mark += launches;
+    of.credit.store(launches - 1, std::memory_order_relaxed);
+}
+
 // So that one more mark may be set. Where the first is not reached for long, for all that is known
 // because the stream waits for work that the program has yet to launch, it is given more without.
 // False where nothing can be known of the stream.
 bool make_room_ahead(StreamTiming& of) {
     constexpr std::int64_t kLongNs = 1'000'000'000;
-    if (of.mark_count == kMaxMarks) {
-        const Passed passed = pass_first_mark(of, monotonic_ns() + kLongNs);
-        if (passed == Passed::failed) end_piece(of);
-        if (passed == Passed::late) of.batch = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
-        if (passed != Passed::reached) return passed == Passed::late;
-    }
-    add_mark(of);
-    return true;
+    if (of.mark_count < kMaxMarks) return true;
+    const Passed passed = pass_first_mark(of, monotonic_ns() + kLongNs);
+    if (passed == Passed::failed) end_piece(of);
+    if (passed == Passed::late) of.batch = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
+    return passed == Passed::reached || passed == Passed::late;
 }
 
 Place find_or_add_locked(CUstream stream, const Current& owner) {
@@ -160,7 +164,7 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
         give_untimed(stream, owner);
         return CUDA_SUCCESS;
     }
-    if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
+    if (!comes_back_done_ && has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
     bool is_turn = true;
     do {
         is_turn = wait_for_turn(wait_for_place(stream, owner), kind);
@@ -194,12 +198,22 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     // ask for a thread's own stream, and the watch may be dozing.
     has_end_behind_ =
         is_threads_own(*of) || (timing(of->card).is_dozing.load() && is_measured(*of));
-    const int batch = is_turn && !has_end_behind_ ? of->batch : 1;
-    if (of->since_mark > 0 && of->since_mark + batch > of->batch && !make_room_ahead(*of))
-        return true;
-    of->since_mark += batch;
-    of->credit.store(batch - 1, std::memory_order_relaxed);
+    take_back_credit(*of);
+    if (of->to_mark > of->batch) of->to_mark = draw_batch(*of);
+    if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
+        if (!make_room_ahead(*of)) return true;
+        set_mark(*of);
+    }
+    of->has_no_pause |= comes_back_done_ && of->since_mark == 0;
+    const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
+    give_credit(*of, is_one ? 1 : of->to_mark);
     return true;
+}
+
+// What comes behind it is measured, where that is the card's alone.
+void Turn::set_mark(StreamTiming& of) {
+    if (of.mark_count < kMaxMarks && add_mark(of) && !comes_back_done_) mark_ = of.marks_added;
+    if (of.to_mark <= 0) of.to_mark = draw_batch(of);
 }
 
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.
@@ -209,10 +223,14 @@ Turn::~Turn() {
     if (of_->generation != generation_) return;
     of_->on_their_way--;
     of_->is_end_recorded = false;
-    if (!has_end_behind_ || !of_->is_in_flight || of_->on_their_way > 0) return;
+    if (!of_->is_in_flight) return;
+    const bool is_end = has_end_behind_ && of_->on_their_way == 0;
+    const bool is_behind_mark = mark_ != 0 && mark_ == of_->marks_added;
+    if (!is_end && !is_behind_mark) return;
     const Relaxed relaxed;
     const InContext there(of_->context);
-    record_end(*of_);
+    if (is_end) record_end(*of_);
+    if (is_behind_mark) note_launched_behind_mark(*of_);
 }
 
 Given before_wait(CUstream stream) {

@@ -61,7 +61,8 @@ inline void forget_last_used() {
 // look, just then.)
 class Turn {
   public:
-    Turn() = default;
+    // `comes_back_done`: the call does so when its work is done.
+    explicit Turn(bool comes_back_done = false) : comes_back_done_(comes_back_done) {}
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -72,10 +73,13 @@ class Turn {
 
   private:
     bool begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn);
+    void set_mark(StreamTiming& of);
 
+    const bool comes_back_done_;
     StreamTiming* of_ = nullptr;
     std::uint64_t generation_ = 0;  // of the stream in that place
     bool has_end_behind_ = false;   // an event, when the call is over
+    unsigned mark_ = 0;             // the one that was set before the call, of all; 0: none was
 };
 
 // What a stream was given so far.

@@ -13,6 +13,24 @@ namespace tessera::guard {
 inline constexpr int kMaxStreams = 4096;  // with work in flight at once
 inline constexpr int kMaxMarks = 3;       // that a stream's work is ahead
 
+// An event between two of a stream's launches (marks.hpp).
+struct Mark {
+    CUevent event;
+    CUevent behind_next;  // behind the launch that follows it,
+    bool has_next;        // which was recorded
+    bool has_no_pause;    // between the mark before and this, for all that is known
+    int launches;         // since the mark before
+    std::int64_t recorded_ns;
+    std::int64_t clock_ns;  // which clock its context had then; 0: none
+};
+
+// How much work a stream's launches are (pauses.hpp).
+struct LaunchedWork {
+    double each_ns;           // of late,
+    int samples;              // by so many
+    std::int64_t surplus_ns;  // that was more than the time it was done in
+};
+
 // A stream of this process, or the default stream of a context.
 struct StreamTiming {
     std::atomic<CUstream> stream;
@@ -26,21 +44,25 @@ struct StreamTiming {
     bool is_left;      // there is no such stream any more, and sample_end is behind its work
     bool is_gone;      // the place is free for another
     std::uint64_t generation;  // how many streams have had the place
-    double each_ns;            // that a launch took of late
-    int batch;                 // launches to a mark, so that it is reached after some kMarkNs
-    int since_mark;            // launches
-    int mark_count;            // not known to be reached
+    double each_ns;            // from one launch to the next of late
+    LaunchedWork work[kWorkKinds];
+    int batch;          // launches to a mark, so that it is reached after some kMarkNs
+    int to_mark;        // launches until the next one
+    int since_mark;     // launches
+    unsigned joined;    // the flight, when the stretch since the mark began
+    bool has_no_pause;  // since the mark, for all that is known
+    int mark_count;     // not known to be reached
     int first_mark;
-    bool has_last;  // the mark before the first was reached, and work has been in flight since
-    CUevent marks[kMaxMarks + 1];
-    int launches[kMaxMarks + 1];  // up to each mark, since the one before
-    unsigned turns;               // that were taken in it, which wraps
-    std::int64_t began_ns;        // its work in flight
-    bool is_start_recorded;       // before all of it,
-    bool has_begun;               // which is known to have come,
-    std::int64_t clock_ns;        // and which clock its context had then; 0: none
-    bool is_end_recorded;         // behind all of it,
-    int end_credit;               // that there was then: had it more work since, there is less
+    unsigned marks_added;  // in all, which wraps
+    CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
+    Mark marks[kMaxMarks + 1];
+    unsigned turns;          // that were taken in it, which wraps
+    std::int64_t began_ns;   // its work in flight
+    bool is_start_recorded;  // before all of it,
+    bool has_begun;          // which is known to have come,
+    std::int64_t clock_ns;   // and which clock its context had then; 0: none
+    bool is_end_recorded;    // behind all of it,
+    int end_credit;          // that there was then: had it more work since, there is less
     CUevent sample_start;
     CUevent sample_end;
 };
@@ -59,6 +81,7 @@ struct Timing {
     // Work of any of its streams: one flight, from when there was none until there is none again.
     struct Flight {
         int streams;               // not known to have ended
+        unsigned joined;           // that ever were, which wraps
         const StreamTiming* only;  // stream that had a part in it; null: others had
         bool is_waited_for;  // the end of the last piece that ended was learnt by a wait for it
         std::int64_t began_ns;
@@ -91,7 +114,7 @@ struct Timing {
         int processes;
     } at_work;
     std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
-    std::uint32_t sampling;    // random
+    std::uint32_t random;      // lot.hpp
     unsigned turns;            // that were taken
     std::int64_t looked_ns;    // by who waits for his: when,
     unsigned looked_turns;     // when so many were taken,

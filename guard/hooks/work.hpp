@@ -38,7 +38,7 @@ CUresult do_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, Wor
     if (!real.is_held()) return real(arguments...);
     CUresult result = CUDA_SUCCESS;
     {
-        Turn turn;
+        Turn turn(true);
         result = turn.take(stream, kind);
         if (result == CUDA_SUCCESS) result = real(arguments...);
     }

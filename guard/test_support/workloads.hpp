@@ -30,6 +30,19 @@ inline Workload launch_and_wait(std::uint64_t ns) {
     };
 }
 
+// A program that is busy launching: a kernel every so often, in so many lengths in turn, and nobody
+// waits.
+inline Workload busy_launching(std::vector<std::uint64_t> lengths, std::uint64_t every_ns) {
+    return [=](gpusim::Worker& worker) {
+        for (const std::uint64_t ns : lengths) {
+            worker.launch(ns);
+            const std::int64_t next = monotonic_ns() + static_cast<std::int64_t>(every_ns);
+            while (monotonic_ns() < next) {
+            }
+        }
+    };
+}
+
 // A graph of ten kernels, again and again.
 inline Workload graphs(std::uint64_t ns) {
     return [ns](gpusim::Worker& worker) {

@@ -1,0 +1,131 @@
+// Goal: a program that is late with its launches is charged for what the card did, and not for the
+// pauses; and nobody for less than that. Method: one process under the facade, whose kernels last
+// as long as they are told, with what it says in its accounts; how late it is does not matter.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMicrosecond;
+using gpusim::kMillisecond;
+using gpusim::Worker;
+
+struct Charged {
+    double work_ns;
+    double charged_ns;
+};
+
+class GuardPauses : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
+
+    void SetUp() override { container_.grant_plenty(); }
+
+    // A stretch of kernels of so many lengths in turn, each `every_ns` after the one before at the
+    // soonest, at whose end the program waits.
+    Charged run(const Worker& worker, const std::vector<std::uint64_t>& lengths, int launches,
+                std::uint64_t every_ns, CUstream stream = nullptr) const {
+        const auto total = [this] {
+            return container_.region().accounts().times[0][0].in_flight[0].total_ns.load();
+        };
+        const std::int64_t before = total();
+        std::uint64_t work = 0;
+        for (int i = 0; i < launches; i++) {
+            const std::uint64_t ns = lengths[static_cast<std::size_t>(i) % lengths.size()];
+            const std::int64_t next = monotonic_ns() + static_cast<std::int64_t>(every_ns);
+            worker.launch(ns, stream);
+            work += ns;
+            while (monotonic_ns() < next) {
+            }
+        }
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        return {static_cast<double>(work), static_cast<double>(total() - before)};
+    }
+};
+
+TEST_F(GuardPauses, BetweenLaunchesAreNotCharged) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        run(worker, {50 * kMicrosecond}, 100, 300 * kMicrosecond);
+        const Charged charged = run(worker, {50 * kMicrosecond}, 2000, 300 * kMicrosecond);
+        EXPECT_GT(charged.charged_ns, 0.9 * charged.work_ns);
+        EXPECT_LT(charged.charged_ns, 2 * charged.work_ns) << "with the pauses it is 6";
+    });
+}
+
+// One in sixteen is twenty times as long, and of them few are measured.
+TEST_F(GuardPauses, BetweenUnevenLaunchesAreNotCharged) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        std::vector<std::uint64_t> lengths(15, 20 * kMicrosecond);
+        lengths.push_back(400 * kMicrosecond);
+        const Charged charged = run(worker, lengths, 8000, 200 * kMicrosecond);
+        EXPECT_GT(charged.charged_ns, 0.7 * charged.work_ns);
+        EXPECT_LT(charged.charged_ns, 2 * charged.work_ns) << "with the pauses it is 4.6";
+    });
+}
+
+// Of those that are launched one behind the other there are none, whatever each of them takes.
+TEST_F(GuardPauses, AreNoneInUnevenWorkThatIsAhead) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        const Charged charged =
+            run(worker, {10 * kMicrosecond, 10 * kMicrosecond, 2 * kMillisecond}, 900, 0);
+        EXPECT_GT(charged.charged_ns, 0.95 * charged.work_ns);
+    });
+}
+
+// After one that waited for each of many short ones.
+TEST_F(GuardPauses, AreNotTakenForLongerWorkThanBefore) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        for (int i = 0; i < 200; i++)
+            run(worker, {20 * kMicrosecond}, 1, 0);
+        double work = 0;
+        double charged = 0;
+        for (int i = 0; i < 100; i++) {
+            const Charged each = run(worker, {3 * kMillisecond, 20 * kMicrosecond}, 2, 0);
+            work += each.work_ns;
+            charged += each.charged_ns;
+        }
+        EXPECT_GT(charged, 0.8 * work);
+    });
+}
+
+// A copy that the program waits for is work, among however many short kernels.
+TEST_F(GuardPauses, AreNotWhatACallWaitedFor) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        std::vector<char> host(std::size_t{16} << 20);
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        const auto total = [this] {
+            const ProcessTime& time = container_.region().accounts().times[0][0];
+            return time.in_flight[0].total_ns.load() + time.in_flight[1].total_ns.load();
+        };
+        const std::int64_t before = total();
+        std::int64_t copied = 0;
+        for (int round = 0; round < 20; round++) {
+            for (int i = 0; i < 50; i++)
+                worker.launch(10 * kMicrosecond);
+            CUevent start = worker.mark();
+            EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoD_v2)(memory, host.data(), host.size()),
+                      CUDA_SUCCESS);
+            CUevent end = worker.mark();
+            copied += static_cast<std::int64_t>(worker.ns_between(start, end));
+        }
+        EXPECT_GT(total() - before, copied * 4 / 5);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard
