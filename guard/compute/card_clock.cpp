@@ -32,11 +32,10 @@ Timing::Clock* make_clock(int card, CUcontext context) {
 
 }  // namespace
 
-std::int64_t set_clock(const StreamTiming& of) {
+std::int64_t set_clock(const StreamTiming& of, std::int64_t now) {
     Timing::Clock* clock = find_clock(of.card, of.context);
     if (clock == nullptr) clock = make_clock(of.card, of.context);
     if (clock == nullptr) return 0;
-    const std::int64_t now = monotonic_ns();
     if (now - clock->recorded_ns < kOldNs) return clock->recorded_ns;
     const InContext there(of.context);
     const bool is_recorded = driver()->cuEventRecord(clock->event, clock->stream) == CUDA_SUCCESS;

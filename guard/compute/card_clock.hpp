@@ -10,7 +10,7 @@ namespace tessera::guard {
 // Sets the clock of the stream's context, where it has none or an old one: events are told from it
 // in milliseconds as a float, which has no microseconds left after some minutes. When it was set; 0
 // where it cannot be.
-std::int64_t set_clock(const StreamTiming& of);
+std::int64_t set_clock(const StreamTiming& of, std::int64_t now);
 // When an event of the stream happened, by the clock of then; 0 where it cannot be told. Too soon
 // by what the card took to come to the clock's own, but for what is known of that.
 std::int64_t happened_at(const StreamTiming& of, CUevent event, std::int64_t clock_ns);

@@ -91,8 +91,8 @@ CUresult harvest(StreamTiming& of) {
 bool add_mark(StreamTiming& of) {
     Mark& mark = of.marks[mark_place(of, of.mark_count)];
     if (event_in(mark.event, of) == nullptr) return false;
-    mark.clock_ns = set_clock(of);
     mark.recorded_ns = monotonic_ns();
+    mark.clock_ns = set_clock(of, mark.recorded_ns);
     if (driver()->cuEventRecord(mark.event, of.stream.load()) != CUDA_SUCCESS) return false;
     const int credit = of.credit.load(std::memory_order_relaxed);
     mark.launches = of.since_mark - credit;
@@ -114,10 +114,11 @@ void note_launched_behind_mark(StreamTiming& of) {
                     monotonic_ns() - mark.recorded_ns < kPromptNs;
 }
 
-int draw_batch(const StreamTiming& of) {
-    const int least = (of.batch + 1) / 2;
-    return least +
-           static_cast<int>(draw(of.card, static_cast<std::uint32_t>(of.batch - least + 1)));
+void draw_next_mark(StreamTiming& of) {
+    const int either_side = of.batch < 2 ? 0 : std::max(of.batch / 4, 1);
+    if (of.to_mark > 0 && of.to_mark <= of.batch + either_side) return;
+    const auto places = static_cast<std::uint32_t>(2 * either_side + 1);
+    of.to_mark = of.batch - either_side + static_cast<int>(draw(of.card, places));
 }
 
 std::int64_t last_mark_reached_ns(const StreamTiming& of) {

@@ -7,8 +7,8 @@
 namespace tessera::guard {
 
 inline constexpr std::int64_t kMarkNs = 2'000'000;
-// Launches to a mark, however short they were: the next ones need not be, and nobody asks before
-// the mark.
+// Launches to a mark in the mean, however short they were: the next ones need not be, and nobody
+// asks before the mark.
 inline constexpr int kMaxBatch = 256;
 
 // An event of the stream's context, made where there is none; null where none can be.
@@ -20,8 +20,9 @@ CUresult harvest(StreamTiming& of);
 bool add_mark(StreamTiming& of);
 // The launch that follows the last mark has been given to the driver.
 void note_launched_behind_mark(StreamTiming& of);
-// After how many launches the next one is to be: by lot, for a program may have a rhythm.
-int draw_batch(const StreamTiming& of);
+// After how many launches the next one is to be, where it is not known or they have become longer:
+// by lot, for a program may have a rhythm.
+void draw_next_mark(StreamTiming& of);
 // When the last mark that was reached was; 0: it cannot be told.
 std::int64_t last_mark_reached_ns(const StreamTiming& of);
 // What the launch behind the last mark that was reached took; less than 0: it was not measured, or

@@ -119,7 +119,7 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     begin_stretch(of);
     of.has_no_pause |= is_behind_copies;
     if (!is_to_measure || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
-    of.clock_ns = set_clock(of);
+    of.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
     of.is_start_recorded =
         driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS;

@@ -199,7 +199,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     has_end_behind_ =
         is_threads_own(*of) || (timing(of->card).is_dozing.load() && is_measured(*of));
     take_back_credit(*of);
-    if (of->to_mark > of->batch) of->to_mark = draw_batch(*of);
+    if (of->to_mark > 0) draw_next_mark(*of);
     if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
         if (!make_room_ahead(*of)) return true;
         set_mark(*of);
@@ -213,7 +213,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
 // What comes behind it is measured, where that is the card's alone.
 void Turn::set_mark(StreamTiming& of) {
     if (of.mark_count < kMaxMarks && add_mark(of) && !comes_back_done_) mark_ = of.marks_added;
-    if (of.to_mark <= 0) of.to_mark = draw_batch(of);
+    draw_next_mark(of);
 }
 
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.

@@ -4,7 +4,7 @@
 // A program may give a stream far more work than the card does before the container's turn is over.
 // So it is never more than some marks ahead: events that are recorded between its launches, each
 // after as much work as the card does in kMarkNs, by what it did between the last two (marks.hpp).
-// Between marks, of at most kMaxBatch launches, a launch costs a look at a counter.
+// Between marks, some kMaxBatch launches at most, a launch costs a look at a counter.
 //
 // Work is in flight from the launch on until a wait for it comes back, or it is found done, by who
 // waits for something else or by the watch (watch.cpp); an event behind it says since when. What
