@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+// Where the API has those of all namespaces; nowhere without that feature.
+inline constexpr const char* kPodGroupsPath = "/apis/scheduling.k8s.io/v1alpha2/podgroups";
+
 // One whose policy says nothing that we know asks for nothing.
 PodGroup read_pod_group(JsonValue json);
 

@@ -33,6 +33,7 @@ class PodGroups(StackCase):
         for number in range(2):
             self.member_of("fits", number, gib=12)
         self.assertEqual(self.bound_of("fits"), [])
+        self.assertIn("It waits for 1 more.", self.stack.tessera("explain", "fits-0"))
         self.member_of("fits", 2, gib=12)
         for number in range(3):
             self.assert_shares(self.wait_running(f"fits-{number}"))

@@ -32,7 +32,6 @@ constexpr milliseconds kBind = KubeApi::kBindTakes - kServersBind;
 static_assert(kBind <= KubeClient::kOneObject);
 constexpr const char* kNodes = "/api/v1/nodes";
 constexpr const char* kPods = "/api/v1/pods";
-constexpr const char* kPodGroups = "/apis/scheduling.k8s.io/v1alpha2/podgroups";
 constexpr milliseconds kUnknownApi{60'000};
 
 // What `follow` needs to know of one kind of object.
@@ -262,13 +261,13 @@ void KubeClient::follow_pods_at(const std::string& path,
 void KubeClient::follow_pod_groups(const std::function<void(PodGroupChanges)>& sink,
                                    const Trouble& trouble, std::stop_token stop) {
     while (!stop.stop_requested()) {
-        const auto served = get(with_query(kPodGroups, "limit=1"), kPage, stop);
+        const auto served = get(with_query(kPodGroupsPath, "limit=1"), kPage, stop);
         if (served) break;
         if (served.error().code != Code::not_found && !stop.stop_requested())
             trouble(served.error());
         pause_for(kUnknownApi, stop);
     }
-    follow_all(PodGroupKind{}, kPodGroups, sink, trouble, stop);
+    follow_all(PodGroupKind{}, kPodGroupsPath, sink, trouble, stop);
 }
 
 Result<> KubeClient::bind(const PodUid& uid, const PodName& pod, const NodeName& node,

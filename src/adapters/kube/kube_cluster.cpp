@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,11 +11,25 @@
 #include "wire/defrag_json.hpp"
 #include "wire/doctor_json.hpp"
 #include "wire/kube_objects.hpp"
+#include "wire/pod_group_json.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{10'000};
+
+bool leaves_size_to_a_group(const PodFacts& pod) {
+    return pod.gang && *pod.gang && (*pod.gang)->size == 0;
+}
+
+// None where the API has none, or they may not be read: whoever needs one says that it is not
+// known.
+std::vector<PodGroup> read_groups(HttpClient& http) {
+    std::vector<PodGroup> out;
+    const auto read = each_item(http, kPodGroupsPath, "list PodGroups",
+                                [&](JsonValue json) { out.push_back(read_pod_group(json)); });
+    return read ? out : std::vector<PodGroup>();
+}
 
 }  // namespace
 
@@ -33,6 +48,7 @@ Result<defrag::Snapshot> read_cluster(HttpClient& http) {
         out.pods.push_back(std::move(pod));
         out.states.push_back(read_pod_state(json));
     }));
+    if (std::ranges::any_of(out.pods, leaves_size_to_a_group)) out.pod_groups = read_groups(http);
     return out;
 }
 

@@ -103,13 +103,20 @@ std::vector<std::string_view> offered(const defrag::Snapshot& snapshot, std::siz
 std::string gang_sentence(ClusterState& state, const PodAsk& pod,
                           std::span<const std::string_view> nodes, const Placements& placements) {
     if (!pod.gang) return {};
+    const auto said = state.gang_size(pod);
+    if (!said) {
+        return fmt::format(
+            "It is of gang {}, and waits for a PodGroup of that name, which says how many are "
+            "placed together: there is none, or you may not list them. What follows is of this "
+            "pod alone.",
+            pod.gang->gang);
+    }
+    if (*said == 0) return {};
+    const auto size = static_cast<std::size_t>(*said);
     const GangNow now = state.gang({pod.name.space, pod.gang->gang});
-    const bool says_size = pod.gang->size > 0;
-    const std::size_t size = says_size ? static_cast<std::size_t>(pod.gang->size) : now.pods();
     std::string out = fmt::format(
         "It is of gang {}: {} there ({} placed), and {} are placed together or not at all{}. ",
-        pod.gang->gang, counted(now.pods(), "pod"), now.placed,
-        says_size ? std::to_string(size) : "as many as its PodGroup says", about_the_others(now));
+        pod.gang->gang, counted(now.pods(), "pod"), now.placed, size, about_the_others(now));
     if (now.pods() < size) {
         out += fmt::format("It waits for {} more. ", size - now.pods());
     } else if (now.placed < size) {
@@ -177,6 +184,8 @@ Result<PodStory> explain_pod(const defrag::Snapshot& snapshot, const PodName& na
     ClusterState state;
     for (const NodeInventory& node : snapshot.nodes)
         state.set_node(node);
+    for (const PodGroup& group : snapshot.pod_groups)
+        state.set_pod_group(group);
     for (const PodFacts& pod : snapshot.pods)
         state.set_pod(pod.uid == facts.uid ? facts : pod);
     for (const PodFacts& pod : snapshot.others)

@@ -169,6 +169,22 @@ TEST_F(ExplainPod, TellsWhatItsGangFinds) {
     EXPECT_TRUE(gang_of("there").empty());
 }
 
+TEST_F(ExplainPod, TellsWhatItsPodGroupAsks) {
+    for (int i = 0; i < 2; ++i) {
+        PodFacts pod = build::pod(fmt::format("g-{}", i), build::native(gibibytes(9)));
+        pod.gang = GangMembership{"g", 0};
+        put(pod);
+    }
+    const auto gang = [&] { return explain("g-0").gang; };
+    EXPECT_NE(gang().find("waits for a PodGroup of that name"), std::string::npos) << gang();
+    snapshot_.pod_groups = {{{"default", "g"}, 3}};
+    EXPECT_NE(gang().find("3 are placed together or not at all. It waits for 1 more."),
+              std::string::npos)
+        << gang();
+    snapshot_.pod_groups = {{{"default", "g"}, 0}};
+    EXPECT_TRUE(gang().empty()) << gang();
+}
+
 TEST_F(ExplainPod, RefusesWhatItCannotTell) {
     EXPECT_EQ(explain_pod(snapshot_, {"default", "none"}, "binpack").error().code, Code::not_found);
     EXPECT_NE(explain_pod(snapshot_, {"default", "there"}, "magic").error().text.find("binpack"),

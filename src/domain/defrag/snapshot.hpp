@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "domain/cluster/pod_group.hpp"
 #include "domain/defrag/movable.hpp"
 #include "domain/defrag/plan.hpp"
 
@@ -19,6 +20,7 @@ struct Snapshot {
     std::vector<PodState> states;    // of the same pods, in the same order
     std::vector<PodFacts> others;    // pods that ask for none: they take CPU and memory
     std::vector<Budget> budgets;
+    std::vector<PodGroup> pod_groups;  // none where no pod leaves it to one how large its gang is
 };
 
 // The cards, who holds them and who of them may be moved.
