@@ -40,7 +40,9 @@ Measured measure(const StreamTiming& of, std::int64_t now) {
     if (!of.is_start_recorded || !is_end_known(of) ||
         driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS)
         return {{of.began_ns, until}, -1};
-    const auto length = static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    // The start may be a mark that was set when the end was known.
+    const auto length =
+        std::max(static_cast<std::int64_t>(static_cast<double>(ms) * 1e6), std::int64_t{0});
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
     std::int64_t start = happened_at(of, of.sample_start, of.clock_ns);

@@ -203,6 +203,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
         if (!make_room_ahead(*of)) return true;
         set_mark(*of);
+        draw_next_mark(*of);
     }
     of->has_no_pause |= comes_back_done_ && of->since_mark == 0;
     const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
@@ -210,10 +211,13 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     return true;
 }
 
-// What comes behind it is measured, where that is the card's alone.
+// What comes behind it is measured, where the piece is as well, or has become long: all launches of
+// those, and none of the others, are as likely to be.
 void Turn::set_mark(StreamTiming& of) {
-    if (of.mark_count < kMaxMarks && add_mark(of) && !comes_back_done_) mark_ = of.marks_added;
-    draw_next_mark(of);
+    const bool is_measured = of.is_start_recorded || of.last_mark != nullptr;
+    const bool is_at_beginning = of.since_mark == 0 && of.mark_count == 0;
+    if (of.mark_count == kMaxMarks || (is_at_beginning && !is_measured) || !add_mark(of)) return;
+    if (is_measured && !comes_back_done_) mark_ = of.marks_added;
 }
 
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.
