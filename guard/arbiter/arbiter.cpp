@@ -321,7 +321,8 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
                                                                     : std::max(kMaxLagNs, balance);
             balance += part_of(tick, container.rate);
             std::int64_t& unpaid = container.unpaid_ns[kind];
-            unpaid = balance > 0 ? 0 : unpaid + std::max(-kMaxDebtNs - balance, std::int64_t{0});
+            const std::int64_t beyond = std::max(-kMaxDebtNs - balance, std::int64_t{0});
+            unpaid = balance > 0 ? 0 : unpaid + std::min(beyond, kMaxTimeNs - unpaid);
             balance = std::clamp(balance, -kMaxDebtNs, most);
         }
         // Who does not use what he is sure of can begin to at once, and so can who used less than

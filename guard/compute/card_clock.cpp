@@ -21,7 +21,7 @@ Timing::Clock* make_clock(int card, CUcontext context) {
     if (clock == nullptr || !real.cuStreamCreate) return nullptr;
     const InContext there(context);
     if (real.cuStreamCreate(&clock->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return nullptr;
-    if (real.cuEventCreate(&clock->event, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS) {
+    if (real.cuEventCreate(&clock->event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
         if (real.cuStreamDestroy_v2) real.cuStreamDestroy_v2(clock->stream);
         return nullptr;
     }

@@ -39,13 +39,16 @@ std::int64_t between_ns(CUevent start, CUevent end) {
 }
 
 // What the program was late in before the mark is no work of the stream's. From then on the mark is
-// where it began.
-void leave_out_pause(StreamTiming& of, Mark& mark, const Stretch& stretch) {
-    const std::int64_t reached_ns = happened_at(of, mark.event, mark.clock_ns);
-    if (reached_ns <= of.began_ns) return;
+// where it began. `ns`: since the mark before, or the beginning; less than 0: not known.
+void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t first_ns) {
+    std::int64_t reached_ns = happened_at(of, mark.event, mark.clock_ns);
+    if (reached_ns == 0) return;
+    if (reached_ns < mark.recorded_ns) is_too_soon(of, mark.recorded_ns - reached_ns);
+    reached_ns = std::clamp(reached_ns, mark.recorded_ns, monotonic_ns());
     const std::int64_t longest = reached_ns - of.began_ns;
-    const std::int64_t length = stretch.ns < 0 || stretch.ns > longest ? longest : stretch.ns;
-    const std::int64_t without = pause_ns(of, {length, stretch.launches, stretch.first_ns});
+    const std::int64_t length = ns < 0 || ns > longest ? longest : ns;
+    const std::int64_t without = pause_ns(
+        of, {{reached_ns - length, reached_ns}, mark.launches, first_ns, mark.recorded_ns});
     if (without == 0) return;
     pause(of, {reached_ns - without, reached_ns});
     std::swap(of.sample_start, mark.event);
@@ -55,16 +58,15 @@ void leave_out_pause(StreamTiming& of, Mark& mark, const Stretch& stretch) {
 }
 
 void reach(StreamTiming& of, Mark& mark) {
-    const std::int64_t first_ns = behind_last_mark_ns(of);
-    if (first_ns >= 0) learn_launch(of, first_ns);
+    const std::int64_t first_ns = learn_first(of, mark.launches, mark.is_untold);
+    const bool is_at_beginning = of.last_mark == nullptr && mark.launches == 0;
     CUevent before = of.last_mark;
     if (before == nullptr && of.is_start_recorded) before = of.sample_start;
     const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
     if (of.last_mark != nullptr && ns >= 0) learn_batch(of, mark.launches, ns);
     of.last_mark = mark.event;
-    const bool is_at_beginning = before == of.sample_start && mark.launches == 0;
-    if (!mark.has_no_pause && !is_at_beginning)
-        leave_out_pause(of, mark, {ns, mark.launches, first_ns});
+    if (!mark.is_ahead && !mark.is_untold && !is_at_beginning)
+        leave_out_pause(of, mark, ns, first_ns);
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ void reach(StreamTiming& of, Mark& mark) {
 CUevent event_in(CUevent& place, const StreamTiming& of) {
     if (place != nullptr) return place;
     const InContext there(of.context);
-    if (driver()->cuEventCreate(&place, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS) place = nullptr;
+    if (driver()->cuEventCreate(&place, CU_EVENT_DEFAULT) != CUDA_SUCCESS) place = nullptr;
     return place;
 }
 
@@ -95,8 +97,9 @@ bool add_mark(StreamTiming& of) {
     mark.clock_ns = set_clock(of, mark.recorded_ns);
     if (driver()->cuEventRecord(mark.event, of.stream.load()) != CUDA_SUCCESS) return false;
     const int credit = of.credit.load(std::memory_order_relaxed);
-    mark.launches = of.since_mark - credit;
-    mark.has_no_pause = of.mark_count > 0 || may_not_pause(of);
+    mark.launches = std::max(of.since_mark - credit, 0);
+    mark.is_ahead = of.mark_count > 0;
+    mark.is_untold = is_untold(of);
     mark.has_next = false;
     of.mark_count++;
     of.marks_added++;
@@ -106,12 +109,14 @@ bool add_mark(StreamTiming& of) {
 }
 
 void note_launched_behind_mark(StreamTiming& of) {
-    // Later it is the machine's time that is measured, which kept the thread from running.
+    // A call that takes longer is not the card's work all that time: it was kept from running, or
+    // it has much to do before.
     constexpr std::int64_t kPromptNs = 100'000;
     Mark& mark = of.marks[mark_place(of, of.mark_count - 1)];
+    const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
+    mark.late_ns = ns < kPromptNs ? 0 : ns;
     mark.has_next = event_in(mark.behind_next, of) != nullptr &&
-                    driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS &&
-                    monotonic_ns() - mark.recorded_ns < kPromptNs;
+                    driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS;
 }
 
 void draw_next_mark(StreamTiming& of) {
@@ -125,10 +130,18 @@ std::int64_t last_mark_reached_ns(const StreamTiming& of) {
     return happened_at(of, of.last_mark, of.marks[mark_place(of, -1)].clock_ns);
 }
 
-std::int64_t behind_last_mark_ns(const StreamTiming& of) {
+std::int64_t learn_first(StreamTiming& of, int launches, bool is_untold) {
     const Mark& last = of.marks[mark_place(of, -1)];
-    if (of.last_mark == nullptr || !last.has_next) return -1;
-    return between_ns(of.last_mark, last.behind_next);
+    if (of.last_mark == nullptr || !last.has_next || is_untold) return -1;
+    const std::int64_t ns = between_ns(of.last_mark, last.behind_next);
+    if (ns < 0) return ns;
+    const std::int64_t first_ns = std::max(ns - last.late_ns, std::int64_t{0});
+    learn_launch(of, first_ns, launches);
+    return first_ns;
+}
+
+void learn_pace(StreamTiming& of, int launches, std::int64_t ns) {
+    if (launches > 0 && ns / launches > kMarkNs / of.batch) learn_batch(of, launches, ns);
 }
 
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {

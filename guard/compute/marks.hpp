@@ -25,9 +25,11 @@ void note_launched_behind_mark(StreamTiming& of);
 void draw_next_mark(StreamTiming& of);
 // When the last mark that was reached was; 0: it cannot be told.
 std::int64_t last_mark_reached_ns(const StreamTiming& of);
-// What the launch behind the last mark that was reached took; less than 0: it was not measured, or
-// is not over.
-std::int64_t behind_last_mark_ns(const StreamTiming& of);
+// What the launch behind the last mark that was reached took, the first of so many: that is learnt.
+// Less than 0: it was not measured, or is not over.
+std::int64_t learn_first(StreamTiming& of, int launches, bool is_untold);
+// So many took so long: the next mark is to be no farther than it should.
+void learn_pace(StreamTiming& of, int launches, std::int64_t ns);
 // Waits for the first mark until then at most, and takes out those that are reached. Without the
 // mutex meanwhile: others go on. `failed`: the driver has an error to tell to whoever asks it next;
 // `gone`: the place is another's, or nobody's.

@@ -3,13 +3,15 @@
 // say so, but costs more than the launch.
 //
 // So launches are counted, and one in every mark's, by lot, is measured by an event before it and
-// one behind it: what it took by itself. A stretch is as much work as it had launches, each as long
-// as the last ones measured were in the mean. Where that is more than the stretch, long ones were
-// among those measured that were short in others: it is work in the next ones. All functions want
-// the mutex of the card's timing().
+// one behind it: what it took by itself. A stretch is taken to be as much work as it had launches,
+// each as long as those measured of late were in the mean. That is wrong for one stretch and right
+// for many: what is more than a stretch lasted counts in the next ones. And it bounds nothing by
+// itself, so it is never less than what is certain: since all of a stretch's launches were given
+// there was no pause until it ended.
 //
-// That of a stream which is alone in flight. Where there are several they wait for each other, and
-// how long their pauses are together is not known from what each of them did.
+// It can be told of a stream that is alone in flight, with work of one kind. Where there are
+// several they wait for each other, and how long their pauses are together does not follow from
+// what each of them did. All functions want the mutex of the card's timing().
 #pragma once
 
 #include "guard/compute/timing.hpp"
@@ -18,15 +20,17 @@ namespace tessera::guard {
 
 // The stream begins a piece of work, or a mark has been set in it.
 void begin_stretch(StreamTiming& of);
-// Nobody can tell of the stretch that began last: there are other streams in flight.
-bool may_not_pause(const StreamTiming& of);
-// A launch that was measured.
-void learn_launch(StreamTiming& of, std::int64_t ns);
+// Nothing can be told of the stretch that began last.
+bool is_untold(const StreamTiming& of);
+
+// A launch was measured, one of so many.
+void learn_launch(StreamTiming& of, std::int64_t ns, int launches);
 
 struct Stretch {
-    std::int64_t ns;
+    Span span;
     int launches;
     std::int64_t first_ns;  // that the first of them took; less than 0: it was not measured
+    std::int64_t given_ns;  // when all of them had been given, at the latest
 };
 
 // How much of it was none. Each is to be asked for once.

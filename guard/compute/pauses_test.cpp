@@ -101,6 +101,30 @@ TEST_F(GuardPauses, AreNotTakenForLongerWorkThanBefore) {
     });
 }
 
+// Nor is what has no pauses for certain, since all was given, however seldom such a launch is
+// measured.
+TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEnd) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        std::vector<std::uint64_t> lengths(100, 10 * kMicrosecond);
+        lengths.push_back(10 * kMillisecond);
+        const auto pieces = [&](const std::vector<std::uint64_t>& of, int count) {
+            Charged all = {};
+            for (int i = 0; i < count; i++) {
+                const Charged each = run(worker, of, static_cast<int>(of.size()), 0);
+                all.work_ns += each.work_ns;
+                all.charged_ns += each.charged_ns;
+            }
+            return all;
+        };
+        const Charged one_in_many = pieces(lengths, 40);
+        EXPECT_GT(one_in_many.charged_ns, 0.9 * one_in_many.work_ns);
+        pieces(std::vector<std::uint64_t>(20, 20 * kMicrosecond), 100);
+        const Charged longer = pieces(std::vector<std::uint64_t>(20, 3 * kMillisecond), 10);
+        EXPECT_GT(longer.charged_ns, 0.9 * longer.work_ns);
+    });
+}
+
 // A copy that the program waits for is work, among however many short kernels.
 TEST_F(GuardPauses, AreNotWhatACallWaitedFor) {
     gpusim::in_child([this] {

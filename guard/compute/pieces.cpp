@@ -54,14 +54,15 @@ Measured measure(const StreamTiming& of, std::int64_t now) {
 
 // Of a piece that is over.
 std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
-    const std::int64_t first_ns = behind_last_mark_ns(of);
-    if (first_ns >= 0) learn_launch(of, first_ns);
+    const int launches = of.since_mark - of.credit.load(std::memory_order_relaxed);
+    const std::int64_t first_ns = learn_first(of, launches, is_untold(of));
+    if (of.last_mark == nullptr) learn_pace(of, launches, work.end_ns - work.start_ns);
     std::int64_t start = work.start_ns;
     if (of.last_mark != nullptr) start = last_mark_reached_ns(of);
-    if (may_not_pause(of) || start == 0 || start >= work.end_ns) return 0;
-    const int launches = of.since_mark - of.credit.load(std::memory_order_relaxed);
-    const Span since = {std::max(start, work.start_ns), work.end_ns};
-    return pause_ns(of, {since.end_ns - since.start_ns, launches, first_ns});
+    if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
+    const std::int64_t given_ns = is_all_given(of) ? of.given_ns : work.end_ns;
+    return pause_ns(of,
+                    {{std::max(start, work.start_ns), work.end_ns}, launches, first_ns, given_ns});
 }
 
 // More than that is a thread that was not running, or a stream that waited.
@@ -80,14 +81,16 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     Timing::Flight& flight = flight_of(of);
     const std::int64_t now = monotonic_ns();
     Measured measured = measure(of, now);
+    const std::int64_t end_ns = measured.work.end_ns;
     measured.work.end_ns -= pause_since_last_mark(of, measured.work);
     // Of those waited for together that which ended last: the others ended before the wait did.
-    const bool is_last = flight.streams == 1 && measured.work.end_ns >= flight.last_end_ns;
+    const bool is_last = flight.streams == 1 && end_ns >= flight.last_end_ns;
     if (is_waited_for && is_last) learn_overhead(of.card, measured.excess_ns);
     // What is taken off is never more than there is: where it would be, it is known too high.
     if (is_waited_for && now - timing(of.card).overhead_ns < of.began_ns)
         learn_overhead(of.card, now - of.began_ns);
     flight.is_waited_for = is_waited_for;
+    flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
     of.is_in_flight = false;
     take_back_credit(of);
     of.mark_count = 0;
@@ -113,13 +116,14 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.last_mark = nullptr;
     of.is_start_recorded = false;
     of.has_begun = false;
+    of.given_ns = 0;
     of.is_end_recorded = false;
     const Timing::Flight& flight = flight_of(of);
     const bool is_to_measure =
         flight.streams > 0 || timing(of.card).is_dozing.load() || is_worth_measuring(flight, of);
     join_flight(of);
     begin_stretch(of);
-    of.has_no_pause |= is_behind_copies;
+    of.is_untold |= is_behind_copies;
     if (!is_to_measure || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
@@ -162,14 +166,25 @@ bool can_ask(const StreamTiming& of) {
            (driver()->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == of.context);
 }
 
+bool is_all_given(const StreamTiming& of) {
+    return of.given_ns != 0 && of.given_credit == of.credit.load(std::memory_order_relaxed);
+}
+
+void note_given(StreamTiming& of) {
+    if (!of.is_in_flight || of.on_their_way > 0 || is_all_given(of)) return;
+    of.given_ns = monotonic_ns();
+    of.given_credit = of.credit.load(std::memory_order_relaxed);
+    of.is_end_recorded = false;
+}
+
 bool is_end_known(const StreamTiming& of) {
-    return of.is_end_recorded && of.end_credit == of.credit.load(std::memory_order_relaxed);
+    return of.is_end_recorded && is_all_given(of);
 }
 
 bool record_end(StreamTiming& of) {
+    note_given(of);
     of.is_end_recorded = event_in(of.sample_end, of) != nullptr &&
                          driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
-    of.end_credit = of.credit.load(std::memory_order_relaxed);
     return of.is_end_recorded;
 }
 

@@ -33,7 +33,7 @@ void forget_with_events(StreamTiming& of) {
 
 // The stream is about to be no more: its work goes on, and counts until it has ended.
 void leave(StreamTiming& of) {
-    of.credit.store(0, std::memory_order_relaxed);
+    take_back_credit(of);
     const Relaxed relaxed;
     const InContext there(of.context);
     if (!of.is_in_flight || !record_leaving(of)) forget_with_events(of);
@@ -72,6 +72,13 @@ void for_some_in_flight(int card, int most, const Body& body) {
 }
 
 }  // namespace
+
+void before_wait_for_context() {
+    const Current here = owner_of(nullptr);
+    if (here.card < 0) return;
+    const Locked lock(timing(here.card).mutex);
+    for_each_stream(here.card, note_given);
+}
 
 void after_wait_for_context() {
     const Current here = owner_of(nullptr);
@@ -152,6 +159,7 @@ bool watch_streams(int card) {
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
         if (each.is_left) return look_at_left(each);
         harvest(each);
+        note_given(each);
         if (each.mark_count == 0 && is_done(each)) return end_piece(each);
         look_whether_begun(each);
         see_end(each);
@@ -197,6 +205,7 @@ void note_capture(const Current& owner, CUstream stream) {
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr || !of->is_in_flight) return;
+    take_back_credit(*of);
     const Relaxed relaxed;
     see_end(*of);
 }

@@ -30,7 +30,7 @@ constexpr int kUntimedCredit = 64;
 bool has_events() {
     const Driver& real = *driver();
     return real.cuEventCreate && real.cuEventRecord && real.cuEventQuery &&
-           real.cuEventSynchronize && real.cuEventElapsedTime && real.cuStreamQuery;
+           real.cuEventElapsedTime && real.cuStreamQuery;
 }
 
 // A stream's, which may be another's when the mutex was free.
@@ -193,7 +193,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     of->on_their_way++;
     of->turns++;
     timing(of->card).turns++;
-    of->is_end_recorded = false;
+    of->given_ns = 0;
     // Where nobody else will learn of the end in time each call has an event behind it: nobody can
     // ask for a thread's own stream, and the watch may be dozing.
     has_end_behind_ =
@@ -202,10 +202,11 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     if (of->to_mark > 0) draw_next_mark(*of);
     if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
         if (!make_room_ahead(*of)) return true;
+        take_back_credit(*of);  // that another thread was given meanwhile
         set_mark(*of);
         draw_next_mark(*of);
     }
-    of->has_no_pause |= comes_back_done_ && of->since_mark == 0;
+    of->is_untold |= comes_back_done_ && of->since_mark == 0;
     const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
     give_credit(*of, is_one ? 1 : of->to_mark);
     return true;
@@ -226,8 +227,9 @@ Turn::~Turn() {
     const Locked lock(timing(of_->card).mutex);
     if (of_->generation != generation_) return;
     of_->on_their_way--;
-    of_->is_end_recorded = false;
+    of_->given_ns = 0;
     if (!of_->is_in_flight) return;
+    note_given(*of_);
     const bool is_end = has_end_behind_ && of_->on_their_way == 0;
     const bool is_behind_mark = mark_ != 0 && mark_ == of_->marks_added;
     if (!is_end && !is_behind_mark) return;
@@ -244,6 +246,7 @@ Given before_wait(CUstream stream) {
     StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr) return {};
     if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
+    note_given(*of);
     see_some_ends_beside(*of);
     return given_to(owner, *of);
 }

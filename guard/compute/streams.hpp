@@ -94,7 +94,8 @@ struct Given {
 // What another thread gave it meanwhile goes on.
 Given before_wait(CUstream stream);
 void after_wait(CUstream stream, const Given& given);
-// All work of the current context has been waited for.
+// Around a wait for all work of the current context.
+void before_wait_for_context();
 void after_wait_for_context();
 // Around a wait for something that may be the last of any stream of the current card. Which that
 // is; -1: none of ours.

@@ -16,18 +16,20 @@ inline constexpr int kMaxMarks = 3;       // that a stream's work is ahead
 // An event between two of a stream's launches (marks.hpp).
 struct Mark {
     CUevent event;
-    CUevent behind_next;  // behind the launch that follows it,
-    bool has_next;        // which was recorded
-    bool has_no_pause;    // between the mark before and this, for all that is known
-    int launches;         // since the mark before
+    CUevent behind_next;   // behind the launch that follows it,
+    bool has_next;         // which was recorded,
+    std::int64_t late_ns;  // so long after, where the call took long
+    bool is_ahead;         // the mark before was not reached then: there was no pause since
+    bool is_untold;        // the stream's own launches do not say whether there was (pauses.hpp)
+    int launches;          // since the mark before
     std::int64_t recorded_ns;
     std::int64_t clock_ns;  // which clock its context had then; 0: none
 };
 
 // How much work a stream's launches are (pauses.hpp).
 struct LaunchedWork {
-    double each_ns;           // of late,
-    int samples;              // by so many
+    double sum_ns;    // of those measured, each as often as there are launches for which it stands,
+    double launches;  // and of these; both are forgotten by and by
     std::int64_t surplus_ns;  // that was more than the time it was done in
 };
 
@@ -46,12 +48,12 @@ struct StreamTiming {
     std::uint64_t generation;  // how many streams have had the place
     double each_ns;            // from one launch to the next of late
     LaunchedWork work[kWorkKinds];
-    int batch;          // launches to a mark, so that it is reached after some kMarkNs
-    int to_mark;        // launches until the next one
-    int since_mark;     // launches
-    unsigned joined;    // the flight, when the stretch since the mark began
-    bool has_no_pause;  // since the mark, for all that is known
-    int mark_count;     // not known to be reached
+    int batch;        // launches to a mark, so that it is reached after some kMarkNs
+    int to_mark;      // launches until the next one
+    int since_mark;   // launches
+    unsigned joined;  // the flight, when the stretch since the mark began
+    bool is_untold;   // of the stretch since the last mark, as of a mark
+    int mark_count;   // not known to be reached
     int first_mark;
     unsigned marks_added;  // in all, which wraps
     CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
@@ -61,8 +63,9 @@ struct StreamTiming {
     bool is_start_recorded;  // before all of it,
     bool has_begun;          // which is known to have come,
     std::int64_t clock_ns;   // and which clock its context had then; 0: none
-    bool is_end_recorded;    // behind all of it,
-    int end_credit;          // that there was then: had it more work since, there is less
+    std::int64_t given_ns;   // when all of it had been given, at the latest; 0: not known
+    int given_credit;        // that there was then: had it more work since, there is less
+    bool is_end_recorded;    // behind all of it
     CUevent sample_start;
     CUevent sample_end;
 };

@@ -114,6 +114,7 @@ CUresult cuCtxSynchronize() {
     const Entered real(&Driver::cuCtxSynchronize);
     if (!real.is_held()) return real();
     before_wait(nullptr);
+    before_wait_for_context();
     const CUresult result = real();
     if (result == CUDA_SUCCESS) {
         after_wait_for_context();
