@@ -135,7 +135,7 @@ bool bench_busy_launching() {
     const Workload uneven = busy_launching(lengths, 100 * kMicrosecond);
     bool holds = bench("30 alone, busy launching", {{{30, 30}, even, 30}});
     holds &= bench("30 alone, busy launching, uneven", {{{30, 30}, uneven, 30}},
-                   gpusim::Engine::compute, 6);
+                   gpusim::Engine::compute, 10);
     holds &= bench("30:70, busy launching",
                    {{{30, 30}, even, 30}, {{70, 70}, free_running(kMillisecond), 70}});
     return holds;

@@ -113,10 +113,10 @@ void note_launched_behind_mark(StreamTiming& of) {
     // it has much to do before.
     constexpr std::int64_t kPromptNs = 100'000;
     Mark& mark = of.marks[mark_place(of, of.mark_count - 1)];
-    const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
-    mark.late_ns = ns < kPromptNs ? 0 : ns;
     mark.has_next = event_in(mark.behind_next, of) != nullptr &&
                     driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS;
+    const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
+    mark.late_ns = ns < kPromptNs ? 0 : ns;
 }
 
 void draw_next_mark(StreamTiming& of) {

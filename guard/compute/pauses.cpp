@@ -38,7 +38,7 @@ void learn_launch(StreamTiming& of, std::int64_t ns, int launches) {
 std::int64_t pause_ns(StreamTiming& of, const Stretch& stretch) {
     LaunchedWork& known = work_of(of);
     const std::int64_t length = stretch.span.end_ns - stretch.span.start_ns;
-    const std::int64_t longest = std::min(stretch.given_ns - stretch.span.start_ns, length);
+    const std::int64_t longest = std::min(stretch.awaited_ns - stretch.span.start_ns, length);
     if (known.launches < 1 || longest <= 0) return 0;
     const bool is_first_known = stretch.first_ns >= 0 && stretch.launches > 0;
     const int others = std::max(stretch.launches - (is_first_known ? 1 : 0), 0);

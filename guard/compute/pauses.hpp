@@ -6,8 +6,8 @@
 // one behind it: what it took by itself. A stretch is taken to be as much work as it had launches,
 // each as long as those measured of late were in the mean. That is wrong for one stretch and right
 // for many: what is more than a stretch lasted counts in the next ones. And it bounds nothing by
-// itself, so it is never less than what is certain: since all of a stretch's launches were given
-// there was no pause until it ended.
+// itself, so it is never less than what is certain: from when its end was recorded behind all of
+// its launches, or somebody waited for that, there was no pause until it came.
 //
 // It can be told of a stream that is alone in flight, with work of one kind. Where there are
 // several they wait for each other, and how long their pauses are together does not follow from
@@ -29,8 +29,8 @@ void learn_launch(StreamTiming& of, std::int64_t ns, int launches);
 struct Stretch {
     Span span;
     int launches;
-    std::int64_t first_ns;  // that the first of them took; less than 0: it was not measured
-    std::int64_t given_ns;  // when all of them had been given, at the latest
+    std::int64_t first_ns;    // that the first of them took; less than 0: it was not measured
+    std::int64_t awaited_ns;  // since when the end was recorded, or waited for
 };
 
 // How much of it was none. Each is to be asked for once.

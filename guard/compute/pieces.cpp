@@ -60,9 +60,9 @@ std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
     std::int64_t start = work.start_ns;
     if (of.last_mark != nullptr) start = last_mark_reached_ns(of);
     if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
-    const std::int64_t given_ns = is_all_given(of) ? of.given_ns : work.end_ns;
-    return pause_ns(of,
-                    {{std::max(start, work.start_ns), work.end_ns}, launches, first_ns, given_ns});
+    const std::int64_t awaited_ns = is_end_awaited(of) ? of.awaited_ns : work.end_ns;
+    return pause_ns(
+        of, {{std::max(start, work.start_ns), work.end_ns}, launches, first_ns, awaited_ns});
 }
 
 // More than that is a thread that was not running, or a stream that waited.
@@ -116,7 +116,7 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.last_mark = nullptr;
     of.is_start_recorded = false;
     of.has_begun = false;
-    of.given_ns = 0;
+    of.awaited_ns = 0;
     of.is_end_recorded = false;
     const Timing::Flight& flight = flight_of(of);
     const bool is_to_measure =
@@ -166,23 +166,24 @@ bool can_ask(const StreamTiming& of) {
            (driver()->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == of.context);
 }
 
-bool is_all_given(const StreamTiming& of) {
-    return of.given_ns != 0 && of.given_credit == of.credit.load(std::memory_order_relaxed);
-}
-
-void note_given(StreamTiming& of) {
-    if (!of.is_in_flight || of.on_their_way > 0 || is_all_given(of)) return;
-    of.given_ns = monotonic_ns();
-    of.given_credit = of.credit.load(std::memory_order_relaxed);
-    of.is_end_recorded = false;
+bool is_end_awaited(const StreamTiming& of) {
+    return of.awaited_ns != 0 && of.awaited_credit == of.credit.load(std::memory_order_relaxed);
 }
 
 bool is_end_known(const StreamTiming& of) {
-    return of.is_end_recorded && is_all_given(of);
+    return of.is_end_recorded && is_end_awaited(of);
+}
+
+void await_end(StreamTiming& of) {
+    if (!of.is_in_flight || is_end_awaited(of)) return;
+    of.awaited_ns = monotonic_ns();
+    of.awaited_credit = of.credit.load(std::memory_order_relaxed);
+    of.is_end_recorded = false;
 }
 
 bool record_end(StreamTiming& of) {
-    note_given(of);
+    of.awaited_ns = monotonic_ns();
+    of.awaited_credit = of.credit.load(std::memory_order_relaxed);
     of.is_end_recorded = event_in(of.sample_end, of) != nullptr &&
                          driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
     return of.is_end_recorded;

@@ -14,10 +14,9 @@ bool is_measured(const StreamTiming& of);
 // Whether the end may be recorded before a wait. Not in the default stream of a context while
 // others have work.
 bool may_record(const StreamTiming& of);
-// All that the stream has been given so far was given by now; and whether it got no more since that
-// was noted.
-void note_given(StreamTiming& of);
-bool is_all_given(const StreamTiming& of);
+// Somebody begins to wait for the end of what the stream has been given so far.
+void await_end(StreamTiming& of);
+bool is_end_awaited(const StreamTiming& of);
 // The end of what the stream has been given so far. False where that cannot be.
 bool record_end(StreamTiming& of);
 // It was recorded, and the stream got no more.

@@ -77,7 +77,7 @@ void before_wait_for_context() {
     const Current here = owner_of(nullptr);
     if (here.card < 0) return;
     const Locked lock(timing(here.card).mutex);
-    for_each_stream(here.card, note_given);
+    for_each_stream(here.card, await_end);
 }
 
 void after_wait_for_context() {
@@ -159,7 +159,6 @@ bool watch_streams(int card) {
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
         if (each.is_left) return look_at_left(each);
         harvest(each);
-        note_given(each);
         if (each.mark_count == 0 && is_done(each)) return end_piece(each);
         look_whether_begun(each);
         see_end(each);

@@ -193,7 +193,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     of->on_their_way++;
     of->turns++;
     timing(of->card).turns++;
-    of->given_ns = 0;
+    of->awaited_ns = 0;
     // Where nobody else will learn of the end in time each call has an event behind it: nobody can
     // ask for a thread's own stream, and the watch may be dozing.
     has_end_behind_ =
@@ -227,9 +227,8 @@ Turn::~Turn() {
     const Locked lock(timing(of_->card).mutex);
     if (of_->generation != generation_) return;
     of_->on_their_way--;
-    of_->given_ns = 0;
+    of_->awaited_ns = 0;
     if (!of_->is_in_flight) return;
-    note_given(*of_);
     const bool is_end = has_end_behind_ && of_->on_their_way == 0;
     const bool is_behind_mark = mark_ != 0 && mark_ == of_->marks_added;
     if (!is_end && !is_behind_mark) return;
@@ -246,7 +245,7 @@ Given before_wait(CUstream stream) {
     StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr) return {};
     if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
-    note_given(*of);
+    await_end(*of);
     see_some_ends_beside(*of);
     return given_to(owner, *of);
 }

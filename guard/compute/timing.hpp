@@ -58,14 +58,14 @@ struct StreamTiming {
     unsigned marks_added;  // in all, which wraps
     CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
     Mark marks[kMaxMarks + 1];
-    unsigned turns;          // that were taken in it, which wraps
-    std::int64_t began_ns;   // its work in flight
-    bool is_start_recorded;  // before all of it,
-    bool has_begun;          // which is known to have come,
-    std::int64_t clock_ns;   // and which clock its context had then; 0: none
-    std::int64_t given_ns;   // when all of it had been given, at the latest; 0: not known
-    int given_credit;        // that there was then: had it more work since, there is less
-    bool is_end_recorded;    // behind all of it
+    unsigned turns;           // that were taken in it, which wraps
+    std::int64_t began_ns;    // its work in flight
+    bool is_start_recorded;   // before all of it,
+    bool has_begun;           // which is known to have come,
+    std::int64_t clock_ns;    // and which clock its context had then; 0: none
+    std::int64_t awaited_ns;  // since when its end is waited for, or recorded; 0: it is not
+    int awaited_credit;       // that there was then: had it more work since, there is less
+    bool is_end_recorded;     // behind all of it
     CUevent sample_start;
     CUevent sample_end;
 };
