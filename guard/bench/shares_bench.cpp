@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "guard/bench/tick_cost.hpp"
 #include "guard/test_support/workloads.hpp"
@@ -19,10 +21,25 @@ using gpusim::kMillisecond;
 
 constexpr int kSeconds = 10;
 
-bool figure(const std::string& name, double goal, double measured, const char* unit) {
-    const bool holds = measured <= goal;
-    std::printf("%s | <= %g %s | %.2f %s | %s\n", name.c_str(), goal, unit, measured, unit,
-                holds ? "holds" : "falls short");
+struct Figure {
+    std::string name;
+    double goal;
+    double measured;
+    const char* unit;
+
+    [[nodiscard]] bool holds() const { return measured <= goal; }
+};
+
+bool print(const Figure& figure) {
+    std::printf("%s | <= %g %s | %.2f %s | %s\n", figure.name.c_str(), figure.goal, figure.unit,
+                figure.measured, figure.unit, figure.holds() ? "holds" : "falls short");
+    return figure.holds();
+}
+
+bool print_all(const std::vector<Figure>& figures) {
+    bool holds = true;
+    for (const Figure& figure : figures)
+        holds &= print(figure);
     return holds;
 }
 
@@ -31,22 +48,15 @@ struct Result {
     double worst_of_all = 0;
     std::vector<double> got;  // percent
     double arbiter_percent = 0;
+    double starved_percent = 0;  // the tenant that was kept from running for longest
 };
 
-// What is measured has this in its name.
-std::string wanted;
-
-bool is_wanted(const std::string& name) {
-    return name.find(wanted) != std::string::npos;
-}
-
-Result measure(const std::string& name, const std::vector<SharingTenant>& tenants,
-               gpusim::Engine engine = gpusim::Engine::compute) {
+Result measure(const std::vector<SharingTenant>& tenants, gpusim::Engine engine) {
     const Measured measured = measure_shares(tenants, {std::chrono::seconds(1), kSeconds, engine});
     const auto& seconds = measured.percents;
     Result result;
     result.arbiter_percent = measured.arbiter_percent;
-    std::string got;
+    result.starved_percent = std::ranges::max(measured.starved_percents);
     for (std::size_t i = 0; i < tenants.size(); i++) {
         double sum = 0;
         for (const auto& second : seconds) {
@@ -57,50 +67,82 @@ Result measure(const std::string& name, const std::vector<SharingTenant>& tenant
         const double mean = sum / kSeconds;
         result.worst_of_all = std::max(result.worst_of_all, std::abs(mean - tenants[i].expected));
         result.got.push_back(mean);
+    }
+    return result;
+}
+
+// What is measured has this in its name.
+std::string wanted;
+
+bool is_wanted(const std::string& name) {
+    return name.find(wanted) != std::string::npos;
+}
+
+void print_shares(const std::string& name, const Result& result, bool again) {
+    std::string got;
+    for (const double percent : result.got) {
         char text[16];
-        std::snprintf(text, sizeof text, "%s%.1f", i == 0 ? "" : " : ", mean);
+        std::snprintf(text, sizeof text, "%s%.1f", got.empty() ? "" : " : ", percent);
         got += text;
     }
-    std::printf("# %s: %s\n", name.c_str(), got.c_str());
-    return result;
+    std::printf("# %s: %s; had no core for %.0f %%%s\n", name.c_str(), got.c_str(),
+                result.starved_percent, again ? ": measured again" : "");
+}
+
+// Who has no core cannot use what he is given, and that says nothing of the guard: a row that falls
+// short then is measured again, and counts the third time whatever it is.
+bool row(const std::string& name, const std::vector<SharingTenant>& tenants, gpusim::Engine engine,
+         const std::function<std::vector<Figure>(const Result&)>& figures_of) {
+    constexpr int kTries = 3;
+    constexpr double kStarvedPercent = 5;
+    if (!is_wanted(name)) return true;
+    for (int tried = 1;; tried++) {
+        const Result result = measure(tenants, engine);
+        const std::vector<Figure> figures = figures_of(result);
+        const bool again = tried < kTries && result.starved_percent > kStarvedPercent &&
+                           !std::ranges::all_of(figures, &Figure::holds);
+        print_shares(name, result, again);
+        if (!again) return print_all(figures);
+    }
 }
 
 bool bench(const std::string& name, const std::vector<SharingTenant>& tenants,
            gpusim::Engine engine = gpusim::Engine::compute, double in_a_second = 2) {
-    if (!is_wanted(name)) return true;
-    const Result result = measure(name, tenants, engine);
-    bool holds = figure(name + ", worst second", in_a_second, result.worst_second, "points");
-    holds &= figure(name + ", ten seconds", 1, result.worst_of_all, "points");
-    return holds;
+    return row(name, tenants, engine, [&](const Result& result) {
+        return std::vector<Figure>{
+            {name + ", worst second", in_a_second, result.worst_second, "points"},
+            {name + ", ten seconds", 1, result.worst_of_all, "points"}};
+    });
 }
 
 // Who waits for each kernel cannot use all of nine tenths; the ratio is to be right.
 bool bench_ratio(const std::string& name, const Workload& work) {
-    if (!is_wanted(name)) return true;
-    const Result result = measure(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}});
-    return figure(name + ", off 1:9", 10, 100 * std::abs(result.got[1] / result.got[0] / 9 - 1),
-                  "%");
+    return row(name, {{{10, 10}, work, 10}, {{90, 90}, work, 90}}, gpusim::Engine::compute,
+               [&](const Result& result) {
+                   const double off = 100 * std::abs(result.got[1] / result.got[0] / 9 - 1);
+                   return std::vector<Figure>{{name + ", off 1:9", 10, off, "%"}};
+               });
 }
 
 // One tick, of which the agent makes one for each card every 10 ms.
 bool bench_ticks() {
     if (!is_wanted("a tick")) return true;
-    bool holds = figure("a tick, sixteen containers of one process", 1, tick_ms(1, 1, 100), "ms");
-    holds &=
-        figure("a tick, 64 processes x 32 pieces beside 15 others", 1, tick_ms(64, 1, 100), "ms");
-    holds &= figure("a tick, 1,024 slots x 32 pieces beside 15 others", 10,
-                    tick_ms(kMaxProcesses, 1, 50), "ms");
-    return holds;
+    return print_all({
+        {"a tick, sixteen containers of one process", 1, tick_ms(1, 1, 100), "ms"},
+        {"a tick, 64 processes x 32 pieces beside 15 others", 1, tick_ms(64, 1, 100), "ms"},
+        {"a tick, 1,024 slots x 32 pieces beside 15 others", 10, tick_ms(kMaxProcesses, 1, 50),
+         "ms"},
+    });
 }
 
 bool bench_crowd() {
-    if (!is_wanted("sixteen alike")) return true;
     const std::vector<SharingTenant> many(16,
                                           {{6, 100}, free_running(500 * kMicrosecond), 100.0 / 16});
-    const Result crowd = measure("sixteen alike", many);
-    bool holds = figure("sixteen alike, ten seconds", 1, crowd.worst_of_all, "points");
-    holds &= figure("sharing out a card among sixteen", 3, crowd.arbiter_percent, "% of a core");
-    return holds;
+    return row("sixteen alike", many, gpusim::Engine::compute, [](const Result& result) {
+        return std::vector<Figure>{
+            {"sixteen alike, ten seconds", 1, result.worst_of_all, "points"},
+            {"sharing out a card among sixteen", 3, result.arbiter_percent, "% of a core"}};
+    });
 }
 
 // A container is charged for the time in which any of its work is on the card, however it is cut.
@@ -144,14 +186,14 @@ bool bench_busy_launching() {
 // Processes of one kernel, each. It takes them time to start, so that they may want less than their
 // part; what they have is known when each has ended.
 bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
-    if (!is_wanted(name)) return true;
-    const Result result = measure(
-        name, {{{20, 20}, {}, 20, at_once, ns}, {{80, 80}, free_running(kMillisecond), 80}});
-    bool holds = figure(name + ", above their ceiling, ten seconds", 1,
-                        std::max(0.0, result.got[0] - 20), "points");
-    holds &= figure(name + ", taken from the neighbour, ten seconds", 1,
-                    std::max(0.0, 80 - result.got[1]), "points");
-    return holds;
+    const std::vector<SharingTenant> tenants = {{{20, 20}, {}, 20, at_once, ns},
+                                                {{80, 80}, free_running(kMillisecond), 80}};
+    return row(name, tenants, gpusim::Engine::compute, [&](const Result& result) {
+        return std::vector<Figure>{{name + ", above their ceiling, ten seconds", 1,
+                                    std::max(0.0, result.got[0] - 20), "points"},
+                                   {name + ", taken from the neighbour, ten seconds", 1,
+                                    std::max(0.0, 80 - result.got[1]), "points"}};
+    });
 }
 
 bool bench_processes() {
