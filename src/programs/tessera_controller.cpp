@@ -94,7 +94,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     Feed feed(kube, keeper, scheduler, metrics, clock, &kube);
     const FeedThreads threads(feed);
     const std::jthread learning(
-        [&](const std::stop_token& ends) { placements.learn(keeper, clock, ends); });
+        [&](const std::stop_token& ends) { placements.learn(keeper, clock, feed.synced(), ends); });
     KubeEvictions evictions(connection.endpoint);
     OwnPreemption preemption({evictions, keeper, metrics, clock, leadership.fence()});
     Resizing resizing({connection.endpoint, keeper, metrics, clock, sealed, leadership.fence()});

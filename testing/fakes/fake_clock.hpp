@@ -32,6 +32,7 @@ class FakeClock final : public Clock {
         advance(duration);
     }
     void sleep_for(std::chrono::milliseconds duration, const std::stop_token& stop) override {
+        if (on_sleep_) return sleep_for(duration);
         std::unique_lock lock(mutex_);
         const auto until = now_.load() + duration;
         moved_.wait(lock, stop, [&] { return now_.load() >= until; });

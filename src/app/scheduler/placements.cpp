@@ -96,7 +96,7 @@ Placements::Placements(std::string_view standard) : standard_(standard) {
         if (row.is_simulated_only || row.name == kBestFitInBytes) continue;
         auto policy = row.make({});
         auto shown = std::make_shared<Ratings>(policy->copy());
-        entries_.push_back({&row, std::move(policy), std::move(shown)});
+        entries_.push_back({&row, std::move(policy), std::move(shown), nullptr});
     }
 }
 
@@ -124,12 +124,16 @@ std::vector<Task> Placements::usual_kinds() const {
 }
 
 void Placements::publish(Entry& entry, const ClusterView& view) {
-    const auto next = std::make_shared<Ratings>(entry.learner->copy());
+    auto next = std::make_shared<Ratings>(entry.learner->copy());
     auto kinds = entry.ratings->kinds();
     if (entry.row->name == standard_) std::ranges::copy(usual_kinds(), std::back_inserter(kinds));
     next->prepare(kinds, view);
-    const std::scoped_lock lock(mutex_);
-    entry.ratings = next;
+    entry.retired.reset();
+    {
+        const std::scoped_lock lock(mutex_);
+        entry.ratings.swap(next);
+    }
+    entry.retired = std::move(next);
 }
 
 void Placements::learn(Arrivals arrivals, const ClusterView& view) {
@@ -161,10 +165,13 @@ void Placements::learn(Arrivals arrivals, const ClusterView& view) {
     }
 }
 
-void Placements::learn(Keeper& keeper, Clock& clock, const std::stop_token& stop) {
+void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& synced,
+                       const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        auto arrivals = keeper.ask([](ClusterState& state) { return state.take_arrivals(); });
-        learn(std::move(arrivals), *keeper.view());
+        if (synced) {
+            auto arrivals = keeper.ask([](ClusterState& state) { return state.take_arrivals(); });
+            learn(std::move(arrivals), *keeper.view());
+        }
         clock.sleep_for(kLearnPeriod, stop);
     }
 }

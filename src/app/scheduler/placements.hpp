@@ -6,6 +6,7 @@
 // waits for it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,8 +34,10 @@ class Placements {
     // fit in bytes. Any thread.
     [[nodiscard]] std::shared_ptr<const NodeRater> rater_of(const PodAsk& pod) const;
 
-    // Until `stop`, now and then; in a thread of its own.
-    void learn(Keeper& keeper, Clock& clock, const std::stop_token& stop);
+    // Until `stop`, now and then, as soon as the view is complete (`synced`): what part of a card
+    // a pod asks for only the nodes tell. In a thread of its own.
+    void learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& synced,
+               const std::stop_token& stop);
     // The pods that came, the oldest first. One thread.
     void learn(Arrivals arrivals, const ClusterView& view);
 
@@ -43,6 +46,9 @@ class Placements {
         const FleetPolicyRow* row;
         std::unique_ptr<FleetPolicy> learner;  // of the learning thread
         std::shared_ptr<Ratings> ratings;      // guarded by mutex_
+        // Of the learning thread: the ratings of before. Who asks them still does not have to end
+        // them, which takes long.
+        std::shared_ptr<Ratings> retired;
     };
     [[nodiscard]] std::vector<Task> usual_kinds() const;
     void publish(Entry& entry, const ClusterView& view);

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <stop_token>
+
 #include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_clock.hpp"
 
 namespace tessera {
 namespace {
@@ -55,6 +59,42 @@ TEST_F(PlacementsTest, LearnsFromArrivals) {
     placements_.learn(arrivals(0, 4), *state_.view());
     EXPECT_EQ(rater(), second);
     EXPECT_EQ(rater("spread"), rater("spread"));
+}
+
+// Goal: pods that are told before the nodes are known are learnt once these are. A controller that
+// starts reads both at a time, and what part of a card a pod asks for only the nodes tell.
+TEST_F(PlacementsTest, LearnsNothingBeforeAllIsKnown) {
+    Keeper keeper([] {});
+    FakeClock clock;
+    std::atomic<bool> synced = false;
+    std::stop_source stop;
+    const auto before = rater();
+    keeper.post([](ClusterState& state) {
+        for (int i = 0; i < 5; ++i)
+            state.set_pod(build::pod(fmt::format("p{}", i), build::native(gibibytes(4))));
+    });
+    clock.on_sleep([&] {
+        if (synced) stop.request_stop();
+        keeper.post(
+            [](ClusterState& state) { state.set_node(build::node("n0", 2, gibibytes(16))); });
+        keeper.apply();
+        synced = true;
+    });
+    placements_.learn(keeper, clock, synced, stop.get_token());
+    EXPECT_EQ(clock.sleeps(), 2);
+    EXPECT_NE(rater(), before);
+}
+
+// Goal: who asks while something is learnt does not end what he asked; the learner does.
+TEST_F(PlacementsTest, WhoAsksEndsNothing) {
+    auto asked = rater();
+    const std::weak_ptr<const NodeRater> before = asked;
+    placements_.learn(arrivals(5, 4), *state_.view());
+    ASSERT_NE(rater(), asked);
+    asked.reset();
+    EXPECT_FALSE(before.expired());
+    placements_.learn(arrivals(5, 4), *state_.view());
+    EXPECT_TRUE(before.expired());
 }
 
 // Goal: what is learnt decides. Where only whole cards come, half a card goes beside another half;
