@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kLearnPeriod{1};
+constexpr std::chrono::milliseconds kLearnPeriod{100};
 // The mix is told anew after so many tasks at first, half as many again each time, and so many at
 // last: as expected_fill.hpp does it.
 constexpr std::uint64_t kFirstMix = 5;
@@ -96,7 +96,8 @@ Placements::Placements(std::string_view standard) : standard_(standard) {
         if (row.is_simulated_only || row.name == kBestFitInBytes) continue;
         auto policy = row.make({});
         auto shown = std::make_shared<Ratings>(policy->copy());
-        entries_.push_back({&row, std::move(policy), std::move(shown), nullptr});
+        entries_.push_back(
+            {.row = &row, .learner = std::move(policy), .ratings = std::move(shown)});
     }
 }
 
@@ -123,56 +124,75 @@ std::vector<Task> Placements::usual_kinds() const {
     return out;
 }
 
-void Placements::publish(Entry& entry, const ClusterView& view) {
-    auto next = std::make_shared<Ratings>(entry.learner->copy());
-    auto kinds = entry.ratings->kinds();
-    if (entry.row->name == standard_) std::ranges::copy(usual_kinds(), std::back_inserter(kinds));
-    next->prepare(kinds, view);
-    entry.retired.reset();
-    {
-        const std::scoped_lock lock(mutex_);
-        entry.ratings.swap(next);
-    }
-    entry.retired = std::move(next);
+void Placements::make_next(Entry& entry) const {
+    entry.is_changed = false;
+    entry.next = std::make_shared<Ratings>(entry.learner->copy());
+    entry.next->expect(entry.ratings->kinds());
+    if (entry.row->name == standard_) entry.next->expect(usual_kinds());
 }
 
-void Placements::learn(Arrivals arrivals, const ClusterView& view) {
+void Placements::show_next(Entry& entry) {
+    entry.retired = entry.ratings;
+    const std::scoped_lock lock(mutex_);
+    entry.ratings = std::exchange(entry.next, nullptr);
+}
+
+bool Placements::advance(Entry& entry, const ClusterView& view) {
+    // Of a slow policy some tens of milliseconds, for another may have something to do as well.
+    constexpr std::size_t kStep = 256;
+    bool is_done = entry.ratings->catch_up(view, kStep);
+    if (entry.is_changed && entry.next == nullptr) make_next(entry);
+    if (entry.next == nullptr) return is_done;
+    if (!entry.next->catch_up(view, kStep)) return false;
+    show_next(entry);
+    return is_done && !entry.is_changed;
+}
+
+void Placements::hear(Arrivals arrivals, const ClusterView& view) {
     if (arrivals.pods.empty()) return;
     std::ranges::stable_sort(arrivals.pods, {}, &Arrival::created);
     const Fleet fleet = fleet_of(view, arrivals);
     const Sizes sizes(view);
-    std::vector<bool> is_changed(entries_.size());
     for (const Arrival& arrival : arrivals.pods) {
         for (const Task& task : sizes.tasks_of(arrival.pod)) {
             mix_.add(task);
             ++learnt_;
-            for (std::size_t i = 0; i < entries_.size(); ++i) {
-                if (entries_[i].learner->arrived(task, fleet)) is_changed[i] = true;
-            }
+            for (Entry& entry : entries_)
+                entry.is_changed |= entry.learner->arrived(task, fleet);
         }
     }
     if (learnt_ >= std::max(next_mix_, kFirstMix)) {
         next_mix_ = learnt_ + std::min(learnt_ / 2, kLastMix);
         const auto mix = mix_.mix();
-        for (std::size_t i = 0; i < entries_.size(); ++i) {
-            if (entries_[i].row->mix != PolicyMix::told) continue;
-            entries_[i].learner = entries_[i].row->make({.mix = mix});
-            is_changed[i] = true;
+        for (Entry& entry : entries_) {
+            if (entry.row->mix != PolicyMix::told) continue;
+            entry.learner = entry.row->make({.mix = mix});
+            entry.is_changed = true;
         }
     }
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-        if (is_changed[i]) publish(entries_[i], view);
+}
+
+void Placements::learn(Arrivals arrivals, const ClusterView& view) {
+    hear(std::move(arrivals), view);
+    for (Entry& entry : entries_) {
+        if (!entry.is_changed) continue;
+        make_next(entry);
+        show_next(entry);
     }
 }
 
 void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& synced,
                        const std::stop_token& stop) {
     while (!stop.stop_requested()) {
+        bool is_done = true;
         if (synced) {
             auto arrivals = keeper.ask([](ClusterState& state) { return state.take_arrivals(); });
-            learn(std::move(arrivals), *keeper.view());
+            const auto view = keeper.view();
+            hear(std::move(arrivals), *view);
+            for (Entry& entry : entries_)
+                is_done &= advance(entry, *view);
         }
-        clock.sleep_for(kLearnPeriod, stop);
+        if (is_done) clock.sleep_for(kLearnPeriod, stop);
     }
 }
 

@@ -2,8 +2,8 @@
 // learnt of the pods that come.
 //
 // Learning is a thread's own business: it feeds the policies and, when one of them scores
-// differently from then on, has the scores worked out before anybody is shown them. So no request
-// waits for it.
+// differently from then on, has the scores worked out before anybody is shown them; between, it
+// rates what those who ask have left to it. So no request waits for it.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ class Placements {
     // a pod asks for only the nodes tell. In a thread of its own.
     void learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& synced,
                const std::stop_token& stop);
-    // The pods that came, the oldest first. One thread.
+    // The pods that came, the oldest first, and at once: for who asks about few nodes. One thread.
     void learn(Arrivals arrivals, const ClusterView& view);
 
   private:
@@ -46,12 +46,18 @@ class Placements {
         const FleetPolicyRow* row;
         std::unique_ptr<FleetPolicy> learner;  // of the learning thread
         std::shared_ptr<Ratings> ratings;      // guarded by mutex_
-        // Of the learning thread: the ratings of before. Who asks them still does not have to end
-        // them, which takes long.
+        // The rest is of the learning thread.
+        bool is_changed = false;        // the learner, since `next` was made of it
+        std::shared_ptr<Ratings> next;  // not shown yet: for it is not caught up
+        // Those of before. Who asks them still does not have to end them, which takes long.
         std::shared_ptr<Ratings> retired;
     };
     [[nodiscard]] std::vector<Task> usual_kinds() const;
-    void publish(Entry& entry, const ClusterView& view);
+    void hear(Arrivals arrivals, const ClusterView& view);
+    void make_next(Entry& entry) const;
+    void show_next(Entry& entry);
+    // A step of the work; false where there is more to do.
+    bool advance(Entry& entry, const ClusterView& view);
 
     const std::string standard_;
     mutable std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "domain/placement/admission.hpp"
@@ -111,20 +112,45 @@ Ratings::Column& Ratings::column_of(const Task& task) const {
     return known != columns_.end() ? known->second : columns_[task];
 }
 
-std::int32_t Ratings::score(Column& column, const Task& task, const PlacementRow& row,
-                            std::uint32_t position) const {
-    Seen& seen = column.by_position[position];
-    if (seen.version == row.version) return seen.score;
-    seen = {row.version, score(column, task, row.node->load)};
-    return seen.score;
+std::unique_lock<std::mutex> Ratings::lock() const {
+    ++waiting_;
+    std::unique_lock lock(mutex_);
+    --waiting_;
+    return lock;
 }
 
-std::int32_t Ratings::score(Column& column, const Task& task, const NodeLoad& load) const {
-    std::int32_t& known = column.by_state.at(state_of(load, policy_->sees_kinds()), kUnknown);
-    if (known == kUnknown) {
-        known = can_take_but_memory(load, task) ? policy_->rate(load, task, 0).score : kNotTaken;
+bool Ratings::give_way(std::unique_lock<std::mutex>& lock) const {
+    if (waiting_ == 0) return false;
+    lock.unlock();
+    while (waiting_ > 0)
+        std::this_thread::yield();
+    lock.lock();
+    return true;
+}
+
+std::optional<std::int32_t> Ratings::score(Column& column, const Task& task,
+                                           const PlacementRow& row, std::uint32_t position,
+                                           Effort effort) const {
+    Seen& seen = column.by_position[position];
+    if (seen.version == row.version) return seen.score;
+    const auto found = score(column, task, row.node->load, effort);
+    if (found) {
+        seen = {row.version, *found};
+        return found;
     }
-    return known;
+    if (effort == Effort::as_before && seen.version != 0) return seen.score;
+    return std::nullopt;
+}
+
+std::optional<std::int32_t> Ratings::score(Column& column, const Task& task, const NodeLoad& load,
+                                           Effort effort) const {
+    const NodeState state = state_of(load, policy_->sees_kinds());
+    if (const std::int32_t* known = column.by_state.find(state)) return *known;
+    if (effort != Effort::anew) return std::nullopt;
+    const std::int32_t found =
+        can_take_but_memory(load, task) ? policy_->rate(load, task, 0).score : kNotTaken;
+    if (column.by_state.size() > kMostStates) column.by_state.clear();
+    return column.by_state.at(state, found);
 }
 
 std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
@@ -132,7 +158,7 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
                                         const PodAsk& pod) const {
     std::vector<std::int64_t> ratings(positions.size(), kLast);
     const std::uint64_t draw = draw_of(pod.uid);
-    const std::scoped_lock lock(mutex_);
+    const auto locked = lock();
     if (columns_.size() + pod.request.size() > kMostColumns) columns_.clear();
     const bool any = policy_->tie() == Tie::any;
     std::vector<Scored> by_card;
@@ -146,7 +172,6 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
             for (Task& task : *tasks) {
                 leave_out_memory(task);
                 Column& column = column_of(task);
-                if (column.by_state.size() > kMostStates) column.by_state.clear();
                 column.by_position.resize(std::max(column.by_position.size(), view.places()));
                 scored.tasks.emplace_back(task, &column);
             }
@@ -156,24 +181,40 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
     };
     Left left(pod.request);
     const bool is_all = left.is_all();
-    for (std::size_t i = 0; i < positions.size(); ++i) {
+    // False where the effort does not get at it.
+    const auto rate_one = [&](std::size_t i, Effort effort) {
         const PlacementRow& row = view.row(positions[i]);
         std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
         if (!is_all) {
             admitted = row.node->load;
             left.leave_out(*admitted, row.node->offer());
+            if (*admitted == row.node->load) admitted.reset();
         }
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;
         bool is_rated = !scored.tasks.empty();
         for (const auto& [task, column] : scored.tasks) {
-            const std::int32_t one = admitted ? score(*column, task, *admitted)
-                                              : score(*column, task, row, positions[i]);
-            is_rated = is_rated && one != kNotTaken;
-            sum += one;
+            auto one = admitted ? score(*column, task, *admitted, effort)
+                                : score(*column, task, row, positions[i], effort);
+            if (!one && effort == Effort::as_before && admitted)
+                one = score(*column, task, row, positions[i], effort);
+            if (!one) return false;
+            is_rated = is_rated && *one != kNotTaken;
+            sum += *one;
         }
         if (is_rated) ratings[i] = any ? with_lot(sum, draw, positions[i]) : sum;
+        return true;
+    };
+    std::vector<std::size_t> unknown;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (!rate_one(i, policy_->is_slow() ? Effort::known : Effort::anew)) unknown.push_back(i);
     }
+    const auto most = static_cast<std::ptrdiff_t>(std::min(unknown.size(), kMostAnew));
+    std::ranges::nth_element(unknown, unknown.begin() + most, {}, [&](std::size_t i) {
+        return std::pair(view.row(positions[i]).node->load.free_milli(), i);
+    });
+    for (std::size_t i = 0; i < unknown.size(); ++i)
+        rate_one(unknown[i], i < kMostAnew ? Effort::anew : Effort::as_before);
     return ratings;
 }
 
@@ -240,7 +281,7 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& offer,
     Room room{.offer = offer, .load = load_for(pod, node, offer)};
     Fit fit;
     CardSets sets;
-    const std::scoped_lock lock(mutex_);
+    const auto locked = lock();
     for (std::size_t i = 0; i < tasks->size(); ++i) {
         const ContainerRequest& container = pod.request[i];
         Task task = (*tasks)[i];
@@ -259,13 +300,13 @@ std::vector<ScoreTerm> Ratings::terms(const NodeView& node, const Offer& room,
     const NodeLoad load = load_for(pod, node, room);
     Task task = tasks->front();
     leave_out_memory(task);
-    const std::scoped_lock lock(mutex_);
+    const auto locked = lock();
     if (!can_take_but_memory(load, task)) return {};
     return policy_->terms(load, task);
 }
 
 std::vector<Task> Ratings::kinds() const {
-    const std::scoped_lock lock(mutex_);
+    const auto locked = lock();
     std::vector<Task> out;
     out.reserve(columns_.size());
     for (const auto& [task, column] : columns_)
@@ -273,16 +314,48 @@ std::vector<Task> Ratings::kinds() const {
     return out;
 }
 
-void Ratings::prepare(std::span<const Task> kinds, const ClusterView& view) {
-    for (const Task& task : kinds) {
-        const std::scoped_lock lock(mutex_);
-        Column& column = column_of(task);
-        column.by_position.resize(view.places());
-        for (std::uint32_t position = 0; position < view.places(); ++position) {
-            const PlacementRow& row = view.row(position);
-            if (row.node != nullptr && row.open) score(column, task, row, position);
-        }
+void Ratings::expect(std::span<const Task> kinds) {
+    const auto locked = lock();
+    for (const Task& kind : kinds)
+        column_of(kind);
+}
+
+bool Ratings::catch_up(const ClusterView& view, std::size_t most) {
+    Versions versions{.of = std::vector<std::uint64_t>(view.places())};
+    for (std::size_t position = 0; position < view.places(); ++position) {
+        const PlacementRow& row = view.row(position);
+        if (row.node == nullptr || !row.open) continue;
+        versions.of[position] = row.version;
+        versions.newest = std::max(versions.newest, row.version);
     }
+    return std::ranges::all_of(
+        kinds(), [&](const Task& kind) { return catch_up(kind, view, versions, most); });
+}
+
+bool Ratings::catch_up(const Task& task, const ClusterView& view, const Versions& versions,
+                       std::size_t& most) {
+    std::unique_lock lock(mutex_);
+    // Who asks meanwhile may have all forgotten.
+    const auto find = [&]() -> Column* {
+        const auto found = columns_.find(task);
+        if (found == columns_.end()) return nullptr;
+        auto& seen = found->second.by_position;
+        seen.resize(std::max(seen.size(), view.places()));
+        return &found->second;
+    };
+    Column* column = find();
+    if (column == nullptr || column->caught_up >= versions.newest) return true;
+    for (std::uint32_t position = 0; position < view.places(); ++position) {
+        if (column->by_position[position].version >= versions.of[position]) continue;
+        if (most == 0) return false;
+        --most;
+        score(*column, task, view.row(position), position, Effort::anew);
+        if (!give_way(lock)) continue;
+        column = find();
+        if (column == nullptr) return true;
+    }
+    column->caught_up = versions.newest;
+    return true;
 }
 
 }  // namespace tessera

@@ -1,8 +1,13 @@
 // A policy of the placement engine as the controller asks it: by many threads, about thousands of
 // nodes per request. What it said of a node is kept until that node changes, and of nodes that are
 // alike it is asked once.
+//
+// A slow policy would keep a request waiting that asks for a kind of task for the first time, or
+// after many nodes have changed. So a request has kMostAnew nodes rated anew, those with the least
+// room, and takes the others for what they were, or for the last; catch_up() rates these behind it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -21,6 +26,8 @@ namespace tessera {
 // for one container after the other.
 class Ratings final : public NodeRater {
   public:
+    static constexpr std::size_t kMostAnew = 16;
+
     // The policy learns nothing here: what it says of a task and a state is the same always.
     explicit Ratings(std::unique_ptr<FleetPolicy> policy);
 
@@ -32,20 +39,30 @@ class Ratings final : public NodeRater {
     [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView& node, const Offer& room,
                                                const PodAsk& pod) const override;
 
-    // The kinds of tasks that it was asked for.
+    // The kinds of tasks that it was asked for, and those to expect.
     [[nodiscard]] std::vector<Task> kinds() const;
-    // Rates all nodes for these, so that nobody waits for it later.
-    void prepare(std::span<const Task> kinds, const ClusterView& view);
+    void expect(std::span<const Task> kinds);
+    // Rates the nodes of the view for all kinds, where that is not done yet, but gives way to who
+    // asks; false where `most` ratings were not enough.
+    bool catch_up(const ClusterView& view, std::size_t most);
 
   private:
     struct Seen {
         std::uint64_t version = 0;  // PlacementRow::version
         std::int32_t score = 0;
     };
+    // How a score may be come by.
+    enum class Effort { known, as_before, anew };
     // Of one kind of task.
     struct Column {
         std::vector<Seen> by_position;
         StateMemo<std::int32_t> by_state;
+        std::uint64_t caught_up = 0;  // with all versions up to it
+    };
+    // PlacementRow::version of the open nodes, by position.
+    struct Versions {
+        std::vector<std::uint64_t> of;
+        std::uint64_t newest = 0;
     };
     struct Scored;
     struct Room;
@@ -54,12 +71,22 @@ class Ratings final : public NodeRater {
     [[nodiscard]] std::optional<CardSet> choose_cards(CardSets& sets, const Room& room,
                                                       const ContainerRequest& container,
                                                       const Task& task, std::uint64_t draw) const;
-    std::int32_t score(Column& column, const Task& task, const PlacementRow& row,
-                       std::uint32_t position) const;
-    std::int32_t score(Column& column, const Task& task, const NodeLoad& load) const;
+    // Nothing where the effort does not get at it.
+    std::optional<std::int32_t> score(Column& column, const Task& task, const PlacementRow& row,
+                                      std::uint32_t position, Effort effort) const;
+    std::optional<std::int32_t> score(Column& column, const Task& task, const NodeLoad& load,
+                                      Effort effort) const;
     Column& column_of(const Task& task) const;
+    // For one kind. Counts `most` down.
+    bool catch_up(const Task& task, const ClusterView& view, const Versions& versions,
+                  std::size_t& most);
+    // For who is waited for. Whoever is not gives way, after each rating: whether somebody else had
+    // the mutex meanwhile.
+    [[nodiscard]] std::unique_lock<std::mutex> lock() const;
+    bool give_way(std::unique_lock<std::mutex>& lock) const;
 
     mutable std::mutex mutex_;
+    mutable std::atomic<int> waiting_ = 0;                        // who ask, for the mutex
     const std::unique_ptr<FleetPolicy> policy_;                   // guarded by mutex_
     mutable std::unordered_map<Task, Column, TaskHash> columns_;  // guarded by mutex_
 };

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "app/scheduler/node_choice.hpp"
 #include "domain/cluster/state.hpp"
@@ -51,6 +53,9 @@ class Twins {
         args.pod = pod;
         args.names.assign(names_.begin(), names_.end());
         const auto view = state_.view();
+        // A slow policy is asked about all nodes behind the first request.
+        choose_nodes(*view, args, build::ask(pod), &ratings_, 1);
+        RC_ASSERT(ratings_.catch_up(*view, 1'000));
         const auto answer = choose_nodes(*view, args, build::ask(pod), &ratings_, 1);
         if (!decision) {
             // The engine knows of CPU, which the scheduler decides on before it asks us.
@@ -190,6 +195,112 @@ RC_GTEST_PROP(Ratings, ExtenderAndSimulatorAgree, ()) {
             }
         }
     }
+}
+
+// Nodes of one card each, of which every one has another part taken.
+class ManyNodes : public testing::Test {
+  protected:
+    ManyNodes() {
+        for (int i = 0; i < kNodes; ++i) {
+            const std::string name = fmt::format("n{:03}", i);
+            state_.set_node(build::node(name, 1, kCard));
+            take(i, 1 + i);
+            all_.push_back(state_.view()->position(name));
+        }
+    }
+    void take(int node, int milli) {
+        const PodFacts pod =
+            build::pod(fmt::format("there-{}", pods_++), build::native(mebibytes(milli)));
+        const NodeName name(fmt::format("n{:03}", node));
+        const auto made = state_.reserve(build::ask(pod), name);
+        ASSERT_TRUE(made);
+        state_.set_pod(build::bound(pod, made->allocation));
+    }
+    std::vector<std::int64_t> rate(const Ratings& ratings, int milli) {
+        const PodAsk pod = build::ask(build::pod("asks", build::native(mebibytes(milli))));
+        return ratings.rate(*state_.view(), all_, pod);
+    }
+    // By one that nobody has asked yet, node by node.
+    std::vector<std::int64_t> rate_anew(int milli) {
+        const PodAsk pod = build::ask(build::pod("asks", build::native(mebibytes(milli))));
+        const Ratings ratings = fgd();
+        std::vector<std::int64_t> out;
+        for (const std::uint32_t position : all_)
+            out.push_back(ratings.rate(*state_.view(), {&position, 1}, pod)[0]);
+        return out;
+    }
+    static Ratings fgd() {
+        static const std::vector<MixClass> mix = {{0, 300, 1, kAnyModel, 0.7},
+                                                  {0, 550, 1, kAnyModel, 0.3}};
+        return Ratings((*find_policy_option("fgd"))->make({.mix = mix}));
+    }
+
+    static constexpr int kNodes = 100;
+    ClusterState state_;
+    std::vector<std::uint32_t> all_;
+    int pods_ = 0;
+};
+
+// Goal: a kind of task that nobody asked for before costs a request a few ratings, those of the
+// fullest nodes; when the rest is caught up with, the next has all of them.
+TEST_F(ManyNodes, AreRatedBehindTheFirstRequest) {
+    Ratings ratings = fgd();
+    const auto truth = rate_anew(200);
+    const auto first = rate(ratings, 200);
+    for (int i = 0; i < kNodes; ++i) {
+        const bool is_among_fullest = i >= kNodes - static_cast<int>(Ratings::kMostAnew);
+        EXPECT_EQ(first[i], is_among_fullest ? truth[i] : NodeRater::kLast) << i;
+    }
+    EXPECT_FALSE(ratings.catch_up(*state_.view(), 10));
+    EXPECT_TRUE(ratings.catch_up(*state_.view(), kNodes));
+    EXPECT_EQ(rate(ratings, 200), truth);
+    EXPECT_TRUE(ratings.catch_up(*state_.view(), 0)) << "nothing is left to do";
+}
+
+// Goal: of nodes that have changed a few are rated anew at once, and the others go by what was said
+// of them.
+TEST_F(ManyNodes, GoByWhatTheyWere) {
+    Ratings ratings = fgd();
+    rate(ratings, 200);
+    ASSERT_TRUE(ratings.catch_up(*state_.view(), kNodes));
+    const auto before = rate(ratings, 200);
+    take(7, 400);
+    EXPECT_EQ(rate(ratings, 200), rate_anew(200));
+    for (int i = 20; i < 60; ++i)
+        take(i, 400);
+    const auto truth = rate_anew(200);
+    const auto after = rate(ratings, 200);
+    for (int i = 20; i < 60; ++i) {
+        const bool is_among_fullest = i >= 60 - static_cast<int>(Ratings::kMostAnew);
+        EXPECT_EQ(after[i], is_among_fullest ? truth[i] : before[i]) << i;
+    }
+    EXPECT_TRUE(ratings.catch_up(*state_.view(), kNodes));
+    EXPECT_EQ(rate(ratings, 200), truth);
+}
+
+// Goal: those who ask while others catch up, and forget all, get what is known or the last place.
+TEST_F(ManyNodes, AreAskedAboutMeanwhile) {
+    Ratings ratings = fgd();
+    const auto view = state_.view();
+    std::atomic<bool> ends = false;
+    std::jthread catching([&] {
+        while (!ends)
+            ratings.catch_up(*view, 50);
+    });
+    std::map<int, std::vector<std::int64_t>> truths;
+    for (int round = 0; round < 3; ++round) {
+        // Some 600 kinds: more than it remembers.
+        for (int milli = 1; milli <= 600; ++milli) {
+            auto& truth = truths[milli];
+            if (truth.empty()) truth = rate_anew(milli);
+            const PodAsk pod = build::ask(build::pod("asks", build::native(mebibytes(milli))));
+            const auto rated = ratings.rate(*view, all_, pod);
+            for (int i = 0; i < kNodes; ++i) {
+                ASSERT_TRUE(rated[i] == NodeRater::kLast || rated[i] == truth[i]) << milli;
+            }
+        }
+    }
+    ends = true;
 }
 
 // Goal: a pod for which the engine has no terms, or that fits in bytes and not in thousandths, is

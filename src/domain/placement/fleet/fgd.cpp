@@ -14,6 +14,7 @@ class Fgd final : public FleetPolicy {
     [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
         return std::make_unique<Fgd>(*this);
     }
+    [[nodiscard]] bool is_slow() const override { return true; }
 
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t) override {
         const double before = fragmentation_.of(load);

@@ -68,6 +68,17 @@ class StateMemo {
         entries_.clear();
     }
 
+    // Null where there is none. Valid until the next call of at().
+    [[nodiscard]] const Value* find(const NodeState& state) const {
+        const std::uint32_t hash = hash_of(state);
+        const std::size_t mask = slots_.size() - 1;
+        for (std::size_t at = hash & mask; slots_[at].number != 0; at = (at + 1) & mask) {
+            const Entry& entry = entries_[slots_[at].number - 1];
+            if (slots_[at].hash == hash && entry.state == state) return &entry.value;
+        }
+        return nullptr;
+    }
+
     // The entry of the state; made with `fresh` when there is none. Valid until the next call.
     Value& at(const NodeState& state, const Value& fresh) {
         if (2 * size() >= slots_.size()) grow();

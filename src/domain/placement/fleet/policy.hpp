@@ -63,6 +63,8 @@ class FleetPolicy {
     // Whether scores depend on the kinds of tasks that a node runs.
     [[nodiscard]] virtual bool sees_kinds() const { return false; }
     [[nodiscard]] virtual Tie tie() const { return Tie::first_in_order; }
+    // Whether a rating takes so long (many microseconds) that nobody is to wait for thousands.
+    [[nodiscard]] virtual bool is_slow() const { return false; }
 };
 
 // The policy that the controller has in bytes as well (placement/place.hpp): the one that

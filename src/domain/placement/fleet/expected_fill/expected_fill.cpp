@@ -56,6 +56,7 @@ class ExpectedFill final : public FleetPolicy {
     [[nodiscard]] std::unique_ptr<FleetPolicy> copy() const override {
         return std::make_unique<ExpectedFill>(*this);
     }
+    [[nodiscard]] bool is_slow() const override { return true; }
 
     [[nodiscard]] Rating rate(const NodeLoad& load, const Task& task, std::uint64_t draw) override {
         if (mix_.empty()) return best_fit_->rate(load, task, draw);
