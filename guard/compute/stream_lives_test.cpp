@@ -148,6 +148,26 @@ CUfunction use_primary(const gpusim::Library& cuda) {
     return load_spin(cuda);
 }
 
+// A context that is destroyed waits for its work: that counts, and what is launched next waits for
+// its turn.
+TEST_F(GuardStreamLives, AContextEndsBeforeItsWork) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        for (int round = 0; round < 20; round++) {
+            CUcontext context = nullptr;
+            ASSERT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
+            launch(cuda, load_spin(cuda), 20 * kMillisecond,
+                   round % 2 == 0 ? worker.make_stream() : nullptr);
+            ASSERT_EQ(CALL(cuda, cuCtxDestroy_v2)(context), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+        EXPECT_GE(ms_in_flight(), 20 * 20 - 5);
+        EXPECT_NE(CALL(cuda, cuCtxDestroy_v2)(nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(20 * kMillisecond), CUDA_SUCCESS);
+        EXPECT_GE(ms_in_flight(), 21 * 20 - 5) << "who fails to end one is asked as before";
+    });
+}
+
 // Nobody asks for the streams of a context that is gone.
 TEST_F(GuardStreamLives, APrimaryContextEndsBeforeItsWork) {
     in_worker([this](const Worker& worker) {

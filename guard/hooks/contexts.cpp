@@ -67,10 +67,16 @@ CUresult destroy(Function Driver::* slot, CUcontext context) {
     const Entered real(slot);
     if (!real.is_held()) return real(context);
     const Locked lock(contexts().mutex);
-    forget_streams_of(context);
     forget_last_used();
+    // The driver waits there for its work, which counts until then.
+    ignore_streams_of(context);
     const CUresult result = real(context);
-    if (result == CUDA_SUCCESS) put_back_all_of(context);
+    if (result == CUDA_SUCCESS) {
+        forget_streams_of(context);
+        put_back_all_of(context);
+    } else {
+        ignore_streams_of(nullptr);
+    }
     return result;
 }
 
