@@ -45,7 +45,7 @@ class Container {
     [[nodiscard]] Limits& limits() const { return *limits_; }
     // What the last context of the container took of the card, which counts; 0: none was measured.
     [[nodiscard]] std::uint64_t context_bytes() const {
-        return std::uint64_t{region_.accounts().context_costs[0][0].load()} * kGranuleBytes;
+        return std::uint64_t{region_.accounts().context_costs[0][0].granules()} * kGranuleBytes;
     }
     // Lets it have a context beside its memory.
     void make_room_for_a_context() const {

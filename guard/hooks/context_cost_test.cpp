@@ -93,7 +93,7 @@ TEST_F(GuardContextCost, IsKnownToTheNextProcess) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
     });
-    EXPECT_EQ(container_.region().accounts().context_costs[0][0].load(), granules_of(kCost));
+    EXPECT_EQ(container_.region().accounts().context_costs[0][0].granules(), granules_of(kCost));
     container_.region().reap();
     in_child([this] {
         const gpusim::Tenant without_nvml(container_.facade());
@@ -114,7 +114,7 @@ TEST_F(GuardContextCost, OfANeighbourIsNotCounted) {
     with_cuda([this](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
-        container_.region().accounts().context_costs[0][0].store(granules_of(kCost) / 3);
+        container_.region().accounts().context_costs[0][0].and_one.store(granules_of(kCost) / 3 + 1);
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kCost + 46 * kMiB) << "by far less than it seems";
     });

@@ -211,13 +211,15 @@ std::uint64_t held_now(int card) {
 std::uint64_t context_bytes(int card, int kind) {
     const Process& here = *process();
     const auto& costs = here.seat.accounts->context_costs[card];
-    Granules measured = costs[kind].load();
-    if (measured == 0) {
-        for (const auto& other : costs)
-            measured = std::max(measured, other.load());
+    if (costs[kind].is_known()) return std::uint64_t{costs[kind].granules()} * kGranuleBytes;
+    bool is_any_known = false;
+    Granules most = 0;
+    for (const MeasuredCost& other : costs) {
+        is_any_known |= other.is_known();
+        most = std::max(most, other.granules());
     }
     const Granules told = here.limits->cards[card].context_cost.load(std::memory_order_relaxed);
-    return std::uint64_t{measured != 0 ? measured : told} * kGranuleBytes;
+    return std::uint64_t{is_any_known ? most : told} * kGranuleBytes;
 }
 
 }  // namespace tessera::guard

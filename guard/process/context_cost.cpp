@@ -10,7 +10,7 @@
 namespace tessera::guard {
 namespace {
 
-std::atomic<Granules>& first_cost(ContextOf of) {
+MeasuredCost& first_cost(ContextOf of) {
     return seat().accounts->context_costs[of.card][of.kind];
 }
 
@@ -64,7 +64,7 @@ ContextCost::Taken ContextCost::taken() const {
 }
 
 ContextCosts::ContextCosts(ContextOf of, std::uint64_t expected)
-    : of_(of), expected_(expected), known_(std::uint64_t{first_cost(of).load()} * kGranuleBytes) {}
+    : of_(of), expected_(expected), is_known_(first_cost(of).is_known()) {}
 
 bool ContextCosts::add(const ContextCost::Taken& taken) {
     if (!taken.is_measured) return true;
@@ -73,7 +73,7 @@ bool ContextCosts::add(const ContextCost::Taken& taken) {
     if (taken.is_certain) {
         if (certain_++ == 0 || taken.bytes < least_certain_) least_certain_ = taken.bytes;
     }
-    if (known_ != 0 || readings_ == kMostReadings) return true;
+    if (is_known_ || readings_ == kMostReadings) return true;
     const int wanted = least_certain_ > expected_ + kLargeDifference ? 2 : 1;
     return certain_ >= wanted;
 }
@@ -82,10 +82,9 @@ bool ContextCosts::add(const ContextCost::Taken& taken) {
 std::uint64_t ContextCosts::counted() const {
     if (readings_ == 0) return expected_;
     std::uint64_t bytes = certain_ > 0 ? least_certain_ : most_;
-    if (known_ != 0 && (certain_ == 0 || bytes > expected_ + kLargeDifference)) bytes = expected_;
+    if (is_known_ && (certain_ == 0 || bytes > expected_ + kLargeDifference)) bytes = expected_;
     if (bytes < expected_) bytes = expected_;
-    Granules none = 0;
-    if (certain_ > 0) first_cost(of_).compare_exchange_strong(none, granules_of(bytes));
+    if (certain_ > 0) first_cost(of_).note(granules_of(bytes));
     return bytes;
 }
 

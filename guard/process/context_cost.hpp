@@ -70,7 +70,7 @@ class ContextCosts {
 
     ContextOf of_;
     std::uint64_t expected_;
-    std::uint64_t known_;  // that the container's first of its kind took; 0: this is that
+    bool is_known_;  // what the container's first of its kind took; this may be that
     int readings_ = 0;
     int certain_ = 0;
     std::uint64_t least_certain_ = 0;

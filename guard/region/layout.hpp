@@ -23,8 +23,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raised together, with every change of what either file means: the agent tells by the limits,
 // which it wrote itself, whether it can read the accounts beside them.
-inline constexpr std::uint32_t kLimitsMagic = 0x344c5354;    // "TSL4"
-inline constexpr std::uint32_t kAccountsMagic = 0x34415354;  // "TSA4"
+inline constexpr std::uint32_t kLimitsMagic = 0x354c5354;    // "TSL5"
+inline constexpr std::uint32_t kAccountsMagic = 0x35415354;  // "TSA5"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;
@@ -137,6 +137,22 @@ struct alignas(64) SharedMemory {
 inline constexpr int kContextKinds = 64;
 
 // In this order, for its offsets are what the agent reads: padding costs nothing here.
+// A cost that is measured once. It may be nothing.
+struct MeasuredCost {
+    std::atomic<Granules> and_one;  // 0: not measured yet
+
+    [[nodiscard]] bool is_known() const { return and_one.load() != 0; }
+    [[nodiscard]] Granules granules() const {
+        const Granules written = and_one.load();
+        return written == 0 ? 0 : written - 1;
+    }
+    // Unless it is known.
+    void note(Granules measured) {
+        Granules none = 0;
+        and_one.compare_exchange_strong(none, measured + 1);
+    }
+};
+
 struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure
@@ -149,8 +165,7 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
     SharedMemory shared_memory[kMaxSharedMemory];
     std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
-    // Of the first of each kind that was measured; 0: none.
-    std::atomic<Granules> context_costs[kMaxCards][kContextKinds];
+    MeasuredCost context_costs[kMaxCards][kContextKinds];       // of the first of each kind
     // CLOCK_MONOTONIC: when a thread last went on although it was not its turn.
     std::atomic<std::int64_t> impatient_ns[kMaxCards];
 };
