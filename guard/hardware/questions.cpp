@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <thread>
 
 #include "api/nvidia/nvml.h"
@@ -19,20 +20,22 @@ using gpusim::Peer;
 using gpusim::Tenant;
 using gpusim::Wire;
 
-// Used of device 0 as NVML says, in a process of its own, for this one goes on to fork; 0 where
-// there is no NVML.
-std::uint64_t nvml_used() {
+// Used of device 0 as NVML says, in a process of its own, for this one goes on to fork.
+std::optional<std::uint64_t> nvml_used() {
+    constexpr std::uint64_t kNoNvml = UINT64_MAX;
     Peer asker([uuid = device_uuid()](Wire& wire) {
         const Library nvml(nvml_path());
         nvmlDevice_t device = nullptr;
         nvmlMemory_t memory = {};
-        if (CALL(nvml, nvmlInit_v2)() == NVML_SUCCESS &&
+        const bool is_told =
+            CALL(nvml, nvmlInit_v2)() == NVML_SUCCESS &&
             CALL(nvml, nvmlDeviceGetHandleByUUID)(uuid.c_str(), &device) == NVML_SUCCESS &&
-            CALL(nvml, nvmlDeviceGetMemoryInfo)(device, &memory) == NVML_SUCCESS)
-            wire.send(memory.used);
+            CALL(nvml, nvmlDeviceGetMemoryInfo)(device, &memory) == NVML_SUCCESS;
+        wire.send(is_told ? memory.used : kNoNvml);
     });
     const std::uint64_t bytes = asker.wire().receive();
     asker.join();
+    if (bytes == kNoNvml) return std::nullopt;
     return bytes;
 }
 
@@ -41,12 +44,12 @@ std::string mib(std::uint64_t now, std::uint64_t before) {
 }
 
 void ask_what_a_context_costs(Figures& figures) {
-    const std::uint64_t by_nvml = nvml_used();
+    const auto by_nvml = nvml_used();
     const std::uint64_t before = taken_now();
     const auto idle = gpusim::start_holder(driver_path(), 2 * kMiB);
     figures.shown("a context and 2 MiB, by cuMemGetInfo", mib(taken_now(), before));
     figures.shown("a context and 2 MiB, by NVML",
-                  by_nvml != 0 ? mib(nvml_used(), by_nvml) : "there is no NVML");
+                  by_nvml ? mib(nvml_used().value_or(0), *by_nvml) : "there is no NVML");
 }
 
 // What the guard recognises a driver's function by.

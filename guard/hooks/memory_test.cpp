@@ -210,6 +210,21 @@ TEST_F(GuardMemory, WithoutLimitsNothingRuns) {
     });
 }
 
+TEST_F(GuardMemory, WhoMayNotReadTheLimitsIsTold) {
+    std::filesystem::permissions(container_.region().path(kLimitsName),
+                                 std::filesystem::perms::owner_all);
+    in_child([&] {
+        testing::internal::CaptureStderr();
+        const Library cuda(container_.facade());
+        constexpr uid_t kNobody = 65534;
+        ASSERT_EQ(setresuid(kNobody, kNobody, 0), 0);
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+        ASSERT_EQ(setresuid(0, 0, 0), 0);
+        EXPECT_NE(testing::internal::GetCapturedStderr().find(" may not be read by this user"),
+                  std::string::npos);
+    });
+}
+
 TEST_F(GuardMemory, WithoutAccountsNothingRuns) {
     std::filesystem::resize_file(container_.region().path(kAccountsName), 1000);
     in_child([&] {

@@ -15,6 +15,7 @@ bool path_of(const char* name, char (&path)[kMaxPath]);
 // One line on stderr, unless `has_complained`: a program may try again and again.
 void complain(std::atomic<bool>& has_complained, const char* path, const char* what);
 inline constexpr char kNoPlace[] = "has no place in the file system";
+inline constexpr char kNotReadable[] = "may not be read by this user: its mode was changed";
 inline constexpr char kNoLimits[] = "is missing, or of another version of the guard";
 
 }  // namespace tessera::guard

@@ -1,5 +1,6 @@
 #include "guard/process/process.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -73,8 +74,11 @@ CUresult begin_now(Process& process) {
     if (!has_place) return cannot_begin(process.has_complained, "the guard's library", kNoPlace);
     std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);
-    if (process.limits == nullptr)
-        return cannot_begin(process.has_complained, limits_path, kNoLimits);
+    if (process.limits == nullptr) {
+        const bool is_barred = access(limits_path, R_OK) != 0 && errno == EACCES;
+        return cannot_begin(process.has_complained, limits_path,
+                            is_barred ? kNotReadable : kNoLimits);
+    }
     const SeatError error = take_seat(process.accounts_path, process.seat);
     if (error != SeatError::none)
         return cannot_begin(process.has_complained, process.accounts_path, text_of(error));

@@ -60,12 +60,14 @@ CLI::App* add_resize(CLI::App& app, ResizeOptions& options) {
     command->add_option("-c,--container", options.container,
                         "its container; need not be given where one alone has a share");
     command->add_option("--memory", options.memory, "of each of its cards, such as 6Gi");
-    command->add_option("--cores", options.cores, "percent of each card that it is sure of")
+    command
+        ->add_option("--cores", options.cores,
+                     "percent of each card that it is sure of; 0: of none")
         ->check(CLI::Range(0, 100));
     command->add_option("--ceiling", options.ceiling, "percent of each card that it gets at most")
         ->check(CLI::Range(1, 100));
     command->add_option("--timeout", options.timeout_s, "seconds to wait for the answer")
-        ->check(CLI::Range(0, 3600))
+        ->check(CLI::Range(1, 3600))
         ->capture_default_str();
     command->add_option("--context", options.kube.context, "context of the kubeconfig");
     command->add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");

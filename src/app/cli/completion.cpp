@@ -19,13 +19,13 @@ std::string bash(std::span<const CommandWords> commands) {
   [ "$COMP_CWORD" -eq 1 ] && words="{} --help --version"
   COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
 }}
-complete -F _tessera tessera
+complete -F _tessera tessera kubectl-tessera
 )",
                        names, cases, names);
 }
 
 std::string fish(std::span<const CommandWords> commands) {
-    std::string out = "complete -c tessera -f\n";
+    std::string out = "complete -c tessera -f\ncomplete -c kubectl-tessera -w tessera\n";
     for (const CommandWords& command : commands) {
         out += fmt::format("complete -c tessera -n __fish_use_subcommand -a {} -d '{}'\n",
                            command.name, command.summary);

@@ -63,7 +63,9 @@ Result<Percent> read_cores(const ContainerSpec& container, const Amounts& amount
     if (!cores) return Percent{0};
     if (*cores < 1 || *cores > 100) {
         return refuse(container, resource,
-                      fmt::format("{} is not a percentage of one card; write 1 to 100", *cores));
+                      fmt::format("{} is not a percentage of one card; write 1 to 100, or leave "
+                                  "it out to be sure of none",
+                                  *cores));
     }
     return Percent{static_cast<int>(*cores)};
 }
