@@ -20,9 +20,14 @@ constexpr int kBestScore = 10;
 constexpr int kSecondScore = 7;
 
 // The lowest is the best. Of the best fit: what is left on the cards, then the node's spare memory.
-// Of a rater: its rating turned round, then the node's position.
+// Of a rater: its rating turned round, then the node's position; of those that it has no say on,
+// what is left on the cards.
 using Price = std::pair<std::int64_t, std::int64_t>;
 constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
+
+bool is_unrated(const Price& price) {
+    return price.first == -NodeRater::kLast;
+}
 
 // So many nodes are weighed one by one.
 constexpr std::size_t kFew = 64;
@@ -50,7 +55,10 @@ void rate(const ClusterView& view, std::span<const std::uint32_t> positions, con
     const auto ratings = rater.rate(view, fitting, pod);
     auto rating = ratings.begin();
     for (std::size_t i = 0; i < positions.size(); ++i) {
-        if (prices[i] != kNoFit) prices[i] = {-*rating++, positions[i]};
+        if (prices[i] == kNoFit) continue;
+        const std::int64_t second =
+            *rating == NodeRater::kLast ? prices[i].first : std::int64_t{positions[i]};
+        prices[i] = {-*rating++, second};
     }
 }
 
@@ -175,13 +183,13 @@ std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, 
     if (cheapest == kNoFit) return scores;
     std::int64_t dearest = cheapest.first;
     for (const Price& price : prices) {
-        if (price != kNoFit) dearest = std::max(dearest, price.first);
+        if (price != kNoFit && !is_unrated(price)) dearest = std::max(dearest, price.first);
     }
     const auto span = static_cast<double>(std::max<std::int64_t>(dearest - cheapest.first, 1));
     for (std::size_t i = 0; i < prices.size(); ++i) {
         if (prices[i] == kNoFit) continue;
         const auto above = static_cast<double>(prices[i].first - cheapest.first);
-        const double score = kSecondScore * (1 - above / span);
+        const double score = kSecondScore * std::max(0.0, 1 - above / span);
         scores[i] = prices[i] == cheapest ? kBestScore : static_cast<int>(score);
     }
     return scores;

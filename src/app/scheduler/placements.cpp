@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLearnPeriod{100};
 // The mix is told anew after so many tasks at first, half as many again each time, and so many at
-// last: as expected_fill.hpp does it.
+// last, or as many as there are nodes: as expected_fill.hpp does it.
 constexpr std::uint64_t kFirstMix = 5;
 constexpr std::uint64_t kLastMix = 1'000;
 
@@ -127,25 +127,31 @@ std::vector<Task> Placements::usual_kinds() const {
 void Placements::make_next(Entry& entry) const {
     entry.is_changed = false;
     entry.next = std::make_shared<Ratings>(entry.learner->copy());
-    entry.next->expect(entry.ratings->kinds());
+    entry.next->expect_those_of(*entry.ratings);
     if (entry.row->name == standard_) entry.next->expect(usual_kinds());
 }
 
 void Placements::show_next(Entry& entry) {
     entry.retired = entry.ratings;
+    entry.next_view.reset();
     const std::scoped_lock lock(mutex_);
     entry.ratings = std::exchange(entry.next, nullptr);
 }
 
-bool Placements::advance(Entry& entry, const ClusterView& view) {
+bool Placements::advance(Entry& entry, const std::shared_ptr<const ClusterView>& view) {
     // Of a slow policy some tens of milliseconds, for another may have something to do as well.
     constexpr std::size_t kStep = 256;
-    bool is_done = entry.ratings->catch_up(view, kStep);
-    if (entry.is_changed && entry.next == nullptr) make_next(entry);
+    if (entry.retired.use_count() == 1) entry.retired.reset();  // nobody asks it any more
+    const bool is_done = entry.ratings->catch_up(*view, kStep);
+    if (entry.is_changed && entry.next == nullptr) {
+        make_next(entry);
+        entry.next_view = view;
+    }
     if (entry.next == nullptr) return is_done;
-    if (!entry.next->catch_up(view, kStep)) return false;
+    entry.next->expect_those_of(*entry.ratings);  // who came since
+    if (!entry.next->catch_up(*entry.next_view, kStep)) return false;
     show_next(entry);
-    return is_done && !entry.is_changed;
+    return false;  // what has changed since that view is to be caught up with
 }
 
 void Placements::hear(Arrivals arrivals, const ClusterView& view) {
@@ -162,7 +168,8 @@ void Placements::hear(Arrivals arrivals, const ClusterView& view) {
         }
     }
     if (learnt_ >= std::max(next_mix_, kFirstMix)) {
-        next_mix_ = learnt_ + std::min(learnt_ / 2, kLastMix);
+        const auto last = std::max<std::uint64_t>(kLastMix, view.places());
+        next_mix_ = learnt_ + std::min(learnt_ / 2, last);
         const auto mix = mix_.mix();
         for (Entry& entry : entries_) {
             if (entry.row->mix != PolicyMix::told) continue;
@@ -190,7 +197,7 @@ void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& sy
             const auto view = keeper.view();
             hear(std::move(arrivals), *view);
             for (Entry& entry : entries_)
-                is_done &= advance(entry, *view);
+                is_done &= advance(entry, view);
         }
         if (is_done) clock.sleep_for(kLearnPeriod, stop);
     }

@@ -48,7 +48,9 @@ class Placements {
         std::shared_ptr<Ratings> ratings;      // guarded by mutex_
         // The rest is of the learning thread.
         bool is_changed = false;        // the learner, since `next` was made of it
-        std::shared_ptr<Ratings> next;  // not shown yet: for it is not caught up
+        std::shared_ptr<Ratings> next;  // not shown yet
+        // With which it is to be caught up first: what changes meanwhile would have no end.
+        std::shared_ptr<const ClusterView> next_view;
         // Those of before. Who asks them still does not have to end them, which takes long.
         std::shared_ptr<Ratings> retired;
     };
@@ -57,7 +59,7 @@ class Placements {
     void make_next(Entry& entry) const;
     void show_next(Entry& entry);
     // A step of the work; false where there is more to do.
-    bool advance(Entry& entry, const ClusterView& view);
+    bool advance(Entry& entry, const std::shared_ptr<const ClusterView>& view);
 
     const std::string standard_;
     mutable std::mutex mutex_;

@@ -17,9 +17,11 @@ namespace {
 
 constexpr std::int32_t kUnknown = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kNotTaken = std::numeric_limits<std::int32_t>::min();
-// What is kept is bounded, for a process that runs for months: at the limit all is forgotten.
-constexpr std::size_t kMostColumns = 512;
-constexpr std::size_t kMostStates = std::size_t{1} << 15;
+// What is kept is bounded, for a process that runs for months: some 200 MB if all kinds are full.
+constexpr std::size_t kMostColumns = 256;
+constexpr std::size_t kMostStates = std::size_t{1} << 13;
+// A kind that nobody has asked for is not handed on for ever.
+constexpr int kHandedOn = 2;
 
 // The same for the same pod in every replica, unlike std::hash.
 std::uint64_t draw_of(const PodUid& uid) {
@@ -108,9 +110,30 @@ struct Ratings::Scored {
 
 Ratings::Ratings(std::unique_ptr<FleetPolicy> policy) : policy_(std::move(policy)) {}
 
-Ratings::Column& Ratings::column_of(const Task& task) const {
+Ratings::Column& Ratings::column_of(const Task& task, const ClusterView& view) const {
     const auto known = columns_.find(task);
-    return known != columns_.end() ? known->second : columns_[task];
+    Column& column = known != columns_.end() ? known->second : add_column(task);
+    column.asked = requests_;
+    lay_out(column, view);
+    return column;
+}
+
+// Where there are too many, in the place of the one that nobody has asked for for longest.
+Ratings::Column& Ratings::add_column(const Task& task) const {
+    if (columns_.size() >= kMostColumns) {
+        columns_.erase(std::ranges::min_element(
+            columns_, {}, [](const auto& known) { return known.second.asked; }));
+    }
+    Column& added = columns_[task];
+    added.number = ++numbers_;
+    return added;
+}
+
+void Ratings::lay_out(Column& column, const ClusterView& view) {
+    if (column.index == view.index()) return;
+    column.index = view.index();
+    column.by_position.assign(view.places(), {});
+    column.caught_up = 0;
 }
 
 std::unique_lock<std::mutex> Ratings::lock() const {
@@ -147,11 +170,10 @@ std::optional<std::int32_t> Ratings::score(Column& column, const Task& task, con
                                            Effort effort) const {
     const NodeState state = state_of(load, policy_->sees_kinds());
     if (const std::int32_t* known = column.by_state.find(state)) return *known;
+    if (!can_take_but_memory(load, task)) return kNotTaken;
     if (effort != Effort::anew) return std::nullopt;
-    const std::int32_t found =
-        can_take_but_memory(load, task) ? policy_->rate(load, task, 0).score : kNotTaken;
     if (column.by_state.size() > kMostStates) column.by_state.clear();
-    return column.by_state.at(state, found);
+    return column.by_state.at(state, policy_->rate(load, task, 0).score);
 }
 
 std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
@@ -160,7 +182,7 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
     std::vector<std::int64_t> ratings(positions.size(), kLast);
     const std::uint64_t draw = draw_of(pod.uid);
     const auto locked = lock();
-    if (columns_.size() + pod.request.size() > kMostColumns) columns_.clear();
+    ++requests_;
     const bool any = policy_->tie() == Tie::any;
     std::deque<Scored> by_card;
     const Scored* latest = nullptr;  // most nodes have cards like those of the one before
@@ -175,9 +197,7 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         if (auto tasks = tasks_of(pod, row.unit, row.largest)) {
             for (Task& task : *tasks) {
                 leave_out_memory(task);
-                Column& column = column_of(task);
-                column.by_position.resize(std::max(column.by_position.size(), view.places()));
-                scored.tasks.emplace_back(task, &column);
+                scored.tasks.emplace_back(task, &column_of(task, view));
             }
         }
         by_card.push_back(std::move(scored));
@@ -197,15 +217,19 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;
         bool is_rated = !scored.tasks.empty();
+        bool is_known = true;
         for (const auto& [task, column] : scored.tasks) {
-            auto one = admitted ? score(*column, task, *admitted, effort)
-                                : score(*column, task, row, positions[i], effort);
-            if (!one && effort == Effort::as_before && admitted)
-                one = score(*column, task, row, positions[i], effort);
-            if (!one) return false;
-            is_rated = is_rated && *one != kNotTaken;
-            sum += *one;
+            const auto one = admitted ? score(*column, task, *admitted, effort)
+                                      : score(*column, task, row, positions[i], effort);
+            if (!one && admitted && effort == Effort::as_before &&
+                column->left.size() < kMostStates)
+                column->left.push_back(*admitted);
+            is_known = is_known && one;
+            is_rated = is_rated && one.value_or(kNotTaken) != kNotTaken;
+            sum += one.value_or(0);
         }
+        if (!is_known) return false;
+        ratings[i] = kLast;
         if (is_rated) ratings[i] = any ? with_lot(sum, draw, positions[i]) : sum;
         return true;
     };
@@ -225,12 +249,23 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
         if (rate_seen(i)) continue;
         if (!rate_one(i, policy_->is_slow() ? Effort::known : Effort::anew)) unknown.push_back(i);
     }
-    const auto most = static_cast<std::ptrdiff_t>(std::min(unknown.size(), kMostAnew));
-    std::ranges::nth_element(unknown, unknown.begin() + most, {}, [&](std::size_t i) {
+    const auto fullest = static_cast<std::ptrdiff_t>(std::min(unknown.size(), kFullestAnew));
+    std::ranges::nth_element(unknown, unknown.begin() + fullest, {}, [&](std::size_t i) {
         return std::pair(view.row(positions[i]).node->load.free_milli(), i);
     });
-    for (std::size_t i = 0; i < unknown.size(); ++i)
-        rate_one(unknown[i], i < kMostAnew ? Effort::anew : Effort::as_before);
+    for (const std::size_t i : std::span(unknown).first(static_cast<std::size_t>(fullest)))
+        rate_one(i, Effort::anew);
+    std::vector<char> is_old(positions.size());
+    for (const std::size_t i : std::span(unknown).subspan(static_cast<std::size_t>(fullest)))
+        is_old[i] = rate_one(i, Effort::as_before) ? 1 : 0;
+    // Who has taken the last pod would win again by what he was before.
+    for (std::size_t tried = 0; tried < kBestAnew && unknown.size() > kFullestAnew; ++tried) {
+        const auto best =
+            static_cast<std::size_t>(std::ranges::max_element(ratings) - ratings.begin());
+        if (is_old[best] == 0) break;
+        is_old[best] = 0;
+        rate_one(best, Effort::anew);
+    }
     return ratings;
 }
 
@@ -332,11 +367,30 @@ std::vector<Task> Ratings::kinds() const {
 
 void Ratings::expect(std::span<const Task> kinds) {
     const auto locked = lock();
-    for (const Task& kind : kinds)
-        column_of(kind);
+    for (const Task& kind : kinds) {
+        if (columns_.size() >= kMostColumns) return;
+        if (!columns_.contains(kind)) add_column(kind);
+    }
+}
+
+void Ratings::expect_those_of(const Ratings& before) {
+    std::vector<std::pair<Task, int>> of_late;
+    {
+        const auto locked = before.lock();
+        for (const auto& [task, column] : before.columns_) {
+            const int unasked_for = column.asked != 0 ? 0 : column.unasked_for + 1;
+            if (unasked_for <= kHandedOn) of_late.emplace_back(task, unasked_for);
+        }
+    }
+    const auto locked = lock();
+    for (const auto& [task, unasked_for] : of_late) {
+        if (columns_.size() >= kMostColumns) return;
+        if (!columns_.contains(task)) add_column(task).unasked_for = unasked_for;
+    }
 }
 
 bool Ratings::catch_up(const ClusterView& view, std::size_t most) {
+    if (!policy_->is_slow()) return true;
     Versions versions{.of = std::vector<std::uint64_t>(view.places())};
     for (std::size_t position = 0; position < view.places(); ++position) {
         const PlacementRow& row = view.row(position);
@@ -344,31 +398,44 @@ bool Ratings::catch_up(const ClusterView& view, std::size_t most) {
         versions.of[position] = row.version;
         versions.newest = std::max(versions.newest, row.version);
     }
+    // Each is the first in its turn, for `most` may be enough for no more than that.
+    auto order = kinds();
+    if (order.empty()) return true;
+    std::ranges::rotate(order,
+                        order.begin() + static_cast<std::ptrdiff_t>(turns_++ % order.size()));
     return std::ranges::all_of(
-        kinds(), [&](const Task& kind) { return catch_up(kind, view, versions, most); });
+        order, [&](const Task& kind) { return catch_up(kind, view, versions, most); });
 }
 
 bool Ratings::catch_up(const Task& task, const ClusterView& view, const Versions& versions,
                        std::size_t& most) {
     std::unique_lock lock(mutex_);
-    // Who asks meanwhile may have all forgotten.
-    const auto find = [&]() -> Column* {
-        const auto found = columns_.find(task);
-        if (found == columns_.end()) return nullptr;
-        auto& seen = found->second.by_position;
-        seen.resize(std::max(seen.size(), view.places()));
-        return &found->second;
+    const auto found = columns_.find(task);
+    if (found == columns_.end()) return true;
+    Column* column = &found->second;
+    const std::uint64_t number = column->number;
+    lay_out(*column, view);
+    // Those who ask meanwhile may have had it forgotten, or look at another view.
+    const auto is_as_it_was = [&] {
+        const auto again = columns_.find(task);
+        return again != columns_.end() && again->second.number == number &&
+               again->second.index == view.index();
     };
-    Column* column = find();
-    if (column == nullptr || column->caught_up >= versions.newest) return true;
+    while (!column->left.empty()) {
+        if (most == 0) return false;
+        --most;
+        const NodeLoad load = column->left.back();
+        column->left.pop_back();
+        score(*column, task, load, Effort::anew);
+        if (give_way(lock) && !is_as_it_was()) return false;
+    }
+    if (column->caught_up >= versions.newest) return true;
     for (std::uint32_t position = 0; position < view.places(); ++position) {
         if (column->by_position[position].version >= versions.of[position]) continue;
         if (most == 0) return false;
         --most;
         score(*column, task, view.row(position), position, Effort::anew);
-        if (!give_way(lock)) continue;
-        column = find();
-        if (column == nullptr) return true;
+        if (give_way(lock) && !is_as_it_was()) return false;
     }
     column->caught_up = versions.newest;
     return true;

@@ -3,8 +3,9 @@
 // alike it is asked once.
 //
 // A slow policy would keep a request waiting that asks for a kind of task for the first time, or
-// after many nodes have changed. So a request has kMostAnew nodes rated anew, those with the least
-// room, and takes the others for what they were, or for the last; catch_up() rates these behind it.
+// after many nodes have changed. So a request has a few nodes rated anew, the fullest and those
+// that would win by what they were, and takes the others for that, or for the last; catch_up()
+// rates these behind it.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,8 @@ namespace tessera {
 // for one container after the other.
 class Ratings final : public NodeRater {
   public:
-    static constexpr std::size_t kMostAnew = 16;
+    static constexpr std::size_t kFullestAnew = 16;
+    static constexpr std::size_t kBestAnew = 8;
 
     // The policy learns nothing here: what it says of a task and a state is the same always.
     explicit Ratings(std::unique_ptr<FleetPolicy> policy);
@@ -42,6 +44,8 @@ class Ratings final : public NodeRater {
     // The kinds of tasks that it was asked for, and those to expect.
     [[nodiscard]] std::vector<Task> kinds() const;
     void expect(std::span<const Task> kinds);
+    // Those that were asked for of late: of `before`, or of those before it.
+    void expect_those_of(const Ratings& before);
     // Rates the nodes of the view for all kinds, where that is not done yet, but gives way to who
     // asks; false where `most` ratings were not enough.
     bool catch_up(const ClusterView& view, std::size_t most);
@@ -55,8 +59,14 @@ class Ratings final : public NodeRater {
     enum class Effort { known, as_before, anew };
     // Of one kind of task.
     struct Column {
+        std::uint64_t number = 0;                // no other's
+        std::uint64_t asked = 0;                 // the last request that did; 0: none
+        int unasked_for = 0;                     // so many Ratings before this
+        std::shared_ptr<const NameIndex> index;  // of by_position
         std::vector<Seen> by_position;
         StateMemo<std::int32_t> by_state;
+        // What rules leave of nodes, and is not rated yet.
+        std::vector<NodeLoad> left;
         std::uint64_t caught_up = 0;  // with all versions up to it
     };
     // PlacementRow::version of the open nodes, by position.
@@ -76,7 +86,9 @@ class Ratings final : public NodeRater {
                                       std::uint32_t position, Effort effort) const;
     std::optional<std::int32_t> score(Column& column, const Task& task, const NodeLoad& load,
                                       Effort effort) const;
-    Column& column_of(const Task& task) const;
+    Column& column_of(const Task& task, const ClusterView& view) const;
+    Column& add_column(const Task& task) const;
+    static void lay_out(Column& column, const ClusterView& view);
     // For one kind. Counts `most` down.
     bool catch_up(const Task& task, const ClusterView& view, const Versions& versions,
                   std::size_t& most);
@@ -89,6 +101,9 @@ class Ratings final : public NodeRater {
     mutable std::atomic<int> waiting_ = 0;                        // who ask, for the mutex
     const std::unique_ptr<FleetPolicy> policy_;                   // guarded by mutex_
     mutable std::unordered_map<Task, Column, TaskHash> columns_;  // guarded by mutex_
+    mutable std::uint64_t numbers_ = 0;                           // of columns; guarded by mutex_
+    mutable std::uint64_t requests_ = 0;                          // guarded by mutex_
+    std::size_t turns_ = 0;                                       // of who catches up
 };
 
 }  // namespace tessera

@@ -248,7 +248,7 @@ TEST_F(ManyNodes, AreRatedBehindTheFirstRequest) {
     const auto truth = rate_anew(200);
     const auto first = rate(ratings, 200);
     for (int i = 0; i < kNodes; ++i) {
-        const bool is_among_fullest = i >= kNodes - static_cast<int>(Ratings::kMostAnew);
+        const bool is_among_fullest = i >= kNodes - static_cast<int>(Ratings::kFullestAnew);
         EXPECT_EQ(first[i], is_among_fullest ? truth[i] : NodeRater::kLast) << i;
     }
     EXPECT_FALSE(ratings.catch_up(*state_.view(), 10));
@@ -257,8 +257,8 @@ TEST_F(ManyNodes, AreRatedBehindTheFirstRequest) {
     EXPECT_TRUE(ratings.catch_up(*state_.view(), 0)) << "nothing is left to do";
 }
 
-// Goal: of nodes that have changed a few are rated anew at once, and the others go by what was said
-// of them.
+// Goal: of nodes that have changed a few are rated anew at once, those that would win among them,
+// and the others go by what was said of them.
 TEST_F(ManyNodes, GoByWhatTheyWere) {
     Ratings ratings = fgd();
     rate(ratings, 200);
@@ -271,9 +271,12 @@ TEST_F(ManyNodes, GoByWhatTheyWere) {
     const auto truth = rate_anew(200);
     const auto after = rate(ratings, 200);
     for (int i = 20; i < 60; ++i) {
-        const bool is_among_fullest = i >= 60 - static_cast<int>(Ratings::kMostAnew);
-        EXPECT_EQ(after[i], is_among_fullest ? truth[i] : before[i]) << i;
+        const bool is_among_fullest = i >= 60 - static_cast<int>(Ratings::kFullestAnew);
+        EXPECT_TRUE(after[i] == truth[i] || (!is_among_fullest && after[i] == before[i])) << i;
     }
+    EXPECT_NE(after, truth);
+    const auto winner = std::ranges::max_element(after) - after.begin();
+    EXPECT_EQ(after[winner], truth[winner]);
     EXPECT_TRUE(ratings.catch_up(*state_.view(), kNodes));
     EXPECT_EQ(rate(ratings, 200), truth);
 }
@@ -282,9 +285,8 @@ TEST_F(ManyNodes, GoByWhatTheyWere) {
 TEST_F(ManyNodes, AreAskedAboutMeanwhile) {
     Ratings ratings = fgd();
     const auto view = state_.view();
-    std::atomic<bool> ends = false;
-    std::jthread catching([&] {
-        while (!ends)
+    std::jthread catching([&](const std::stop_token& stop) {
+        while (!stop.stop_requested())
             ratings.catch_up(*view, 50);
     });
     std::map<int, std::vector<std::int64_t>> truths;
@@ -300,7 +302,92 @@ TEST_F(ManyNodes, AreAskedAboutMeanwhile) {
             }
         }
     }
-    ends = true;
+    catching = {};
+    EXPECT_TRUE(ratings.catch_up(*view, 1'000'000));
+    for (int milli = 500; milli <= 600; ++milli)
+        EXPECT_EQ(rate(ratings, milli), truths[milli]) << milli;
+}
+
+// Goal: what is remembered of a position is of the node that is there.
+TEST_F(ManyNodes, AreNotTakenForOthers) {
+    Ratings ratings = fgd();
+    rate(ratings, 200);
+    ASSERT_TRUE(ratings.catch_up(*state_.view(), kNodes));
+    for (int i = 0; i < kNodes; ++i)
+        take(i, 300);
+    for (int i = 0; i < 10; ++i)
+        state_.set_node(build::node(fmt::format("a{}", i), 1, kCard));  // before all others
+    const auto view = state_.view();
+    for (int i = 0; i < kNodes; ++i)
+        all_[i] = view->position(fmt::format("n{:03}", i));
+    const auto truth = rate_anew(200);
+    const auto rated = rate(ratings, 200);
+    for (int i = 0; i < kNodes; ++i)
+        EXPECT_TRUE(rated[i] == truth[i] || rated[i] == NodeRater::kLast) << i;
+    EXPECT_TRUE(ratings.catch_up(*view, 2 * kNodes));
+    EXPECT_EQ(rate(ratings, 200), truth);
+}
+
+// Goal: kinds that nobody has asked for for long are not handed on, those of late are.
+TEST_F(ManyNodes, AreRatedForKindsOfLate) {
+    Ratings first = fgd();
+    rate(first, 200);
+    Ratings second = fgd();
+    second.expect_those_of(first);
+    EXPECT_EQ(second.kinds(), first.kinds());
+    rate(second, 300);
+    Ratings third = fgd();
+    third.expect_those_of(second);
+    EXPECT_EQ(third.kinds().size(), 2U);
+    Ratings fourth = fgd();
+    fourth.expect_those_of(third);
+    EXPECT_EQ(fourth.kinds().size(), 2U);
+    Ratings fifth = fgd();
+    fifth.expect_those_of(fourth);
+    ASSERT_EQ(fifth.kinds().size(), 1U);
+    EXPECT_EQ(fifth.kinds()[0].milli, 300);
+}
+
+// Goal: of a pod whose rules leave a part of each node, those parts are rated behind the request.
+TEST(Ratings, CatchUpWithWhatRulesLeave) {
+    ClusterState state;
+    std::vector<std::string> names;
+    for (int i = 0; i < 40; ++i) {
+        names.push_back(fmt::format("n{:02}", i));
+        NodeInventory node = build::node(names.back(), 4, kCard);
+        for (std::size_t card = 0; card < 4; ++card)
+            node.gpus[card].links.nvlink = std::uint64_t{1} << (card ^ 1U);
+        state.set_node(node);
+        for (int card = 0; card < 4; ++card) {
+            PodFacts pod = build::pod(fmt::format("{}-{}", names.back(), card),
+                                      build::native(mebibytes(1 + 7 * i + 50 * card)));
+            pod.card_rules.uuids = fmt::format("GPU-{}-{}", names.back(), card);
+            const auto made = state.reserve(build::ask(pod), NodeName(names.back()));
+            ASSERT_TRUE(made);
+            state.set_pod(build::bound(pod, made->allocation));
+        }
+    }
+    const auto view = state.view();
+    std::vector<std::uint32_t> all;
+    for (const std::string& name : names)
+        all.push_back(view->position(name));
+    PodFacts pod = build::pod("p", build::native(mebibytes(300), 2));
+    pod.card_rules.links = "nvlink";
+    const PodAsk ask = build::ask(pod);
+    const std::vector<MixClass> mix = {{0, 300, 1, kAnyModel, 0.7}, {0, 550, 1, kAnyModel, 0.3}};
+    const auto make = [&] { return (*find_policy_option("fgd"))->make({.mix = mix}); };
+    std::vector<std::int64_t> truth;
+    const Ratings other(make());
+    for (const std::uint32_t position : all)
+        truth.push_back(other.rate(*view, {&position, 1}, ask)[0]);
+    Ratings ratings(make());
+    ASSERT_TRUE(ratings.catch_up(*view, 1'000));
+    const auto first = ratings.rate(*view, all, ask);
+    EXPECT_NE(first, truth);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        EXPECT_TRUE(first[i] == truth[i] || first[i] == NodeRater::kLast) << i;
+    EXPECT_TRUE(ratings.catch_up(*view, 1'000));
+    EXPECT_EQ(ratings.rate(*view, all, ask), truth);
 }
 
 // Goal: a pod for which the engine has no terms, or that fits in bytes and not in thousandths, is

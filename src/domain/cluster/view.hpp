@@ -99,6 +99,8 @@ class ClusterView {
     }
     // Positions are below that.
     [[nodiscard]] std::size_t places() const { return pieces_.size() * ViewPiece::kNodes; }
+    // The same as another view's where the same nodes are at the same positions.
+    [[nodiscard]] const std::shared_ptr<const NameIndex>& index() const { return index_; }
     // Of a known node.
     [[nodiscard]] const PlacementRow& row(std::size_t position) const {
         return pieces_[position / ViewPiece::kNodes]->rows[position % ViewPiece::kNodes];
