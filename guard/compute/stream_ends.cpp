@@ -59,6 +59,14 @@ bool see_end(StreamTiming& of) {
     return can_ask(of) && !is_capturing(of.stream.load()) && record_end(of);
 }
 
+// Where the driver cannot, it is known at least that the stream got no more from now on. Whether
+// the driver was asked.
+bool see_or_await_end(StreamTiming& of) {
+    if (see_end(of)) return true;
+    await_end(of);
+    return false;
+}
+
 // Those in flight in turn, so many at most: each costs calls of the driver's.
 template <typename Body>
 void for_some_in_flight(int card, int most, const Body& body) {
@@ -99,7 +107,7 @@ int before_wait_for_event() {
     const Relaxed relaxed;
     constexpr int kMost = 16;
     for_some_in_flight(card, kMost,
-                       [](StreamTiming& each) { return !each.is_left && see_end(each); });
+                       [](StreamTiming& each) { return !each.is_left && see_or_await_end(each); });
     return card;
 }
 
@@ -136,7 +144,7 @@ void see_some_ends_beside(const StreamTiming& of) {
     if (streams_in_flight(of.card) <= 1) return;
     const Relaxed relaxed;
     for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
-        return &each != &of && !each.is_left && !is_end_known(each) && see_end(each);
+        return &each != &of && !each.is_left && !is_end_known(each) && see_or_await_end(each);
     });
 }
 
