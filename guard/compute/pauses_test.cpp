@@ -143,6 +143,23 @@ TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEnd) {
     });
 }
 
+// Nor where the guard's thread looks after the wait has begun.
+TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEndOfAStream) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        std::vector<std::uint64_t> lengths(20, 10 * kMicrosecond);
+        lengths.push_back(3 * kMillisecond);
+        const Charged charged = of_rounds(100, [&] {
+            const std::uint64_t work =
+                launch(worker, lengths, static_cast<int>(lengths.size()), 0, stream);
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            return work;
+        });
+        EXPECT_GT(charged.charged_ns, 0.8 * charged.work_ns);
+    });
+}
+
 // However the program waits: by an event, or for another stream that waits for one.
 TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndAnEvent) {
     gpusim::in_child([this] {

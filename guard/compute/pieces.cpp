@@ -182,8 +182,7 @@ void await_end(StreamTiming& of) {
 }
 
 bool record_end(StreamTiming& of) {
-    of.awaited_ns = monotonic_ns();
-    of.awaited_credit = of.credit.load(std::memory_order_relaxed);
+    await_end(of);
     of.is_end_recorded = event_in(of.sample_end, of) != nullptr &&
                          driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
     return of.is_end_recorded;
