@@ -92,6 +92,7 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     flight.is_waited_for = is_waited_for;
     flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
     of.is_in_flight = false;
+    of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
     take_back_credit(of);
     of.mark_count = 0;
     of.since_mark = 0;
@@ -112,6 +113,9 @@ bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
 void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.is_in_flight = true;
     of.kind = kind;
+    of.credit.store(0, std::memory_order_relaxed);
+    of.credit_for.store(kind == WorkKind::kernels ? CreditFor::all : CreditFor::copies,
+                        std::memory_order_relaxed);
     of.began_ns = monotonic_ns();
     of.last_mark = nullptr;
     of.is_start_recorded = false;

@@ -150,6 +150,7 @@ void give_untimed(CUstream stream, const Current& owner) {
     if (of == nullptr) return;
     last_used_place(stream) = of;
     of->credit.store(kUntimedCredit, std::memory_order_relaxed);
+    of->credit_for.store(CreditFor::all, std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -35,7 +35,10 @@ inline StreamTiming*& last_used_place(CUstream stream) {
 
 // One launch less, if there is one. Two threads in one stream may count one for two.
 inline bool take_credit(StreamTiming& timing, WorkKind kind) {
-    if (kind == WorkKind::kernels && timing.kind != kind) return false;
+    const CreditFor credit_for = timing.credit_for.load(std::memory_order_relaxed);
+    if (credit_for != CreditFor::all &&
+        (kind == WorkKind::kernels || credit_for == CreditFor::nothing))
+        return false;
     const int credit = timing.credit.load(std::memory_order_relaxed);
     if (credit <= 0) return false;
     timing.credit.store(credit - 1, std::memory_order_relaxed);

@@ -33,14 +33,20 @@ struct LaunchedWork {
     std::int64_t surplus_ns;  // that was more than the time it was done in
 };
 
+// What a stream's credit may be spent on. A piece of copies that got a kernel would be one of
+// kernels; and what is not in flight has none, though somebody puts back what he has looked at
+// before its piece ended.
+enum class CreditFor { nothing, copies, all };
+
 // A stream of this process, or the default stream of a context.
 struct StreamTiming {
     std::atomic<CUstream> stream;
     CUcontext context;
     pthread_t thread;  // whose default stream it is; 0 with all others
     int card;
-    std::atomic<int> credit;  // launches that need not ask
-    WorkKind kind;            // of its work in flight
+    std::atomic<int> credit;  // launches that need not ask,
+    std::atomic<CreditFor> credit_for;
+    WorkKind kind;  // of its work in flight
     bool is_in_flight;
     int on_their_way;  // calls that have their turn, and have not given the driver their work yet
     bool is_left;      // there is no such stream any more, and sample_end is behind its work
