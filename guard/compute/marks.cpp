@@ -58,7 +58,7 @@ void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t
 }
 
 void reach(StreamTiming& of, Mark& mark) {
-    const std::int64_t first_ns = learn_first(of, mark.launches, mark.is_untold);
+    const std::int64_t first_ns = learn_first(of, mark.is_untold);
     const bool is_at_beginning = of.last_mark == nullptr && mark.launches == 0;
     CUevent before = of.last_mark;
     if (before == nullptr && of.is_start_recorded) before = of.sample_start;
@@ -108,7 +108,7 @@ bool add_mark(StreamTiming& of) {
     return true;
 }
 
-void note_launched_behind_mark(StreamTiming& of) {
+void note_launched_behind_mark(StreamTiming& of, int stands_for) {
     // A call that takes longer is not the card's work all that time: it was kept from running, or
     // it has much to do before.
     constexpr std::int64_t kPromptNs = 100'000;
@@ -117,6 +117,7 @@ void note_launched_behind_mark(StreamTiming& of) {
                     driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS;
     const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
     mark.late_ns = ns < kPromptNs ? 0 : ns;
+    mark.stands_for = stands_for;
 }
 
 void draw_next_mark(StreamTiming& of) {
@@ -130,13 +131,13 @@ std::int64_t last_mark_reached_ns(const StreamTiming& of) {
     return happened_at(of, of.last_mark, of.marks[mark_place(of, -1)].clock_ns);
 }
 
-std::int64_t learn_first(StreamTiming& of, int launches, bool is_untold) {
+std::int64_t learn_first(StreamTiming& of, bool is_untold) {
     const Mark& last = of.marks[mark_place(of, -1)];
     if (of.last_mark == nullptr || !last.has_next || is_untold) return -1;
     const std::int64_t ns = between_ns(of.last_mark, last.behind_next);
     if (ns < 0) return ns;
     const std::int64_t first_ns = std::max(ns - last.late_ns, std::int64_t{0});
-    learn_launch(of, first_ns, launches);
+    learn_launch(of, first_ns, last.stands_for);
     return first_ns;
 }
 

@@ -29,10 +29,10 @@ bool is_untold(const StreamTiming& of) {
     return of.is_untold || flight_of(of).joined != of.joined;
 }
 
-void learn_launch(StreamTiming& of, std::int64_t ns, int launches) {
+void learn_launch(StreamTiming& of, std::int64_t ns, int stands_for) {
     LaunchedWork& work = work_of(of);
-    work.sum_ns += static_cast<double>(ns) * launches - work.sum_ns * kForget;
-    work.launches += launches - work.launches * kForget;
+    work.sum_ns += static_cast<double>(ns) * stands_for - work.sum_ns * kForget;
+    work.launches += stands_for - work.launches * kForget;
 }
 
 std::int64_t pause_ns(StreamTiming& of, const Stretch& stretch) {

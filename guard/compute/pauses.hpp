@@ -23,8 +23,10 @@ void begin_stretch(StreamTiming& of);
 // Nothing can be told of the stretch that began last.
 bool is_untold(const StreamTiming& of);
 
-// A launch was measured, one of so many.
-void learn_launch(StreamTiming& of, std::int64_t ns, int launches);
+// A launch was measured, and stands for so many: all that the lot might have met in its place,
+// wherever the program waits between them. What came to be launched behind it would not do: where
+// in a piece of work a launch is would decide what it counts.
+void learn_launch(StreamTiming& of, std::int64_t ns, int stands_for);
 
 struct Stretch {
     Span span;

@@ -92,6 +92,27 @@ TEST_F(GuardPauses, BetweenUnevenLaunchesAreNotCharged) {
     });
 }
 
+// Wherever between two waits the long ones are.
+TEST_F(GuardPauses, AreToldWhereverTheLongLaunchesAre) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        const auto pieces = [&](const std::vector<std::uint64_t>& lengths) {
+            return of_rounds(800, [&] {
+                const std::uint64_t work = launch(worker, lengths, static_cast<int>(lengths.size()),
+                                                  250 * kMicrosecond, stream);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+                return work;
+            });
+        };
+        std::vector<std::uint64_t> last(9, 10 * kMicrosecond);
+        last.push_back(200 * kMicrosecond);
+        const Charged long_last = pieces(last);
+        EXPECT_GT(long_last.charged_ns, 0.85 * long_last.work_ns);
+        EXPECT_LT(long_last.charged_ns, 1.4 * long_last.work_ns);
+    });
+}
+
 // Of those that are launched one behind the other there are none, whatever each of them takes.
 TEST_F(GuardPauses, AreNoneInUnevenWorkThatIsAhead) {
     gpusim::in_child([this] {

@@ -55,7 +55,7 @@ Measured measure(const StreamTiming& of, std::int64_t now) {
 // Of a piece that is over.
 std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
     const int launches = of.since_mark - of.credit.load(std::memory_order_relaxed);
-    const std::int64_t first_ns = learn_first(of, launches, is_untold(of));
+    const std::int64_t first_ns = learn_first(of, is_untold(of));
     if (of.last_mark == nullptr) learn_pace(of, launches, work.end_ns - work.start_ns);
     std::int64_t start = work.start_ns;
     if (of.last_mark != nullptr) start = last_mark_reached_ns(of);

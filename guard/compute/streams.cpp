@@ -206,6 +206,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
         take_back_credit(*of);  // that another thread was given meanwhile
         set_mark(*of);
         draw_next_mark(*of);
+        stands_for_ = of->to_mark;
     }
     of->is_untold |= comes_back_done_ && of->since_mark == 0;
     const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
@@ -236,7 +237,7 @@ Turn::~Turn() {
     const Relaxed relaxed;
     const InContext there(of_->context);
     if (is_end) record_end(*of_);
-    if (is_behind_mark) note_launched_behind_mark(*of_);
+    if (is_behind_mark) note_launched_behind_mark(*of_, stands_for_);
 }
 
 Given before_wait(CUstream stream) {

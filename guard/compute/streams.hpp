@@ -83,6 +83,7 @@ class Turn {
     std::uint64_t generation_ = 0;  // of the stream in that place
     bool has_end_behind_ = false;   // an event, when the call is over
     unsigned mark_ = 0;             // the one that was set before the call, of all; 0: none was
+    int stands_for_ = 0;            // launches for which the one behind it does
 };
 
 // What a stream was given so far.

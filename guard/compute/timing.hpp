@@ -18,7 +18,8 @@ struct Mark {
     CUevent event;
     CUevent behind_next;   // behind the launch that follows it,
     bool has_next;         // which was recorded,
-    std::int64_t late_ns;  // so long after, where the call took long
+    std::int64_t late_ns;  // so long after, where the call took long,
+    int stands_for;        // and is measured for so many
     bool is_ahead;         // the mark before was not reached then: there was no pause since
     bool is_untold;        // the stream's own launches do not say whether there was (pauses.hpp)
     int launches;          // since the mark before
