@@ -47,8 +47,9 @@ void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t
     reached_ns = std::clamp(reached_ns, mark.recorded_ns, monotonic_ns());
     const std::int64_t longest = reached_ns - of.began_ns;
     const std::int64_t length = ns < 0 || ns > longest ? longest : ns;
-    const std::int64_t without = pause_ns(
-        of, {{reached_ns - length, reached_ns}, mark.launches, first_ns, mark.recorded_ns});
+    const Span span = {reached_ns - length, reached_ns};
+    const std::int64_t pause_at_most = mark.is_ahead ? 0 : mark.recorded_ns - span.start_ns;
+    const std::int64_t without = take_pause_ns(of, {span, mark.launches, first_ns, pause_at_most});
     if (without == 0) return;
     pause(of, {reached_ns - without, reached_ns});
     std::swap(of.sample_start, mark.event);
@@ -65,8 +66,7 @@ void reach(StreamTiming& of, Mark& mark) {
     const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
     if (of.last_mark != nullptr && ns >= 0) learn_batch(of, mark.launches, ns);
     of.last_mark = mark.event;
-    if (!mark.is_ahead && !mark.is_untold && !is_at_beginning)
-        leave_out_pause(of, mark, ns, first_ns);
+    if (!mark.is_untold && !is_at_beginning) leave_out_pause(of, mark, ns, first_ns);
 }
 
 }  // namespace

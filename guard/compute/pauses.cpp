@@ -35,18 +35,19 @@ void learn_launch(StreamTiming& of, std::int64_t ns, int stands_for) {
     work.launches += stands_for - work.launches * kForget;
 }
 
-std::int64_t pause_ns(StreamTiming& of, const Stretch& stretch) {
+std::int64_t take_pause_ns(StreamTiming& of, const Stretch& stretch) {
     LaunchedWork& known = work_of(of);
     const std::int64_t length = stretch.span.end_ns - stretch.span.start_ns;
-    const std::int64_t longest = std::min(stretch.awaited_ns - stretch.span.start_ns, length);
-    if (known.launches < 1 || longest <= 0) return 0;
+    if (known.launches < 1 || length <= 0) return 0;
     const bool is_first_known = stretch.first_ns >= 0 && stretch.launches > 0;
     const int others = std::max(stretch.launches - (is_first_known ? 1 : 0), 0);
     const std::int64_t work = (is_first_known ? stretch.first_ns : 0) +
                               static_cast<std::int64_t>(known.sum_ns / known.launches * others) +
                               known.surplus_ns;
-    known.surplus_ns = std::clamp(work - length, std::int64_t{0}, kMaxSurplusNs);
-    return std::clamp(length - work, std::int64_t{0}, longest);
+    const std::int64_t longest = std::clamp(stretch.pause_at_most_ns, std::int64_t{0}, length);
+    const std::int64_t pause = std::clamp(length - work, std::int64_t{0}, longest);
+    known.surplus_ns = std::clamp(work - (length - pause), -kMaxSurplusNs, kMaxSurplusNs);
+    return pause;
 }
 
 }  // namespace tessera::guard

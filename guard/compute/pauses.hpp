@@ -7,7 +7,8 @@
 // each as long as those measured of late were in the mean. That is wrong for one stretch and right
 // for many: what is more than a stretch lasted counts in the next ones. And it bounds nothing by
 // itself, so it is never less than what is certain: from when its end was recorded behind all of
-// its launches, or somebody waited for that, there was no pause until it came.
+// its launches, or somebody waited for that, there was no pause until it came. What that is more
+// than the mean is taken off the next ones: the launches that took so long are in the mean as well.
 //
 // It can be told of a stream that is alone in flight, with work of one kind. Where there are
 // several they wait for each other, and how long their pauses are together does not follow from
@@ -31,11 +32,11 @@ void learn_launch(StreamTiming& of, std::int64_t ns, int stands_for);
 struct Stretch {
     Span span;
     int launches;
-    std::int64_t first_ns;    // that the first of them took; less than 0: it was not measured
-    std::int64_t awaited_ns;  // since when the end was recorded, or waited for
+    std::int64_t first_ns;          // that the first of them took; less than 0: it was not measured
+    std::int64_t pause_at_most_ns;  // the rest is work for certain
 };
 
-// How much of it was none. Each is to be asked for once.
-std::int64_t pause_ns(StreamTiming& of, const Stretch& stretch);
+// How much of it was none. Each is to be taken once, and so is one without a pause for certain.
+std::int64_t take_pause_ns(StreamTiming& of, const Stretch& stretch);
 
 }  // namespace tessera::guard

@@ -123,6 +123,27 @@ TEST_F(GuardPauses, AreNoneInUnevenWorkThatIsAhead) {
     });
 }
 
+// What counts in full since it is ahead is not charged once more to the short launches beside it.
+TEST_F(GuardPauses, AreNotFilledByLongWorkThatWasAhead) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        const auto rounds = [&](int count) {
+            return of_rounds(count, [&] {
+                const std::uint64_t work =
+                    launch(worker, {10 * kMicrosecond}, 100, 200 * kMicrosecond, stream) +
+                    launch(worker, {300 * kMicrosecond}, 60, 0, stream);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+                return work;
+            });
+        };
+        rounds(10);
+        const Charged charged = rounds(40);
+        EXPECT_GT(charged.charged_ns, 0.85 * charged.work_ns);
+        EXPECT_LT(charged.charged_ns, 1.25 * charged.work_ns);
+    });
+}
+
 // After one that waited for each of many short ones.
 TEST_F(GuardPauses, AreNotTakenForLongerWorkThanBefore) {
     gpusim::in_child([this] {

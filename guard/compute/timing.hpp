@@ -31,7 +31,7 @@ struct Mark {
 struct LaunchedWork {
     double sum_ns;    // of those measured, each as often as there are launches for which it stands,
     double launches;  // and of these; both are forgotten by and by
-    std::int64_t surplus_ns;  // that was more than the time it was done in
+    std::int64_t surplus_ns;  // that it was more than what was charged; less than 0: less
 };
 
 // What a stream's credit may be spent on. A piece of copies that got a kernel would be one of
