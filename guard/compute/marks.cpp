@@ -49,7 +49,8 @@ void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t
     const std::int64_t length = ns < 0 || ns > longest ? longest : ns;
     const Span span = {reached_ns - length, reached_ns};
     const std::int64_t pause_at_most = mark.is_ahead ? 0 : mark.recorded_ns - span.start_ns;
-    const std::int64_t without = take_pause_ns(of, {span, mark.launches, first_ns, pause_at_most});
+    const std::int64_t without =
+        take_pause_ns(work_of(of), {span, mark.launches, first_ns, pause_at_most});
     if (without == 0) return;
     pause(of, {reached_ns - without, reached_ns});
     std::swap(of.sample_start, mark.event);
@@ -137,7 +138,7 @@ std::int64_t learn_first(StreamTiming& of, bool is_untold) {
     const std::int64_t ns = between_ns(of.last_mark, last.behind_next);
     if (ns < 0) return ns;
     const std::int64_t first_ns = std::max(ns - last.late_ns, std::int64_t{0});
-    learn_launch(of, first_ns, last.stands_for);
+    learn_launch(work_of(of), first_ns, last.stands_for);
     return first_ns;
 }
 

@@ -24,19 +24,7 @@ void begin_stretch(StreamTiming& of);
 // Nothing can be told of the stretch that began last.
 bool is_untold(const StreamTiming& of);
 
-// A launch was measured, and stands for so many: all that the lot might have met in its place,
-// wherever the program waits between them. What came to be launched behind it would not do: where
-// in a piece of work a launch is would decide what it counts.
-void learn_launch(StreamTiming& of, std::int64_t ns, int stands_for);
-
-struct Stretch {
-    Span span;
-    int launches;
-    std::int64_t first_ns;          // that the first of them took; less than 0: it was not measured
-    std::int64_t pause_at_most_ns;  // the rest is work for certain
-};
-
-// How much of it was none. Each is to be taken once, and so is one without a pause for certain.
-std::int64_t take_pause_ns(StreamTiming& of, const Stretch& stretch);
+// Of the kind that it has in flight.
+LaunchedWork& work_of(StreamTiming& of);
 
 }  // namespace tessera::guard

@@ -62,7 +62,8 @@ std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
     if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
     const std::int64_t awaited_ns = is_end_awaited(of) ? of.awaited_ns : work.end_ns;
     start = std::max(start, work.start_ns);
-    return take_pause_ns(of, {{start, work.end_ns}, launches, first_ns, awaited_ns - start});
+    return take_pause_ns(work_of(of),
+                         {{start, work.end_ns}, launches, first_ns, awaited_ns - start});
 }
 
 // More than that is a thread that was not running, or a stream that waited.

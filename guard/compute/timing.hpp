@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "api/nvidia/cuda.h"
+#include "guard/compute/launched_work.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {
@@ -25,13 +26,6 @@ struct Mark {
     int launches;          // since the mark before
     std::int64_t recorded_ns;
     std::int64_t clock_ns;  // which clock its context had then; 0: none
-};
-
-// How much work a stream's launches are (pauses.hpp).
-struct LaunchedWork {
-    double sum_ns;    // of those measured, each as often as there are launches for which it stands,
-    double launches;  // and of these; both are forgotten by and by
-    std::int64_t surplus_ns;  // that it was more than what was charged; less than 0: less
 };
 
 // What a stream's credit may be spent on. A piece of copies that got a kernel would be one of
