@@ -67,6 +67,7 @@ void reach(StreamTiming& of, Mark& mark) {
     const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
     if (of.last_mark != nullptr && ns >= 0) learn_batch(of, mark.launches, ns);
     of.last_mark = mark.event;
+    of.stands_for = 1;
     if (!mark.is_untold && !is_at_beginning) leave_out_pause(of, mark, ns, first_ns);
 }
 

@@ -231,6 +231,32 @@ TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndAnEvent) {
     });
 }
 
+// What comes behind a copy in a stream has its pauses as well.
+TEST_F(GuardPauses, BehindACopyAreNotCharged) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        std::vector<char> host(4096);
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        const auto rounds = [&](int count) {
+            return of_rounds(count, [&] {
+                EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(),
+                                                                  stream),
+                          CUDA_SUCCESS);
+                const std::uint64_t work =
+                    launch(worker, {10 * kMicrosecond}, 15, 100 * kMicrosecond, stream);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+                return work;
+            });
+        };
+        rounds(300);
+        const Charged charged = rounds(1000);
+        EXPECT_GT(charged.charged_ns, 0.9 * charged.work_ns);
+        EXPECT_LT(charged.charged_ns, 4 * charged.work_ns) << "with the pauses it is 10";
+    });
+}
+
 // A copy that the program waits for is work, among however many short kernels.
 TEST_F(GuardPauses, AreNotWhatACallWaitedFor) {
     gpusim::in_child([this] {

@@ -22,7 +22,7 @@ namespace {
 // so for one. Of others every so many, and the rest are taken to have been as much shorter than the
 // clock said.
 constexpr std::int64_t kLongFlightNs = 500'000;
-constexpr unsigned kSampleEvery = 16;
+constexpr int kSampleEvery = 16;
 constexpr std::int64_t kMaxOverheadNs = 1'000'000;
 
 struct Measured {
@@ -103,10 +103,12 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     leave_flight(of, measured.work);
 }
 
-// A flight that the stream is about to begin, by the one before it.
-bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
-    if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return true;
-    return draw(of.card, kSampleEvery) == 0;
+// Whether the piece that the stream is about to begin is measured, by the flight before it: for how
+// many pieces it stands then; 0: it is not.
+int draw_piece(const Timing::Flight& flight, const StreamTiming& of) {
+    if (flight.streams > 0 || timing(of.card).is_dozing.load()) return 1;
+    if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return 1;
+    return draw(of.card, kSampleEvery) == 0 ? kSampleEvery : 0;
 }
 
 }  // namespace
@@ -123,13 +125,12 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.has_begun = false;
     of.awaited_ns = 0;
     of.is_end_recorded = false;
-    const Timing::Flight& flight = flight_of(of);
-    const bool is_to_measure =
-        flight.streams > 0 || timing(of.card).is_dozing.load() || is_worth_measuring(flight, of);
+    of.stands_for = draw_piece(flight_of(of), of);
     join_flight(of);
     begin_stretch(of);
     of.is_untold |= is_behind_copies;
-    if (!is_to_measure || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
+    if (is_behind_copies) of.stands_for = 1;
+    if (of.stands_for == 0 || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
     of.is_start_recorded =

@@ -60,6 +60,7 @@ struct StreamTiming {
     CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
     Mark marks[kMaxMarks + 1];
     unsigned turns;           // that were taken in it, which wraps
+    int stands_for;           // pieces, where launches of this one are measured; 0: none are
     std::int64_t began_ns;    // its work in flight
     bool is_start_recorded;   // before all of it,
     bool has_begun;           // which is known to have come,
