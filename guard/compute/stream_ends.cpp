@@ -140,20 +140,21 @@ bool look_for_ended_meanwhile(int card) {
     return is_all_seen;
 }
 
-void see_some_ends_beside(const StreamTiming& of) {
-    if (streams_in_flight(of.card) <= 1) return;
+void see_some_ends_beside(int card, const StreamTiming* of) {
+    const int mine = of != nullptr && of->is_in_flight ? 1 : 0;
+    if (streams_in_flight(card) <= mine) return;
     const Relaxed relaxed;
-    for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
-        return &each != &of && !each.is_left && !is_end_known(each) && see_or_await_end(each);
+    for_some_in_flight(card, kSomeBeside, [of](StreamTiming& each) {
+        return &each != of && !each.is_left && !is_end_known(each) && see_or_await_end(each);
     });
 }
 
-void look_at_some_beside(const StreamTiming& of) {
-    if (streams_in_flight(of.card) == 0) return;
+void look_at_some_beside(int card, const StreamTiming* of) {
+    if (streams_in_flight(card) == 0) return;
     const Relaxed relaxed;
-    for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
-        if (&each != &of) look_at(each);
-        return &each != &of;
+    for_some_in_flight(card, kSomeBeside, [of](StreamTiming& each) {
+        if (&each != of) look_at(each);
+        return &each != of;
     });
 }
 

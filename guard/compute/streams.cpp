@@ -246,10 +246,10 @@ Given before_wait(CUstream stream) {
     if (owner.card < 0) return {};
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
+    see_some_ends_beside(owner.card, of);
     if (of == nullptr) return {};
     if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
     await_end(*of);
-    see_some_ends_beside(*of);
     return given_to(owner, *of);
 }
 
@@ -258,14 +258,13 @@ void after_wait(CUstream stream, const Given& given) {
     if (owner.card < 0) return;
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
-    if (of == nullptr) return;
-    if (is_all(given, *of)) {
+    if (of != nullptr && is_all(given, *of)) {
         end_waited_for(*of);
-    } else {
+    } else if (of != nullptr) {
         const Relaxed relaxed;
         end_if_done(*of);
     }
-    look_at_some_beside(*of);
+    look_at_some_beside(owner.card, of);
 }
 
 }  // namespace tessera::guard
