@@ -3,6 +3,7 @@
 #include "guard/compute/flights.hpp"
 
 namespace tessera::guard {
+
 void begin_stretch(StreamTiming& of) {
     const Timing::Flight& flight = flight_of(of);
     of.joined = flight.joined;
