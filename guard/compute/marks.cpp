@@ -47,8 +47,10 @@ void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t
     reached_ns = std::clamp(reached_ns, mark.recorded_ns, monotonic_ns());
     const std::int64_t longest = reached_ns - of.began_ns;
     const std::int64_t length = ns < 0 || ns > longest ? longest : ns;
-    const std::int64_t without = pause_ns(
-        of, {{reached_ns - length, reached_ns}, mark.launches, first_ns, mark.recorded_ns});
+    const Span span = {reached_ns - length, reached_ns};
+    const std::int64_t pause_at_most = mark.is_ahead ? 0 : mark.recorded_ns - span.start_ns;
+    const std::int64_t without =
+        take_pause_ns(work_of(of), {span, mark.launches, first_ns, pause_at_most});
     if (without == 0) return;
     pause(of, {reached_ns - without, reached_ns});
     std::swap(of.sample_start, mark.event);
@@ -58,15 +60,15 @@ void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t
 }
 
 void reach(StreamTiming& of, Mark& mark) {
-    const std::int64_t first_ns = learn_first(of, mark.launches, mark.is_untold);
+    const std::int64_t first_ns = learn_first(of, mark.is_untold);
     const bool is_at_beginning = of.last_mark == nullptr && mark.launches == 0;
     CUevent before = of.last_mark;
     if (before == nullptr && of.is_start_recorded) before = of.sample_start;
     const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
     if (of.last_mark != nullptr && ns >= 0) learn_batch(of, mark.launches, ns);
     of.last_mark = mark.event;
-    if (!mark.is_ahead && !mark.is_untold && !is_at_beginning)
-        leave_out_pause(of, mark, ns, first_ns);
+    of.stands_for = 1;
+    if (!mark.is_untold && !is_at_beginning) leave_out_pause(of, mark, ns, first_ns);
 }
 
 }  // namespace
@@ -108,7 +110,7 @@ bool add_mark(StreamTiming& of) {
     return true;
 }
 
-void note_launched_behind_mark(StreamTiming& of) {
+void note_launched_behind_mark(StreamTiming& of, int stands_for) {
     // A call that takes longer is not the card's work all that time: it was kept from running, or
     // it has much to do before.
     constexpr std::int64_t kPromptNs = 100'000;
@@ -117,6 +119,7 @@ void note_launched_behind_mark(StreamTiming& of) {
                     driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS;
     const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
     mark.late_ns = ns < kPromptNs ? 0 : ns;
+    mark.stands_for = stands_for;
 }
 
 void draw_next_mark(StreamTiming& of) {
@@ -130,13 +133,13 @@ std::int64_t last_mark_reached_ns(const StreamTiming& of) {
     return happened_at(of, of.last_mark, of.marks[mark_place(of, -1)].clock_ns);
 }
 
-std::int64_t learn_first(StreamTiming& of, int launches, bool is_untold) {
+std::int64_t learn_first(StreamTiming& of, bool is_untold) {
     const Mark& last = of.marks[mark_place(of, -1)];
     if (of.last_mark == nullptr || !last.has_next || is_untold) return -1;
     const std::int64_t ns = between_ns(of.last_mark, last.behind_next);
     if (ns < 0) return ns;
     const std::int64_t first_ns = std::max(ns - last.late_ns, std::int64_t{0});
-    learn_launch(of, first_ns, launches);
+    learn_launch(work_of(of), first_ns, last.stands_for);
     return first_ns;
 }
 

@@ -18,16 +18,16 @@ CUevent event_in(CUevent& place, const StreamTiming& of);
 CUresult harvest(StreamTiming& of);
 // Behind all that the stream was given since the last. False where there can be none.
 bool add_mark(StreamTiming& of);
-// The launch that follows the last mark has been given to the driver.
-void note_launched_behind_mark(StreamTiming& of);
+// The launch that follows the last mark has been given to the driver, and stands for so many.
+void note_launched_behind_mark(StreamTiming& of, int stands_for);
 // After how many launches the next one is to be, where it is not known or they have become longer:
 // by lot, for a program may have a rhythm.
 void draw_next_mark(StreamTiming& of);
 // When the last mark that was reached was; 0: it cannot be told.
 std::int64_t last_mark_reached_ns(const StreamTiming& of);
-// What the launch behind the last mark that was reached took, the first of so many: that is learnt.
-// Less than 0: it was not measured, or is not over.
-std::int64_t learn_first(StreamTiming& of, int launches, bool is_untold);
+// What the launch behind the last mark that was reached took: that is learnt. Less than 0: it was
+// not measured, or is not over.
+std::int64_t learn_first(StreamTiming& of, bool is_untold);
 // So many took so long: the next mark is to be no farther than it should.
 void learn_pace(StreamTiming& of, int launches, std::int64_t ns);
 // Waits for the first mark until then at most, and takes out those that are reached. Without the

@@ -7,7 +7,8 @@
 // each as long as those measured of late were in the mean. That is wrong for one stretch and right
 // for many: what is more than a stretch lasted counts in the next ones. And it bounds nothing by
 // itself, so it is never less than what is certain: from when its end was recorded behind all of
-// its launches, or somebody waited for that, there was no pause until it came.
+// its launches, or somebody waited for that, there was no pause until it came. What that is more
+// than the mean is taken off the next ones: the launches that took so long are in the mean as well.
 //
 // It can be told of a stream that is alone in flight, with work of one kind. Where there are
 // several they wait for each other, and how long their pauses are together does not follow from
@@ -23,17 +24,7 @@ void begin_stretch(StreamTiming& of);
 // Nothing can be told of the stretch that began last.
 bool is_untold(const StreamTiming& of);
 
-// A launch was measured, one of so many.
-void learn_launch(StreamTiming& of, std::int64_t ns, int launches);
-
-struct Stretch {
-    Span span;
-    int launches;
-    std::int64_t first_ns;    // that the first of them took; less than 0: it was not measured
-    std::int64_t awaited_ns;  // since when the end was recorded, or waited for
-};
-
-// How much of it was none. Each is to be asked for once.
-std::int64_t pause_ns(StreamTiming& of, const Stretch& stretch);
+// Of the kind that it has in flight.
+LaunchedWork& work_of(StreamTiming& of);
 
 }  // namespace tessera::guard

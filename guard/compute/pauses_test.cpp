@@ -3,7 +3,7 @@
 // as long as they are told, with what it says in its accounts; how late it is does not matter.
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <functional>
 #include <vector>
 
 #include "gpusim/test_support/worker.hpp"
@@ -30,14 +30,23 @@ class GuardPauses : public testing::Test {
 
     void SetUp() override { container_.grant_plenty(); }
 
-    // A stretch of kernels of so many lengths in turn, each `every_ns` after the one before at the
-    // soonest, at whose end the program waits.
-    Charged run(const Worker& worker, const std::vector<std::uint64_t>& lengths, int launches,
-                std::uint64_t every_ns, CUstream stream = nullptr) const {
-        const auto total = [this] {
-            return container_.region().accounts().times[0][0].in_flight[0].total_ns.load();
-        };
+    [[nodiscard]] std::int64_t total() const {
+        return container_.region().accounts().times[0][0].in_flight[0].total_ns.load();
+    }
+
+    // `round`, which says how much work it was, so many times.
+    Charged of_rounds(int rounds, const std::function<std::uint64_t()>& round) const {
         const std::int64_t before = total();
+        std::uint64_t work = 0;
+        for (int i = 0; i < rounds; i++)
+            work += round();
+        return {static_cast<double>(work), static_cast<double>(total() - before)};
+    }
+
+    // Kernels of so many lengths in turn, each `every_ns` after the one before at the soonest. How
+    // much work they are.
+    static std::uint64_t launch(const Worker& worker, const std::vector<std::uint64_t>& lengths,
+                                int launches, std::uint64_t every_ns, CUstream stream = nullptr) {
         std::uint64_t work = 0;
         for (int i = 0; i < launches; i++) {
             const std::uint64_t ns = lengths[static_cast<std::size_t>(i) % lengths.size()];
@@ -47,8 +56,17 @@ class GuardPauses : public testing::Test {
             while (monotonic_ns() < next) {
             }
         }
-        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
-        return {static_cast<double>(work), static_cast<double>(total() - before)};
+        return work;
+    }
+
+    // The same, with a wait behind them.
+    Charged run(const Worker& worker, const std::vector<std::uint64_t>& lengths, int launches,
+                std::uint64_t every_ns, CUstream stream = nullptr) const {
+        return of_rounds(1, [&] {
+            const std::uint64_t work = launch(worker, lengths, launches, every_ns, stream);
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            return work;
+        });
     }
 };
 
@@ -74,6 +92,27 @@ TEST_F(GuardPauses, BetweenUnevenLaunchesAreNotCharged) {
     });
 }
 
+// Wherever between two waits the long ones are.
+TEST_F(GuardPauses, AreToldWhereverTheLongLaunchesAre) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        const auto pieces = [&](const std::vector<std::uint64_t>& lengths) {
+            return of_rounds(800, [&] {
+                const std::uint64_t work = launch(worker, lengths, static_cast<int>(lengths.size()),
+                                                  250 * kMicrosecond, stream);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+                return work;
+            });
+        };
+        std::vector<std::uint64_t> last(9, 10 * kMicrosecond);
+        last.push_back(200 * kMicrosecond);
+        const Charged long_last = pieces(last);
+        EXPECT_GT(long_last.charged_ns, 0.85 * long_last.work_ns);
+        EXPECT_LT(long_last.charged_ns, 1.4 * long_last.work_ns);
+    });
+}
+
 // Of those that are launched one behind the other there are none, whatever each of them takes.
 TEST_F(GuardPauses, AreNoneInUnevenWorkThatIsAhead) {
     gpusim::in_child([this] {
@@ -81,6 +120,27 @@ TEST_F(GuardPauses, AreNoneInUnevenWorkThatIsAhead) {
         const Charged charged =
             run(worker, {10 * kMicrosecond, 10 * kMicrosecond, 2 * kMillisecond}, 900, 0);
         EXPECT_GT(charged.charged_ns, 0.95 * charged.work_ns);
+    });
+}
+
+// What counts in full since it is ahead is not charged once more to the short launches beside it.
+TEST_F(GuardPauses, AreNotFilledByLongWorkThatWasAhead) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        const auto rounds = [&](int count) {
+            return of_rounds(count, [&] {
+                const std::uint64_t work =
+                    launch(worker, {10 * kMicrosecond}, 100, 200 * kMicrosecond, stream) +
+                    launch(worker, {300 * kMicrosecond}, 60, 0, stream);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+                return work;
+            });
+        };
+        rounds(10);
+        const Charged charged = rounds(40);
+        EXPECT_GT(charged.charged_ns, 0.85 * charged.work_ns);
+        EXPECT_LT(charged.charged_ns, 1.25 * charged.work_ns);
     });
 }
 
@@ -122,6 +182,78 @@ TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEnd) {
         pieces(std::vector<std::uint64_t>(20, 20 * kMicrosecond), 100);
         const Charged longer = pieces(std::vector<std::uint64_t>(20, 3 * kMillisecond), 10);
         EXPECT_GT(longer.charged_ns, 0.9 * longer.work_ns);
+    });
+}
+
+// Nor where the guard's thread looks after the wait has begun.
+TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndTheEndOfAStream) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        std::vector<std::uint64_t> lengths(20, 10 * kMicrosecond);
+        lengths.push_back(3 * kMillisecond);
+        const Charged charged = of_rounds(100, [&] {
+            const std::uint64_t work =
+                launch(worker, lengths, static_cast<int>(lengths.size()), 0, stream);
+            EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+            return work;
+        });
+        EXPECT_GT(charged.charged_ns, 0.8 * charged.work_ns);
+    });
+}
+
+// However the program waits: by an event, or for another stream that waits for one.
+TEST_F(GuardPauses, AreNoneBetweenTheLastLaunchAndAnEvent) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUevent event = worker.make_event();
+        std::vector<std::uint64_t> lengths(20, 10 * kMicrosecond);
+        lengths.push_back(3 * kMillisecond);
+        const auto launch_and_record = [&] {
+            const std::uint64_t work = launch(worker, lengths, static_cast<int>(lengths.size()), 0);
+            EXPECT_EQ(CALL(worker.cuda, cuEventRecord)(event, nullptr), CUDA_SUCCESS);
+            return work;
+        };
+        const Charged by_event = of_rounds(100, [&] {
+            const std::uint64_t work = launch_and_record();
+            EXPECT_EQ(CALL(worker.cuda, cuEventSynchronize)(event), CUDA_SUCCESS);
+            return work;
+        });
+        EXPECT_GT(by_event.charged_ns, 0.8 * by_event.work_ns);
+        CUstream beside = worker.make_stream();
+        const Charged by_stream = of_rounds(100, [&] {
+            const std::uint64_t work = launch_and_record();
+            EXPECT_EQ(CALL(worker.cuda, cuStreamWaitEvent)(beside, event, 0), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(beside), CUDA_SUCCESS);
+            return work;
+        });
+        EXPECT_GT(by_stream.charged_ns, 0.7 * by_stream.work_ns);
+    });
+}
+
+// What comes behind a copy in a stream has its pauses as well.
+TEST_F(GuardPauses, BehindACopyAreNotCharged) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        std::vector<char> host(4096);
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        const auto rounds = [&](int count) {
+            return of_rounds(count, [&] {
+                EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(),
+                                                                  stream),
+                          CUDA_SUCCESS);
+                const std::uint64_t work =
+                    launch(worker, {10 * kMicrosecond}, 15, 100 * kMicrosecond, stream);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+                return work;
+            });
+        };
+        rounds(300);
+        const Charged charged = rounds(1000);
+        EXPECT_GT(charged.charged_ns, 0.9 * charged.work_ns);
+        EXPECT_LT(charged.charged_ns, 4 * charged.work_ns) << "with the pauses it is 10";
     });
 }
 

@@ -22,7 +22,7 @@ namespace {
 // so for one. Of others every so many, and the rest are taken to have been as much shorter than the
 // clock said.
 constexpr std::int64_t kLongFlightNs = 500'000;
-constexpr unsigned kSampleEvery = 16;
+constexpr int kSampleEvery = 16;
 constexpr std::int64_t kMaxOverheadNs = 1'000'000;
 
 struct Measured {
@@ -55,14 +55,15 @@ Measured measure(const StreamTiming& of, std::int64_t now) {
 // Of a piece that is over.
 std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
     const int launches = of.since_mark - of.credit.load(std::memory_order_relaxed);
-    const std::int64_t first_ns = learn_first(of, launches, is_untold(of));
+    const std::int64_t first_ns = learn_first(of, is_untold(of));
     if (of.last_mark == nullptr) learn_pace(of, launches, work.end_ns - work.start_ns);
     std::int64_t start = work.start_ns;
     if (of.last_mark != nullptr) start = last_mark_reached_ns(of);
     if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
     const std::int64_t awaited_ns = is_end_awaited(of) ? of.awaited_ns : work.end_ns;
-    return pause_ns(
-        of, {{std::max(start, work.start_ns), work.end_ns}, launches, first_ns, awaited_ns});
+    start = std::max(start, work.start_ns);
+    return take_pause_ns(work_of(of),
+                         {{start, work.end_ns}, launches, first_ns, awaited_ns - start});
 }
 
 // More than that is a thread that was not running, or a stream that waited.
@@ -92,6 +93,7 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     flight.is_waited_for = is_waited_for;
     flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
     of.is_in_flight = false;
+    of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
     take_back_credit(of);
     of.mark_count = 0;
     of.since_mark = 0;
@@ -101,10 +103,12 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     leave_flight(of, measured.work);
 }
 
-// A flight that the stream is about to begin, by the one before it.
-bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
-    if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return true;
-    return draw(of.card, kSampleEvery) == 0;
+// Whether the piece that the stream is about to begin is measured, by the flight before it: for how
+// many pieces it stands then; 0: it is not.
+int draw_piece(const Timing::Flight& flight, const StreamTiming& of) {
+    if (flight.streams > 0 || timing(of.card).is_dozing.load()) return 1;
+    if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return 1;
+    return draw(of.card, kSampleEvery) == 0 ? kSampleEvery : 0;
 }
 
 }  // namespace
@@ -112,19 +116,21 @@ bool is_worth_measuring(const Timing::Flight& flight, const StreamTiming& of) {
 void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.is_in_flight = true;
     of.kind = kind;
+    of.credit.store(0, std::memory_order_relaxed);
+    of.credit_for.store(kind == WorkKind::kernels ? CreditFor::all : CreditFor::copies,
+                        std::memory_order_relaxed);
     of.began_ns = monotonic_ns();
     of.last_mark = nullptr;
     of.is_start_recorded = false;
     of.has_begun = false;
     of.awaited_ns = 0;
     of.is_end_recorded = false;
-    const Timing::Flight& flight = flight_of(of);
-    const bool is_to_measure =
-        flight.streams > 0 || timing(of.card).is_dozing.load() || is_worth_measuring(flight, of);
+    of.stands_for = draw_piece(flight_of(of), of);
     join_flight(of);
     begin_stretch(of);
     of.is_untold |= is_behind_copies;
-    if (!is_to_measure || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
+    if (is_behind_copies) of.stands_for = 1;
+    if (of.stands_for == 0 || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
     of.is_start_recorded =
@@ -182,8 +188,7 @@ void await_end(StreamTiming& of) {
 }
 
 bool record_end(StreamTiming& of) {
-    of.awaited_ns = monotonic_ns();
-    of.awaited_credit = of.credit.load(std::memory_order_relaxed);
+    await_end(of);
     of.is_end_recorded = event_in(of.sample_end, of) != nullptr &&
                          driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
     return of.is_end_recorded;

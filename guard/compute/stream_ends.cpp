@@ -59,6 +59,14 @@ bool see_end(StreamTiming& of) {
     return can_ask(of) && !is_capturing(of.stream.load()) && record_end(of);
 }
 
+// Where the driver cannot, it is known at least that the stream got no more from now on. Whether
+// the driver was asked.
+bool see_or_await_end(StreamTiming& of) {
+    if (see_end(of)) return true;
+    await_end(of);
+    return false;
+}
+
 // Those in flight in turn, so many at most: each costs calls of the driver's.
 template <typename Body>
 void for_some_in_flight(int card, int most, const Body& body) {
@@ -99,7 +107,7 @@ int before_wait_for_event() {
     const Relaxed relaxed;
     constexpr int kMost = 16;
     for_some_in_flight(card, kMost,
-                       [](StreamTiming& each) { return !each.is_left && see_end(each); });
+                       [](StreamTiming& each) { return !each.is_left && see_or_await_end(each); });
     return card;
 }
 
@@ -132,20 +140,21 @@ bool look_for_ended_meanwhile(int card) {
     return is_all_seen;
 }
 
-void see_some_ends_beside(const StreamTiming& of) {
-    if (streams_in_flight(of.card) <= 1) return;
+void see_some_ends_beside(int card, const StreamTiming* of) {
+    const int mine = of != nullptr && of->is_in_flight ? 1 : 0;
+    if (streams_in_flight(card) <= mine) return;
     const Relaxed relaxed;
-    for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
-        return &each != &of && !each.is_left && !is_end_known(each) && see_end(each);
+    for_some_in_flight(card, kSomeBeside, [of](StreamTiming& each) {
+        return &each != of && !each.is_left && !is_end_known(each) && see_or_await_end(each);
     });
 }
 
-void look_at_some_beside(const StreamTiming& of) {
-    if (streams_in_flight(of.card) == 0) return;
+void look_at_some_beside(int card, const StreamTiming* of) {
+    if (streams_in_flight(card) == 0) return;
     const Relaxed relaxed;
-    for_some_in_flight(of.card, kSomeBeside, [&of](StreamTiming& each) {
-        if (&each != &of) look_at(each);
-        return &each != &of;
+    for_some_in_flight(card, kSomeBeside, [of](StreamTiming& each) {
+        if (&each != of) look_at(each);
+        return &each != of;
     });
 }
 

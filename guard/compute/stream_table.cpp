@@ -66,6 +66,7 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
 
 void free_place_of(StreamTiming& of) {
     of.credit.store(0, std::memory_order_relaxed);
+    of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
     for (Mark& mark : of.marks)
         mark = {};
     of.last_mark = nullptr;

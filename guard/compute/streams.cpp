@@ -150,6 +150,7 @@ void give_untimed(CUstream stream, const Current& owner) {
     if (of == nullptr) return;
     last_used_place(stream) = of;
     of->credit.store(kUntimedCredit, std::memory_order_relaxed);
+    of->credit_for.store(CreditFor::all, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -200,11 +201,14 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
         is_threads_own(*of) || (timing(of->card).is_dozing.load() && is_measured(*of));
     take_back_credit(*of);
     if (of->to_mark > 0) draw_next_mark(*of);
+    // So that what comes behind the copies is told apart from these.
+    if (is_behind_copies && of->to_mark > 0) add_mark(*of);
     if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
         if (!make_room_ahead(*of)) return true;
         take_back_credit(*of);  // that another thread was given meanwhile
         set_mark(*of);
         draw_next_mark(*of);
+        stands_for_ = of->to_mark * of->stands_for;
     }
     of->is_untold |= comes_back_done_ && of->since_mark == 0;
     const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
@@ -212,10 +216,9 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     return true;
 }
 
-// What comes behind it is measured, where the piece is as well, or has become long: all launches of
-// those, and none of the others, are as likely to be.
+// What comes behind it is measured, where launches of the piece are.
 void Turn::set_mark(StreamTiming& of) {
-    const bool is_measured = of.is_start_recorded || of.last_mark != nullptr;
+    const bool is_measured = of.stands_for > 0;
     const bool is_at_beginning = of.since_mark == 0 && of.mark_count == 0;
     if (of.mark_count == kMaxMarks || (is_at_beginning && !is_measured) || !add_mark(of)) return;
     if (is_measured && !comes_back_done_) mark_ = of.marks_added;
@@ -235,7 +238,7 @@ Turn::~Turn() {
     const Relaxed relaxed;
     const InContext there(of_->context);
     if (is_end) record_end(*of_);
-    if (is_behind_mark) note_launched_behind_mark(*of_);
+    if (is_behind_mark) note_launched_behind_mark(*of_, stands_for_);
 }
 
 Given before_wait(CUstream stream) {
@@ -243,10 +246,10 @@ Given before_wait(CUstream stream) {
     if (owner.card < 0) return {};
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
+    see_some_ends_beside(owner.card, of);
     if (of == nullptr) return {};
     if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
     await_end(*of);
-    see_some_ends_beside(*of);
     return given_to(owner, *of);
 }
 
@@ -255,14 +258,13 @@ void after_wait(CUstream stream, const Given& given) {
     if (owner.card < 0) return;
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
-    if (of == nullptr) return;
-    if (is_all(given, *of)) {
+    if (of != nullptr && is_all(given, *of)) {
         end_waited_for(*of);
-    } else {
+    } else if (of != nullptr) {
         const Relaxed relaxed;
         end_if_done(*of);
     }
-    look_at_some_beside(*of);
+    look_at_some_beside(owner.card, of);
 }
 
 }  // namespace tessera::guard

@@ -35,7 +35,10 @@ inline StreamTiming*& last_used_place(CUstream stream) {
 
 // One launch less, if there is one. Two threads in one stream may count one for two.
 inline bool take_credit(StreamTiming& timing, WorkKind kind) {
-    if (kind == WorkKind::kernels && timing.kind != kind) return false;
+    const CreditFor credit_for = timing.credit_for.load(std::memory_order_relaxed);
+    if (credit_for != CreditFor::all &&
+        (kind == WorkKind::kernels || credit_for == CreditFor::nothing))
+        return false;
     const int credit = timing.credit.load(std::memory_order_relaxed);
     if (credit <= 0) return false;
     timing.credit.store(credit - 1, std::memory_order_relaxed);
@@ -80,6 +83,7 @@ class Turn {
     std::uint64_t generation_ = 0;  // of the stream in that place
     bool has_end_behind_ = false;   // an event, when the call is over
     unsigned mark_ = 0;             // the one that was set before the call, of all; 0: none was
+    int stands_for_ = 0;            // launches for which the one behind it does
 };
 
 // What a stream was given so far.

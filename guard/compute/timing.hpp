@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "api/nvidia/cuda.h"
+#include "guard/compute/launched_work.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {
@@ -18,7 +19,8 @@ struct Mark {
     CUevent event;
     CUevent behind_next;   // behind the launch that follows it,
     bool has_next;         // which was recorded,
-    std::int64_t late_ns;  // so long after, where the call took long
+    std::int64_t late_ns;  // so long after, where the call took long,
+    int stands_for;        // and is measured for so many
     bool is_ahead;         // the mark before was not reached then: there was no pause since
     bool is_untold;        // the stream's own launches do not say whether there was (pauses.hpp)
     int launches;          // since the mark before
@@ -26,12 +28,10 @@ struct Mark {
     std::int64_t clock_ns;  // which clock its context had then; 0: none
 };
 
-// How much work a stream's launches are (pauses.hpp).
-struct LaunchedWork {
-    double sum_ns;    // of those measured, each as often as there are launches for which it stands,
-    double launches;  // and of these; both are forgotten by and by
-    std::int64_t surplus_ns;  // that was more than the time it was done in
-};
+// What a stream's credit may be spent on. A piece of copies that got a kernel would be one of
+// kernels; and what is not in flight has none, though somebody puts back what he has looked at
+// before its piece ended.
+enum class CreditFor { nothing, copies, all };
 
 // A stream of this process, or the default stream of a context.
 struct StreamTiming {
@@ -39,8 +39,9 @@ struct StreamTiming {
     CUcontext context;
     pthread_t thread;  // whose default stream it is; 0 with all others
     int card;
-    std::atomic<int> credit;  // launches that need not ask
-    WorkKind kind;            // of its work in flight
+    std::atomic<int> credit;  // launches that need not ask,
+    std::atomic<CreditFor> credit_for;
+    WorkKind kind;  // of its work in flight
     bool is_in_flight;
     int on_their_way;  // calls that have their turn, and have not given the driver their work yet
     bool is_left;      // there is no such stream any more, and sample_end is behind its work
@@ -59,6 +60,7 @@ struct StreamTiming {
     CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
     Mark marks[kMaxMarks + 1];
     unsigned turns;           // that were taken in it, which wraps
+    int stands_for;           // pieces, where launches of this one are measured; 0: none are
     std::int64_t began_ns;    // its work in flight
     bool is_start_recorded;   // before all of it,
     bool has_begun;           // which is known to have come,

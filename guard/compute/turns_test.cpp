@@ -31,6 +31,10 @@ class GuardTurns : public testing::Test {
         return container_.region().accounts().times[0][0].in_flight[0].since_ns.load() != 0;
     }
 
+    [[nodiscard]] std::int64_t charged_ns() const {
+        return container_.region().accounts().times[0][0].in_flight[0].total_ns.load();
+    }
+
     void expect_seen(const Launch& launch) const {
         Stepped process([&] {
             const Worker worker(container_.facade());
@@ -72,6 +76,35 @@ TEST_F(GuardTurns, OfALaunchOnSeveralDevices) {
         one.kernelParams = parameters;
         CALL(worker.cuda, cuLaunchCooperativeKernelMultiDevice)(&one, 1, 0);
     });
+}
+
+// A thread that stands still while it takes credit, between its look and its store, puts back what
+// its stream has no more when its work has ended meanwhile. What is launched then counts.
+TEST_F(GuardTurns, AreNotLeftOutByCreditOfWorkThatEnded) {
+    constexpr int kUntilTheCredit = 200;
+    constexpr std::uint64_t kInFlight = 2 * kMillisecond;  // while it is stepped
+    constexpr std::uint64_t kNext = 5 * kMillisecond;
+    Stepped process([&] {
+        const Worker worker(container_.facade());
+        CUstream stream = worker.make_stream();
+        for (;;) {
+            for (int i = 0; i < 64; i++)
+                worker.launch(1000, stream);
+            worker.launch(kInFlight, stream);
+            raise(SIGSTOP);
+            worker.launch(1000, stream);
+            const std::int64_t before = charged_ns();
+            worker.launch(kNext, stream);
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSynchronize)(), CUDA_SUCCESS);
+            if (charged_ns() - before < static_cast<std::int64_t>(kNext) / 2) _exit(1);
+        }
+    });
+    for (int steps = 0; steps < kUntilTheCredit; steps++) {
+        process.run_to_stop();
+        process.step(steps);
+        std::this_thread::sleep_for(10ms);
+        ASSERT_TRUE(process.step()) << "after " << steps - 1 << " instructions";
+    }
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+#include "guard/compute/launched_work.hpp"
+
+#include <algorithm>
+
+namespace tessera::guard {
+namespace {
+
+// Of what was measured, so much is forgotten with each that is new.
+constexpr double kForget = 1.0 / 32;
+// As much as the mean may be wrong by while it is made of the same launches: some 32 of those
+// measured, 2 ms apart. With less, what is too much of it were lost in a stream with few pauses,
+// and what is too little not. Not without end: what comes before each launch that is measured (its
+// way to the card, where that is idle) is no work either, and so the surplus of such a stream
+// grows.
+constexpr std::int64_t kMaxSurplusNs = 100'000'000;
+
+}  // namespace
+
+void learn_launch(LaunchedWork& known, std::int64_t ns, int stands_for) {
+    known.sum_ns += static_cast<double>(ns) * stands_for - known.sum_ns * kForget;
+    known.launches += stands_for - known.launches * kForget;
+}
+
+std::int64_t take_pause_ns(LaunchedWork& known, const Stretch& stretch) {
+    const std::int64_t length = stretch.span.end_ns - stretch.span.start_ns;
+    if (known.launches < 1 || length <= 0) return 0;
+    const bool is_first_known = stretch.first_ns >= 0 && stretch.launches > 0;
+    const int others = std::max(stretch.launches - (is_first_known ? 1 : 0), 0);
+    const std::int64_t work = (is_first_known ? stretch.first_ns : 0) +
+                              static_cast<std::int64_t>(known.sum_ns / known.launches * others) +
+                              known.surplus_ns;
+    const std::int64_t longest = std::clamp(stretch.pause_at_most_ns, std::int64_t{0}, length);
+    const std::int64_t pause = std::clamp(length - work, std::int64_t{0}, longest);
+    known.surplus_ns = std::clamp(work - (length - pause), -kMaxSurplusNs, kMaxSurplusNs);
+    return pause;
+}
+
+}  // namespace tessera::guard
