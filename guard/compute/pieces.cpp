@@ -25,6 +25,9 @@ constexpr std::int64_t kLongFlightNs = 500'000;
 constexpr int kSampleEvery = 16;
 constexpr std::int64_t kMaxOverheadNs = 1'000'000;
 
+// How it was learnt that a piece has ended.
+enum class Ended { unseen, waited_for, asked_after };
+
 struct Measured {
     Span work;
     // Of the time until the end was learnt, what was no work; less than 0: not measured.
@@ -34,8 +37,10 @@ struct Measured {
 // When the card did a piece of work that is over: by events before and behind it, and the clock of
 // its context, or else from its launch until now, but for what it takes to get there and to learn
 // of it. What the stream waited for before is no work.
-Measured measure(const StreamTiming& of, std::int64_t now) {
-    const std::int64_t until = std::max(now - timing(of.card).overhead_ns, of.began_ns);
+Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
+    // Who asks again and again learns of it at once.
+    const std::int64_t overhead = how == Ended::asked_after ? 0 : timing(of.card).overhead_ns;
+    const std::int64_t until = std::max(now - overhead, of.began_ns);
     float ms = 0;
     if (!of.is_start_recorded || !is_end_known(of) ||
         driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS)
@@ -73,7 +78,7 @@ void learn_overhead(int card, std::int64_t excess_ns) {
     known = known == 0 ? excess_ns : known + (excess_ns - known) / 4;
 }
 
-void end_piece(StreamTiming& of, bool is_waited_for) {
+void end_piece(StreamTiming& of, Ended how) {
     if (!of.is_in_flight) return;
     if (of.mark_count > 0) {
         const Relaxed relaxed;
@@ -81,7 +86,8 @@ void end_piece(StreamTiming& of, bool is_waited_for) {
     }
     Timing::Flight& flight = flight_of(of);
     const std::int64_t now = monotonic_ns();
-    Measured measured = measure(of, now);
+    const bool is_waited_for = how == Ended::waited_for;
+    Measured measured = measure(of, now, how);
     const std::int64_t end_ns = measured.work.end_ns;
     measured.work.end_ns -= pause_since_last_mark(of, measured.work);
     // Of those waited for together that which ended last: the others ended before the wait did.
@@ -138,15 +144,19 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
 }
 
 void end_piece(StreamTiming& of) {
-    end_piece(of, false);
+    end_piece(of, Ended::unseen);
 }
 
 void end_waited_for(StreamTiming& of) {
-    if (of.on_their_way == 0) end_piece(of, true);
+    if (of.on_their_way == 0) end_piece(of, Ended::waited_for);
 }
 
 void end_if_done(StreamTiming& of) {
     if (of.is_in_flight && is_done(of)) end_waited_for(of);
+}
+
+void end_if_asked_after(StreamTiming& of) {
+    if (of.is_in_flight && is_done(of)) end_piece(of, Ended::asked_after);
 }
 
 bool is_done(const StreamTiming& of) {

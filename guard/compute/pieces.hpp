@@ -27,6 +27,8 @@ void end_piece(StreamTiming& of);
 void end_waited_for(StreamTiming& of);
 // The same where it is found done.
 void end_if_done(StreamTiming& of);
+// The same for who does not wait, but asks the driver for it again and again.
+void end_if_asked_after(StreamTiming& of);
 // The stream is about to be no more, and its work goes on. False where nobody will know when that
 // has ended.
 bool record_leaving(StreamTiming& of);

@@ -81,6 +81,27 @@ void for_some_in_flight(int card, int most, const Body& body) {
 
 }  // namespace
 
+void found_done(CUstream stream) {
+    const Current owner = owner_of(stream);
+    if (owner.card < 0) return;
+    const Locked lock(timing(owner.card).mutex);
+    StreamTiming* of = find_stream(stream, owner);
+    if (of == nullptr) return;
+    const Relaxed relaxed;
+    end_if_asked_after(*of);
+    look_at_some_beside(owner.card, of);
+}
+
+void found_at_work(CUstream stream) {
+    const Current owner = owner_of(stream);
+    if (owner.card < 0) return;
+    const Locked lock(timing(owner.card).mutex);
+    StreamTiming* of = find_stream(stream, owner);
+    if (of == nullptr || !of->is_in_flight) return;
+    const Relaxed relaxed;
+    see_or_await_end(*of);
+}
+
 void before_wait_for_context() {
     const Current here = owner_of(nullptr);
     if (here.card < 0) return;

@@ -98,6 +98,9 @@ struct Given {
 // What another thread gave it meanwhile goes on.
 Given before_wait(CUstream stream);
 void after_wait(CUstream stream, const Given& given);
+// Somebody has asked the driver for a stream's work, which is over, or not yet.
+void found_done(CUstream stream);
+void found_at_work(CUstream stream);
 // Around a wait for all work of the current context.
 void before_wait_for_context();
 void after_wait_for_context();

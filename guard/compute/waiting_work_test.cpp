@@ -159,6 +159,32 @@ TEST_F(GuardWaitingWork, WhatIsPolledForAfterAPauseIsChargedForWhatItTook) {
     });
 }
 
+// What waits for kernels know of how late they learn that these have ended is nothing to who asks
+// again and again: he learns it at once, and is charged for all of them.
+TEST_F(GuardWaitingWork, ThatIsAskedForIsChargedForWhatItTook) {
+    in_worker([this](const Worker& worker, std::int64_t) {
+        CUstream stream = worker.make_stream();
+        constexpr int kRounds = 200;
+        for (const auto ask_for : {stream, CUstream{nullptr}}) {
+            // Waited for by a thread that looks much later than the card is done.
+            for (int round = 0; round < 20; round++) {
+                EXPECT_EQ(worker.launch(100 * gpusim::kMicrosecond, ask_for), CUDA_SUCCESS);
+                std::this_thread::sleep_for(800us);
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(ask_for), CUDA_SUCCESS);
+            }
+            EXPECT_TRUE(ends_soon());
+            const std::int64_t before = kernels().total_ns.load();
+            for (int round = 0; round < kRounds; round++) {
+                EXPECT_EQ(worker.launch(100 * gpusim::kMicrosecond, ask_for), CUDA_SUCCESS);
+                while (CALL(worker.cuda, cuStreamQuery)(ask_for) == CUDA_ERROR_NOT_READY) {
+                }
+            }
+            EXPECT_TRUE(ends_soon());
+            EXPECT_GE(kernels().total_ns.load() - before, kRounds * 95'000);
+        }
+    });
+}
+
 // Nobody but the thread can ask for its default stream.
 TEST_F(GuardWaitingWork, OfAThreadThatSleeps) {
     in_worker([this](const Worker& worker, std::int64_t before) {

@@ -31,7 +31,8 @@ CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream arg
     const Entered real(slot);
     if (!real.is_held()) return real(argument);
     const CUresult result = real(argument);
-    if (result == CUDA_SUCCESS) after_wait(stream, {});
+    if (result == CUDA_SUCCESS) found_done(stream);
+    if (result == CUDA_ERROR_NOT_READY) found_at_work(stream);
     return result;
 }
 
