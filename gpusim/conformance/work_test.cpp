@@ -112,6 +112,33 @@ TEST_F(ConformingWork, FunctionsOfTheHostAreCalledInTheirPlace) {
     });
 }
 
+// The card goes on by itself, whatever the host is busy with.
+TEST_F(ConformingWork, WhatWaitsForACopyBeginsWhenThatIsDone) {
+    in_worker([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        constexpr std::size_t kBytes = std::size_t{16} << 20;
+        void* host = nullptr;
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(cuda, cuMemAllocHost_v2)(&host, kBytes), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&memory, kBytes), CUDA_SUCCESS);
+        CUstream calling = worker.make_stream();
+        CUstream copying = worker.make_stream();
+        CUstream working = worker.make_stream();
+        static constexpr auto kBusy = std::chrono::milliseconds(100);
+        EXPECT_EQ(CALL(cuda, cuLaunchHostFunc)(
+                      calling, [](void*) { std::this_thread::sleep_for(kBusy); }, nullptr),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuMemcpyHtoDAsync_v2)(memory, host, kBytes, copying), CUDA_SUCCESS);
+        CUevent copied = worker.mark(copying);
+        EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(working, copied, 0), CUDA_SUCCESS);
+        worker.launch(kMillisecond, working);
+        CUevent end = worker.mark(working);
+        std::this_thread::sleep_for(2 * kBusy);
+        EXPECT_GE(worker.ns_between(copied, end), kMillisecond);
+        EXPECT_LT(worker.ns_between(copied, end), 50 * kMillisecond);
+    });
+}
+
 // Also behind work that was done long before, of which nobody has asked.
 TEST_F(ConformingWork, AnEventIsNoSoonerThanItWasRecorded) {
     in_worker([](const Worker& worker) {

@@ -103,8 +103,12 @@ void try_start(Operation& operation, std::int64_t now) {
                                   what.engine.engine == operation.id.engine);
         if (!is_ready) return;
         take_fault(operation);
+        // The card began when what is before was done, however late anybody looks.
+        const std::int64_t ready =
+            what.done_ns > operation.done_ns ? what.done_ns : operation.done_ns;
+        const std::int64_t begin = what.are_all_done ? earlier(ready, now) : now;
         const EngineLock lock(driver.state, operation.id);
-        operation.until_ps = book(driver.state, operation.id, driver.slot, operation.work, now);
+        operation.until_ps = book(driver.state, operation.id, driver.slot, operation.work, begin);
         operation.progress = Progress::booked;
     } else if (operation.place == Place::marker) {
         if (!what.are_on_one_engine) return;
@@ -323,7 +327,7 @@ CUresult enqueue(Stream& stream, Operation* operation, Operation* wait_first) {
     stream.last = operation;
     stream.pending++;
     const std::int64_t now = monotonic_ns();
-    if (operation->place == Operation::Place::marker) operation->done_ns = now;
+    operation->done_ns = now;
     try_start(*operation, now);
     if (operation->progress == Operation::Progress::waiting) need_runner();
     return CUDA_SUCCESS;
@@ -350,8 +354,7 @@ void finish(Operation& operation, std::int64_t done_ns) {
     if (stream.first != nullptr) {
         stream.first->previous = nullptr;
         // What follows is not earlier.
-        if (stream.first->done_ns < done_ns && stream.first->place == Operation::Place::marker)
-            stream.first->done_ns = done_ns;
+        if (stream.first->done_ns < done_ns) stream.first->done_ns = done_ns;
     } else {
         stream.last = nullptr;
     }

@@ -45,7 +45,7 @@ struct Operation {
     Work work;
     KernelFault fault;
     std::int64_t until_ps;
-    std::int64_t done_ns;  // of a marker, until it is done: not before this
+    std::int64_t done_ns;  // until it is done: it begins no sooner than this
     bool is_point;         // a marker behind nothing that is still to be done
     bool is_called;        // the function of the host has been
     Operation** others;    // of other streams, that are to be done before
