@@ -146,11 +146,11 @@ int GuardCredit::launched_with(std::int64_t balance_ns) const {
 // Goal: who had tiny kernels cannot give the card any number of long ones on the credit of these:
 // no more than docs/guard.md says, on his last turn and with some time left.
 TEST_F(GuardCredit, OfTheLastTurnIsABatch) {
-    EXPECT_LE(launched_with(1), 256);
+    EXPECT_LE(launched_with(1), 320);
 }
 
 TEST_F(GuardCredit, WithTimeLeftIsABatchForEachMark) {
-    EXPECT_LE(launched_with(10'000'000), 1024);
+    EXPECT_LE(launched_with(10'000'000), 4 * 320);
 }
 
 TEST_F(GuardStreams, CopiesAreOfAnotherKind) {
