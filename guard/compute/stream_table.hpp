@@ -21,9 +21,8 @@ inline bool is_default_of_all(const StreamTiming& of) {
 
 template <typename Body>
 void for_each_stream(int card, const Body& body) {
-    Timing& all = timing(card);
-    for (int i = 0; i < all.stream_count; i++)
-        if (!all.streams[i].is_gone) body(all.streams[i]);
+    for (int i = 0; i < timing(card).stream_count; i++)
+        if (!timing(card).streams[i].is_gone) body(timing(card).streams[i]);
 }
 // Those of which the driver may be asked.
 template <typename Body>

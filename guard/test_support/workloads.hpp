@@ -32,7 +32,7 @@ inline Workload launch_and_wait(std::uint64_t ns) {
 
 // A program that is busy launching: a kernel every so often, in so many lengths in turn, and nobody
 // waits.
-inline Workload busy_launching(std::vector<std::uint64_t> lengths, std::uint64_t every_ns) {
+inline Workload busy_launching(const std::vector<std::uint64_t>& lengths, std::uint64_t every_ns) {
     return [=](gpusim::Worker& worker) {
         for (const std::uint64_t ns : lengths) {
             worker.launch(ns);
