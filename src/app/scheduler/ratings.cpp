@@ -176,97 +176,138 @@ std::optional<std::int32_t> Ratings::score(Column& column, const Task& task, con
     return column.by_state.at(state, policy_->rate(load, task, 0).score);
 }
 
-std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
-                                        std::span<const std::uint32_t> positions,
-                                        const PodAsk& pod) const {
-    std::vector<std::int64_t> ratings(positions.size(), kLast);
-    const std::uint64_t draw = draw_of(pod.uid);
-    const auto locked = lock();
-    ++requests_;
-    const bool any = policy_->tie() == Tie::any;
-    std::deque<Scored> by_card;
-    const Scored* latest = nullptr;  // most nodes have cards like those of the one before
-    const auto scored_of = [&](const PlacementRow& row) -> const Scored& {
+// One request. Wants the mutex.
+class Ratings::Asking {
+  public:
+    Asking(const Ratings& of, const ClusterView& view, std::span<const std::uint32_t> positions,
+           const PodAsk& pod)
+        : of_(of),
+          view_(view),
+          positions_(positions),
+          pod_(pod),
+          draw_(draw_of(pod.uid)),
+          is_by_lot_(of.policy_->tie() == Tie::any),
+          left_(pod.request),
+          ratings_(positions.size(), kLast) {}
+
+    std::vector<std::int64_t> rate_all() {
+        std::vector<std::size_t> unknown;
+        const Effort effort = of_.policy_->is_slow() ? Effort::known : Effort::anew;
+        for (std::size_t i = 0; i < positions_.size(); ++i) {
+            if (!rate_seen(i) && !rate(i, effort)) unknown.push_back(i);
+        }
+        if (!unknown.empty()) rate_some_of(unknown);
+        return std::move(ratings_);
+    }
+
+  private:
+    const Scored& scored_of(const PlacementRow& row) {
         const auto is_of = [&](const Scored& scored) {
             return scored.unit == row.unit && scored.card == row.largest;
         };
-        if (latest != nullptr && is_of(*latest)) return *latest;
-        const auto known = std::ranges::find_if(by_card, is_of);
-        if (known != by_card.end()) return *(latest = &*known);
+        if (latest_ != nullptr && is_of(*latest_)) return *latest_;
+        const auto known = std::ranges::find_if(by_card_, is_of);
+        if (known != by_card_.end()) return *(latest_ = &*known);
         Scored scored{row.unit, row.largest, {}};
-        if (auto tasks = tasks_of(pod, row.unit, row.largest)) {
+        if (auto tasks = tasks_of(pod_, row.unit, row.largest)) {
             for (Task& task : *tasks) {
                 leave_out_memory(task);
-                scored.tasks.emplace_back(task, &column_of(task, view));
+                scored.tasks.emplace_back(task, &of_.column_of(task, view_));
             }
         }
-        by_card.push_back(std::move(scored));
-        return *(latest = &by_card.back());
-    };
-    Left left(pod.request);
-    const bool is_all = left.is_all();
+        by_card_.push_back(std::move(scored));
+        return *(latest_ = &by_card_.back());
+    }
+
+    // What the pod's rules leave of a node; nothing where that is all.
+    std::optional<NodeLoad> admitted_of(const PlacementRow& row) {
+        if (is_all_) return std::nullopt;
+        NodeLoad admitted = row.node->load;
+        left_.leave_out(admitted, row.node->offer());
+        if (admitted == row.node->load) return std::nullopt;
+        return admitted;
+    }
+
     // False where the effort does not get at it.
-    const auto rate_one = [&](std::size_t i, Effort effort) {
-        const PlacementRow& row = view.row(positions[i]);
-        std::optional<NodeLoad> admitted;  // what the pod's rules leave of the node
-        if (!is_all) {
-            admitted = row.node->load;
-            left.leave_out(*admitted, row.node->offer());
-            if (*admitted == row.node->load) admitted.reset();
-        }
+    bool rate(std::size_t i, Effort effort) {
+        const PlacementRow& row = view_.row(positions_[i]);
+        const auto admitted = admitted_of(row);
         const Scored& scored = scored_of(row);
         std::int64_t sum = 0;
         bool is_rated = !scored.tasks.empty();
         bool is_known = true;
         for (const auto& [task, column] : scored.tasks) {
-            const auto one = admitted ? score(*column, task, *admitted, effort)
-                                      : score(*column, task, row, positions[i], effort);
-            if (!one && admitted && effort == Effort::as_before &&
-                column->left.size() < kMostStates)
-                column->left.push_back(*admitted);
+            const auto one = admitted ? of_.score(*column, task, *admitted, effort)
+                                      : of_.score(*column, task, row, positions_[i], effort);
+            const bool is_left = !one && admitted && effort == Effort::as_before;
+            if (is_left && column->left.size() < kMostStates) column->left.push_back(*admitted);
             is_known = is_known && one;
             is_rated = is_rated && one.value_or(kNotTaken) != kNotTaken;
             sum += one.value_or(0);
         }
         if (!is_known) return false;
-        ratings[i] = kLast;
-        if (is_rated) ratings[i] = any ? with_lot(sum, draw, positions[i]) : sum;
+        ratings_[i] = is_rated ? rating_of(sum, i) : kLast;
         return true;
-    };
+    }
+
     // The same, quickly, for what is most often so: a pod of one container, without rules.
-    const auto rate_seen = [&](std::size_t i) {
-        const PlacementRow& row = view.row(positions[i]);
+    bool rate_seen(std::size_t i) {
+        const PlacementRow& row = view_.row(positions_[i]);
         const Scored& scored = scored_of(row);
-        if (!is_all || scored.tasks.size() != 1) return false;
-        const Seen& seen = scored.tasks.front().second->by_position[positions[i]];
+        if (!is_all_ || scored.tasks.size() != 1) return false;
+        const Seen& seen = scored.tasks.front().second->by_position[positions_[i]];
         if (seen.version != row.version) return false;
-        if (seen.score != kNotTaken)
-            ratings[i] = any ? with_lot(seen.score, draw, positions[i]) : seen.score;
+        if (seen.score != kNotTaken) ratings_[i] = rating_of(seen.score, i);
         return true;
-    };
-    std::vector<std::size_t> unknown;
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-        if (rate_seen(i)) continue;
-        if (!rate_one(i, policy_->is_slow() ? Effort::known : Effort::anew)) unknown.push_back(i);
     }
-    const auto fullest = static_cast<std::ptrdiff_t>(std::min(unknown.size(), kFullestAnew));
-    std::ranges::nth_element(unknown, unknown.begin() + fullest, {}, [&](std::size_t i) {
-        return std::pair(view.row(positions[i]).node->load.free_milli(), i);
-    });
-    for (const std::size_t i : std::span(unknown).first(static_cast<std::size_t>(fullest)))
-        rate_one(i, Effort::anew);
-    std::vector<char> is_old(positions.size());
-    for (const std::size_t i : std::span(unknown).subspan(static_cast<std::size_t>(fullest)))
-        is_old[i] = rate_one(i, Effort::as_before) ? 1 : 0;
-    // Who has taken the last pod would win again by what he was before.
-    for (std::size_t tried = 0; tried < kBestAnew && unknown.size() > kFullestAnew; ++tried) {
-        const auto best =
-            static_cast<std::size_t>(std::ranges::max_element(ratings) - ratings.begin());
-        if (is_old[best] == 0) break;
-        is_old[best] = 0;
-        rate_one(best, Effort::anew);
+
+    void rate_some_of(std::vector<std::size_t>& unknown) {
+        const std::size_t fullest = std::min(unknown.size(), kFullestAnew);
+        std::ranges::nth_element(unknown, unknown.begin() + static_cast<std::ptrdiff_t>(fullest),
+                                 {}, [&](std::size_t i) {
+                                     return std::pair(
+                                         view_.row(positions_[i]).node->load.free_milli(), i);
+                                 });
+        std::vector<char> is_old(positions_.size());
+        for (std::size_t n = 0; n < unknown.size(); ++n) {
+            const bool is_among_fullest = n < fullest;
+            const bool is_known =
+                rate(unknown[n], is_among_fullest ? Effort::anew : Effort::as_before);
+            is_old[unknown[n]] = is_known && !is_among_fullest ? 1 : 0;
+        }
+        // Who has taken the last pod would win again by what he was before.
+        for (std::size_t tried = 0; tried < kBestAnew; ++tried) {
+            const auto best =
+                static_cast<std::size_t>(std::ranges::max_element(ratings_) - ratings_.begin());
+            if (is_old[best] == 0) return;
+            is_old[best] = 0;
+            rate(best, Effort::anew);
+        }
     }
-    return ratings;
+
+    [[nodiscard]] std::int64_t rating_of(std::int64_t score, std::size_t i) const {
+        return is_by_lot_ ? with_lot(score, draw_, positions_[i]) : score;
+    }
+
+    const Ratings& of_;
+    const ClusterView& view_;
+    std::span<const std::uint32_t> positions_;
+    const PodAsk& pod_;
+    std::uint64_t draw_;
+    bool is_by_lot_;
+    Left left_;
+    bool is_all_ = left_.is_all();
+    std::vector<std::int64_t> ratings_;
+    std::deque<Scored> by_card_;
+    const Scored* latest_ = nullptr;  // most nodes have cards like those of the one before
+};
+
+std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
+                                        std::span<const std::uint32_t> positions,
+                                        const PodAsk& pod) const {
+    const auto locked = lock();
+    ++requests_;
+    return Asking(*this, view, positions, pod).rate_all();
 }
 
 // What is left of a node while a pod's containers take their cards.

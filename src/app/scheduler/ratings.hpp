@@ -75,6 +75,7 @@ class Ratings final : public NodeRater {
         std::uint64_t newest = 0;
     };
     struct Scored;
+    class Asking;
     struct Room;
 
     // The container's cards; nothing where the policy finds none.
