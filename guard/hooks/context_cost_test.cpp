@@ -114,7 +114,8 @@ TEST_F(GuardContextCost, OfANeighbourIsNotCounted) {
     with_cuda([this](const Library& cuda) {
         CUcontext context = nullptr;
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
-        container_.region().accounts().context_costs[0][0].and_one.store(granules_of(kCost) / 3 + 1);
+        MeasuredCost& known = container_.region().accounts().context_costs[0][0];
+        known.and_one.store(granules_of(kCost) / 3 + 1);
         EXPECT_EQ(create(cuda, context), CUDA_SUCCESS);
         EXPECT_EQ(held_bytes(), kCost + 46 * kMiB) << "by far less than it seems";
     });
