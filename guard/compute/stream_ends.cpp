@@ -79,27 +79,31 @@ void for_some_in_flight(int card, int most, const Body& body) {
     }
 }
 
-}  // namespace
-
-void found_done(CUstream stream) {
+// If it is known.
+template <typename Body>
+void with_stream(CUstream stream, const Body& body) {
     const Current owner = owner_of(stream);
     if (owner.card < 0) return;
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
     if (of == nullptr) return;
     const Relaxed relaxed;
-    end_if_asked_after(*of);
-    look_at_some_beside(owner.card, of);
+    body(*of);
+}
+
+}  // namespace
+
+void found_done(CUstream stream) {
+    with_stream(stream, [](StreamTiming& of) {
+        end_if_asked_after(of);
+        look_at_some_beside(of.card, &of);
+    });
 }
 
 void found_at_work(CUstream stream) {
-    const Current owner = owner_of(stream);
-    if (owner.card < 0) return;
-    const Locked lock(timing(owner.card).mutex);
-    StreamTiming* of = find_stream(stream, owner);
-    if (of == nullptr || !of->is_in_flight) return;
-    const Relaxed relaxed;
-    see_or_await_end(*of);
+    with_stream(stream, [](StreamTiming& of) {
+        if (of.is_in_flight) see_or_await_end(of);
+    });
 }
 
 void before_wait_for_context() {

@@ -62,21 +62,32 @@ CUresult create_by_flags(Function Driver::* slot, CUcontext* context, unsigned f
                      [&] { return real(context, flags, device); });
 }
 
+// `end` has the driver end the context, if it does, and says whether it has. The driver waits there
+// for the context's work, which counts until then.
+template <typename End>
+bool end_context(CUcontext context, const End& end) {
+    ignore_streams_of(context);
+    const bool has_ended = end();
+    if (has_ended) {
+        forget_streams_of(context);
+        put_back_all_of(context);
+    } else {
+        ignore_streams_of(nullptr);
+    }
+    return has_ended;
+}
+
 template <typename Function>
 CUresult destroy(Function Driver::* slot, CUcontext context) {
     const Entered real(slot);
     if (!real.is_held()) return real(context);
     const Locked lock(contexts().mutex);
     forget_last_used();
-    // The driver waits there for its work, which counts until then.
-    ignore_streams_of(context);
-    const CUresult result = real(context);
-    if (result == CUDA_SUCCESS) {
-        forget_streams_of(context);
-        put_back_all_of(context);
-    } else {
-        ignore_streams_of(nullptr);
-    }
+    CUresult result = CUDA_SUCCESS;
+    end_context(context, [&] {
+        result = real(context);
+        return result == CUDA_SUCCESS;
+    });
     return result;
 }
 
@@ -97,15 +108,12 @@ CUresult end_primary(CUdevice device, const End& end) {
     const Locked lock(contexts().mutex);
     if (device < 0 || device >= kMaxDevices) return end();
     CUcontext& primary = contexts().primary[device];
-    ignore_streams_of(primary);
-    const CUresult result = end();
-    if (primary != nullptr && state_of_primary(device).active == 0) {
-        forget_streams_of(primary);
-        put_back_all_of(primary);
-        primary = nullptr;
-    } else {
-        ignore_streams_of(nullptr);
-    }
+    CUresult result = CUDA_SUCCESS;
+    const bool has_ended = end_context(primary, [&] {
+        result = end();
+        return primary != nullptr && state_of_primary(device).active == 0;
+    });
+    if (has_ended) primary = nullptr;
     return result;
 }
 

@@ -136,7 +136,6 @@ struct alignas(64) SharedMemory {
 // multiprocessors, say). See context_kind_of() of process/context_cost.hpp.
 inline constexpr int kContextKinds = 64;
 
-// In this order, for its offsets are what the agent reads: padding costs nothing here.
 // A cost that is measured once. It may be nothing.
 struct MeasuredCost {
     std::atomic<Granules> and_one;  // 0: not measured yet
@@ -153,6 +152,7 @@ struct MeasuredCost {
     }
 };
 
+// In this order, for its offsets are what the agent reads: padding costs nothing here.
 struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint32_t magic;
     std::uint32_t size;                    // of this structure

@@ -131,7 +131,7 @@ class Controller {
     // Returns once it has nothing to do any more: what it learns of the pods that run is learnt.
     void wait_idle() const {
         constexpr double kIdle = 0.02;  // of a core
-        constexpr int kSeconds = 3;     // it looks every second
+        constexpr int kSeconds = 3;     // at a stretch
         int idle_seconds = 0;
         for (double before = cpu_seconds(); idle_seconds < kSeconds;) {
             std::this_thread::sleep_for(std::chrono::seconds(1));

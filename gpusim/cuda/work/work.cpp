@@ -97,6 +97,7 @@ void take_fault(Operation& operation) {
 // Books it, or finds that it is done, if what is before it allows that.
 void try_start(Operation& operation, std::int64_t now) {
     const Before what = before(operation);
+    const std::int64_t ready = what.done_ns > operation.done_ns ? what.done_ns : operation.done_ns;
     if (operation.place == Place::engine) {
         const bool is_ready =
             what.are_all_done || (what.are_on_one_engine && what.engine.card == operation.id.card &&
@@ -104,8 +105,6 @@ void try_start(Operation& operation, std::int64_t now) {
         if (!is_ready) return;
         take_fault(operation);
         // The card began when what is before was done, however late anybody looks.
-        const std::int64_t ready =
-            what.done_ns > operation.done_ns ? what.done_ns : operation.done_ns;
         const std::int64_t begin = what.are_all_done ? earlier(ready, now) : now;
         const EngineLock lock(driver.state, operation.id);
         operation.until_ps = book(driver.state, operation.id, driver.slot, operation.work, begin);
@@ -114,7 +113,7 @@ void try_start(Operation& operation, std::int64_t now) {
         if (!what.are_on_one_engine) return;
         operation.id = what.engine;
         operation.until_ps = what.until_ps;
-        operation.done_ns = what.done_ns > operation.done_ns ? what.done_ns : operation.done_ns;
+        operation.done_ns = ready;
         operation.is_point = what.are_all_done;
         operation.progress = Progress::booked;
     } else if (what.are_all_done) {

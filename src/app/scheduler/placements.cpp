@@ -146,9 +146,10 @@ bool Placements::advance(Entry& entry, const std::shared_ptr<const ClusterView>&
     if (entry.is_changed && entry.next == nullptr) {
         make_next(entry);
         entry.next_view = view;
+    } else if (entry.next != nullptr) {
+        entry.next->expect_those_of(*entry.ratings);  // who came since
     }
     if (entry.next == nullptr) return is_done;
-    entry.next->expect_those_of(*entry.ratings);  // who came since
     if (!entry.next->catch_up(*entry.next_view, kStep)) return false;
     show_next(entry);
     return false;  // what has changed since that view is to be caught up with

@@ -15,7 +15,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::int32_t kUnknown = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kNotTaken = std::numeric_limits<std::int32_t>::min();
 // What is kept is bounded, for a process that runs for months: some 200 MB if all kinds are full.
 constexpr std::size_t kMostColumns = 256;

@@ -70,30 +70,20 @@ class StateMemo {
 
     // Null where there is none. Valid until the next call of at().
     [[nodiscard]] const Value* find(const NodeState& state) const {
-        const std::uint32_t hash = hash_of(state);
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t at = hash & mask; slots_[at].number != 0; at = (at + 1) & mask) {
-            const Entry& entry = entries_[slots_[at].number - 1];
-            if (slots_[at].hash == hash && entry.state == state) return &entry.value;
-        }
-        return nullptr;
+        const std::uint32_t number = slots_[place_of(state, hash_of(state))].number;
+        return number == 0 ? nullptr : &entries_[number - 1].value;
     }
 
     // The entry of the state; made with `fresh` when there is none. Valid until the next call.
     Value& at(const NodeState& state, const Value& fresh) {
         if (2 * size() >= slots_.size()) grow();
         const std::uint32_t hash = hash_of(state);
-        const std::size_t mask = slots_.size() - 1;
-        for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-            Slot& slot = slots_[at];
-            if (slot.number == 0) {
-                entries_.push_back({state, fresh});
-                slot = {hash, static_cast<std::uint32_t>(size())};
-                return entries_.back().value;
-            }
-            Entry& entry = entries_[slot.number - 1];
-            if (slot.hash == hash && entry.state == state) return entry.value;
+        Slot& slot = slots_[place_of(state, hash)];
+        if (slot.number == 0) {
+            entries_.push_back({state, fresh});
+            slot = {hash, static_cast<std::uint32_t>(size())};
         }
+        return entries_[slot.number - 1].value;
     }
 
   private:
@@ -107,6 +97,16 @@ class StateMemo {
         std::uint32_t hash = 0;
         std::uint32_t number = 0;  // of the entry, from 1; 0: none
     };
+
+    // Of the slot that the state has, or would have.
+    [[nodiscard]] std::size_t place_of(const NodeState& state, std::uint32_t hash) const {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t at = hash & mask;
+        while (slots_[at].number != 0 &&
+               (slots_[at].hash != hash || !(entries_[slots_[at].number - 1].state == state)))
+            at = (at + 1) & mask;
+        return at;
+    }
 
     void grow() {
         std::vector<Slot> old(slots_.size() * 2);
