@@ -161,6 +161,8 @@ bool bench_streams() {
     holds &= alone("4 streams of 100 us, waited for", over_streams(4, 100 * kMicrosecond, true));
     holds &= alone("2 streams joined by events, 200 us", across_streams(200 * kMicrosecond));
     holds &= alone("2 streams fed by copies, 500 us", fed_by_copies(500 * kMicrosecond));
+    holds &= alone("500 us among host functions of 500 us",
+                   among_host_functions(500 * kMicrosecond, 500 * kMicrosecond));
     holds &= alone("4 threads of a stream each", in_threads(4, 300 * kMicrosecond, false));
     holds &= alone("4 threads' default streams", in_threads(4, 300 * kMicrosecond, true));
     holds &= beside("2 streams of 500 us", over_streams(2, 500 * kMicrosecond));

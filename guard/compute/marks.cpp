@@ -28,7 +28,7 @@ void learn_batch(StreamTiming& of, int launches, std::int64_t ns) {
 }
 
 int mark_place(const StreamTiming& of, int number) {
-    return (of.first_mark + number + kMaxMarks + 1) % (kMaxMarks + 1);
+    return (of.first_mark + number + kMarkPlaces + 1) % (kMarkPlaces + 1);
 }
 
 // Less than 0: it is not known.
@@ -38,36 +38,74 @@ std::int64_t between_ns(CUevent start, CUevent end) {
     return static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
 }
 
-// What the program was late in before the mark is no work of the stream's. From then on the mark is
-// where it began. `ns`: since the mark before, or the beginning; less than 0: not known.
-void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t first_ns) {
-    std::int64_t reached_ns = happened_at(of, mark.event, mark.clock_ns);
-    if (reached_ns == 0) return;
-    if (reached_ns < mark.recorded_ns) is_too_soon(of, mark.recorded_ns - reached_ns);
-    reached_ns = std::clamp(reached_ns, mark.recorded_ns, monotonic_ns());
-    const std::int64_t longest = reached_ns - of.began_ns;
-    const std::int64_t length = ns < 0 || ns > longest ? longest : ns;
-    const Span span = {reached_ns - length, reached_ns};
-    const std::int64_t pause_at_most = mark.is_ahead ? 0 : mark.recorded_ns - span.start_ns;
-    const std::int64_t without =
-        take_pause_ns(work_of(of), {span, mark.launches, first_ns, pause_at_most});
-    if (without == 0) return;
-    pause(of, {reached_ns - without, reached_ns});
+// When the mark was reached; 0: it cannot be told.
+std::int64_t reached_at(const StreamTiming& of, const Mark& mark) {
+    const std::int64_t ns = happened_at(of, mark.event, mark.clock_ns);
+    if (ns == 0) return 0;
+    if (ns < mark.recorded_ns) is_too_soon(of, mark.recorded_ns - ns);
+    return std::clamp(ns, mark.recorded_ns, monotonic_ns());
+}
+
+// The mark is where the stream's work begins, and was reached when it had had none for so long.
+void begin_at(StreamTiming& of, Mark& mark, std::int64_t reached_ns, std::int64_t without_ns) {
+    pause(of, {reached_ns - without_ns, reached_ns});
     std::swap(of.sample_start, mark.event);
     of.clock_ns = mark.clock_ns;
     of.is_start_recorded = true;
     of.has_begun = true;
 }
 
+// What the program was late in before the mark is no work of the stream's. `ns`: since the mark
+// before, or the beginning; less than 0: not known.
+void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t first_ns) {
+    const std::int64_t reached_ns = reached_at(of, mark);
+    if (reached_ns == 0) return;
+    const std::int64_t longest = reached_ns - of.began_ns;
+    const std::int64_t length = ns < 0 || ns > longest ? longest : ns;
+    const Span span = {reached_ns - length, reached_ns};
+    std::int64_t pause_at_most = mark.is_ahead ? 0 : mark.recorded_ns - span.start_ns;
+    if (mark.has_wait) pause_at_most = length;
+    const std::int64_t without =
+        take_pause_ns(work_of(of), {span, mark.launches, first_ns, pause_at_most});
+    if (without != 0) begin_at(of, mark, reached_ns, without);
+}
+
+// What the stream waited for between the mark before and this one is no work of its.
+void leave_out_wait(StreamTiming& of, Mark& mark, std::int64_t ns) {
+    const std::int64_t reached_ns = reached_at(of, mark);
+    if (reached_ns <= of.began_ns || ns < 0) return;
+    begin_at(of, mark, reached_ns, std::min(ns, reached_ns - of.began_ns));
+}
+
+// It has reached the mark before what it waits for, and not the one behind that.
+void leave_out_wait_so_far(StreamTiming& of, std::int64_t now) {
+    const std::int64_t since_ns = last_mark_reached_ns(of);
+    if (since_ns != 0 && of.began_ns < now)
+        pause(of, {std::clamp(since_ns, of.began_ns, now), now});
+}
+
+// What the stream waited for before its first work is no work.
+// `ns`: from there to a mark that is reached.
+void leave_out_first_wait(StreamTiming& of, std::int64_t ns) {
+    const std::int64_t start = std::min(started_at(of), monotonic_ns() - ns);
+    if (start > of.began_ns) begin_later(of, start);
+    of.has_begun = true;
+}
+
 void reach(StreamTiming& of, Mark& mark) {
     const std::int64_t first_ns = learn_first(of, mark.is_untold);
-    const bool is_at_beginning = of.last_mark == nullptr && mark.launches == 0;
-    CUevent before = of.last_mark;
-    if (before == nullptr && of.is_start_recorded) before = of.sample_start;
+    const bool is_first = of.last_mark == nullptr;
+    const bool is_at_beginning = is_first && mark.launches == 0;
+    CUevent before = is_first && of.is_start_recorded ? of.sample_start : of.last_mark;
     const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
-    if (of.last_mark != nullptr && ns >= 0) learn_batch(of, mark.launches, ns);
+    if (!is_first && ns >= 0) learn_batch(of, mark.launches, ns);
+    if (is_first) {
+        learn_pace(of, mark.launches, ns);
+        if (ns >= 0) leave_out_first_wait(of, ns);
+    }
     of.last_mark = mark.event;
     of.stands_for = 1;
+    if (mark.at == MarkAt::wait_end) return leave_out_wait(of, mark, ns);
     if (!mark.is_untold && !is_at_beginning) leave_out_pause(of, mark, ns, first_ns);
 }
 
@@ -83,7 +121,10 @@ CUevent event_in(CUevent& place, const StreamTiming& of) {
 CUresult harvest(StreamTiming& of) {
     while (of.mark_count > 0) {
         Mark& first = of.marks[mark_place(of, 0)];
+        const bool is_behind_wait = first.at == MarkAt::wait_end;
+        const std::int64_t now = is_behind_wait ? monotonic_ns() : 0;
         const CUresult asked = driver()->cuEventQuery(first.event);
+        if (asked == CUDA_ERROR_NOT_READY && is_behind_wait) leave_out_wait_so_far(of, now);
         if (asked != CUDA_SUCCESS) return asked;
         reach(of, first);
         of.first_mark = mark_place(of, 1);
@@ -92,9 +133,10 @@ CUresult harvest(StreamTiming& of) {
     return CUDA_SUCCESS;
 }
 
-bool add_mark(StreamTiming& of) {
+bool add_mark(StreamTiming& of, MarkAt at) {
     Mark& mark = of.marks[mark_place(of, of.mark_count)];
-    if (event_in(mark.event, of) == nullptr) return false;
+    if (of.mark_count == kMarkPlaces || event_in(mark.event, of) == nullptr) return false;
+    mark.at = at;
     mark.recorded_ns = monotonic_ns();
     mark.clock_ns = set_clock(of, mark.recorded_ns);
     if (driver()->cuEventRecord(mark.event, of.stream.load()) != CUDA_SUCCESS) return false;
@@ -102,12 +144,20 @@ bool add_mark(StreamTiming& of) {
     mark.launches = std::max(of.since_mark - credit, 0);
     mark.is_ahead = of.mark_count > 0;
     mark.is_untold = is_untold(of);
+    mark.has_wait = of.has_wait;
     mark.has_next = false;
     of.mark_count++;
     of.marks_added++;
     of.since_mark = credit;
     begin_stretch(of);
     return true;
+}
+
+int marks_ahead(const StreamTiming& of) {
+    int count = 0;
+    for (int i = 0; i < of.mark_count; i++)
+        if (of.marks[mark_place(of, i)].at == MarkAt::launches) count++;
+    return count;
 }
 
 void note_launched_behind_mark(StreamTiming& of, int stands_for) {
@@ -127,6 +177,12 @@ void draw_next_mark(StreamTiming& of) {
     if (of.to_mark > 0 && of.to_mark <= of.batch + either_side) return;
     const auto places = static_cast<std::uint32_t>(2 * either_side + 1);
     of.to_mark = of.batch - either_side + static_cast<int>(draw(of.card, places));
+}
+
+std::int64_t started_at(const StreamTiming& of) {
+    const std::int64_t ns = happened_at(of, of.sample_start, of.clock_ns);
+    if (ns != 0 && ns < of.began_ns) is_too_soon(of, of.began_ns - ns);
+    return ns;
 }
 
 std::int64_t last_mark_reached_ns(const StreamTiming& of) {

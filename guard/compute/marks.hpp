@@ -17,12 +17,17 @@ CUevent event_in(CUevent& place, const StreamTiming& of);
 // Takes out the marks that are reached. What the driver says of the first that is not.
 CUresult harvest(StreamTiming& of);
 // Behind all that the stream was given since the last. False where there can be none.
-bool add_mark(StreamTiming& of);
+bool add_mark(StreamTiming& of, MarkAt at);
+// Those between launches that are not reached.
+int marks_ahead(const StreamTiming& of);
 // The launch that follows the last mark has been given to the driver, and stands for so many.
 void note_launched_behind_mark(StreamTiming& of, int stands_for);
 // After how many launches the next one is to be, where it is not known or they have become longer:
 // by lot, for a program may have a rhythm.
 void draw_next_mark(StreamTiming& of);
+// When the work in flight began, which has, where there is an event before it; 0: it cannot be
+// told.
+std::int64_t started_at(const StreamTiming& of);
 // When the last mark that was reached was; 0: it cannot be told.
 std::int64_t last_mark_reached_ns(const StreamTiming& of);
 // What the launch behind the last mark that was reached took: that is learnt. Less than 0: it was

@@ -8,6 +8,7 @@ void begin_stretch(StreamTiming& of) {
     const Timing::Flight& flight = flight_of(of);
     of.joined = flight.joined;
     of.is_untold = flight.streams > 1;
+    of.has_wait = false;
 }
 
 bool is_untold(const StreamTiming& of) {

@@ -11,6 +11,7 @@
 #include "guard/compute/pauses.hpp"
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
+#include "guard/compute/stream_waits.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 
@@ -50,8 +51,7 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
         std::max(static_cast<std::int64_t>(static_cast<double>(ms) * 1e6), std::int64_t{0});
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
-    std::int64_t start = happened_at(of, of.sample_start, of.clock_ns);
-    if (start != 0 && start < of.began_ns) is_too_soon(of, of.began_ns - start);
+    std::int64_t start = started_at(of);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);
     return {{start, start + length}, excess};
@@ -65,7 +65,8 @@ std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
     std::int64_t start = work.start_ns;
     if (of.last_mark != nullptr) start = last_mark_reached_ns(of);
     if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
-    const std::int64_t awaited_ns = is_end_awaited(of) ? of.awaited_ns : work.end_ns;
+    const bool is_awaited = is_end_awaited(of) && !of.has_wait;
+    const std::int64_t awaited_ns = is_awaited ? of.awaited_ns : work.end_ns;
     start = std::max(start, work.start_ns);
     return take_pause_ns(work_of(of),
                          {{start, work.end_ns}, launches, first_ns, awaited_ns - start});
@@ -89,7 +90,13 @@ void end_piece(StreamTiming& of, Ended how) {
     const bool is_waited_for = how == Ended::waited_for;
     Measured measured = measure(of, now, how);
     const std::int64_t end_ns = measured.work.end_ns;
-    measured.work.end_ns -= pause_since_last_mark(of, measured.work);
+    if (const std::int64_t waits_ns = waits_since_ns(of); waits_ns != 0) {
+        Span& work = measured.work;
+        work.end_ns = std::clamp(waits_ns, work.start_ns, work.end_ns);
+        measured.excess_ns = -1;
+    } else {
+        measured.work.end_ns -= pause_since_last_mark(of, measured.work);
+    }
     // Of those waited for together that which ended last: the others ended before the wait did.
     const bool is_last = flight.streams == 1 && end_ns >= flight.last_end_ns;
     if (is_waited_for && is_last) learn_overhead(of.card, measured.excess_ns);
@@ -135,7 +142,8 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     join_flight(of);
     begin_stretch(of);
     of.is_untold |= is_behind_copies;
-    if (is_behind_copies) of.stands_for = 1;
+    if (is_behind_copies || of.is_at_wait) of.stands_for = std::max(of.stands_for, 1);
+    of.is_at_wait = false;
     if (of.stands_for == 0 || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
     of.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
@@ -161,6 +169,7 @@ void end_if_asked_after(StreamTiming& of) {
 
 bool is_done(const StreamTiming& of) {
     if (of.on_their_way > 0) return false;
+    if (waits_since_ns(of) != 0) return true;
     CUstream stream = of.stream.load();
     if (!of.is_left && can_ask(of) && !is_capturing(stream))
         return driver()->cuStreamQuery(stream) == CUDA_SUCCESS;

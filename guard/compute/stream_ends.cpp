@@ -8,6 +8,7 @@
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
+#include "guard/compute/stream_waits.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
@@ -104,6 +105,10 @@ void found_at_work(CUstream stream) {
     with_stream(stream, [](StreamTiming& of) {
         if (of.is_in_flight) see_or_await_end(of);
     });
+}
+
+void before_stream_waits(CUstream stream) {
+    with_stream(stream, begin_wait);
 }
 
 void before_wait_for_context() {

@@ -60,6 +60,7 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
     for (LaunchedWork& work : made->work)
         work = {};
     made->to_mark = 0;
+    made->is_at_wait = false;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
 }

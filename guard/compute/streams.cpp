@@ -9,6 +9,7 @@
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
+#include "guard/compute/stream_waits.hpp"
 #include "guard/compute/thread_end.hpp"
 #include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
@@ -48,9 +49,9 @@ void drain(const Place& place, std::int64_t until_ns) {
     if (of.generation != place.generation || !of.is_in_flight) return;
     const Relaxed relaxed;
     harvest(of);
-    if (of.mark_count < kMaxMarks) {
+    if (!of.is_at_wait && marks_ahead(of) < kMaxMarks) {
         if (is_measured(of) && !is_end_known(of)) record_end(of);
-        add_mark(of);
+        add_mark(of, MarkAt::launches);
     }
     while (of.mark_count > 0) {
         const Passed passed = pass_first_mark(of, until_ns);
@@ -100,8 +101,10 @@ void give_credit(StreamTiming& of, int launches) {
 // False where nothing can be known of the stream.
 bool make_room_ahead(StreamTiming& of) {
     constexpr std::int64_t kLongNs = 1'000'000'000;
-    if (of.mark_count < kMaxMarks) return true;
-    const Passed passed = pass_first_mark(of, monotonic_ns() + kLongNs);
+    const std::int64_t until_ns = monotonic_ns() + kLongNs;
+    auto passed = Passed::reached;
+    while (passed == Passed::reached && marks_ahead(of) >= kMaxMarks)
+        passed = pass_first_mark(of, until_ns);
     if (passed == Passed::failed) end_piece(of);
     if (passed == Passed::late) of.batch = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
     return passed == Passed::reached || passed == Passed::late;
@@ -181,6 +184,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     last_used_place(stream) = of;
     const Relaxed relaxed;
     harvest(*of);
+    go_on_behind_wait(*of);
     const bool is_behind_copies =
         of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels;
     if (is_behind_copies) end_piece(*of);
@@ -202,7 +206,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     take_back_credit(*of);
     if (of->to_mark > 0) draw_next_mark(*of);
     // So that what comes behind the copies is told apart from these.
-    if (is_behind_copies && of->to_mark > 0) add_mark(*of);
+    if (is_behind_copies && of->to_mark > 0) add_mark(*of, MarkAt::launches);
     if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
         if (!make_room_ahead(*of)) return true;
         take_back_credit(*of);  // that another thread was given meanwhile
@@ -220,7 +224,8 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
 void Turn::set_mark(StreamTiming& of) {
     const bool is_measured = of.stands_for > 0;
     const bool is_at_beginning = of.since_mark == 0 && of.mark_count == 0;
-    if (of.mark_count == kMaxMarks || (is_at_beginning && !is_measured) || !add_mark(of)) return;
+    if (marks_ahead(of) >= kMaxMarks || (is_at_beginning && !is_measured)) return;
+    if (!add_mark(of, MarkAt::launches)) return;
     if (is_measured && !comes_back_done_) mark_ = of.marks_added;
 }
 

@@ -101,6 +101,9 @@ void after_wait(CUstream stream, const Given& given);
 // Somebody has asked the driver for a stream's work, which is over, or not yet.
 void found_done(CUstream stream);
 void found_at_work(CUstream stream);
+// The stream is about to be given something that it waits for on the card: another stream's work, a
+// function of the host.
+void before_stream_waits(CUstream stream);
 // Around a wait for all work of the current context.
 void before_wait_for_context();
 void after_wait_for_context();

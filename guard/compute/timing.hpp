@@ -12,17 +12,24 @@
 namespace tessera::guard {
 
 inline constexpr int kMaxStreams = 4096;  // with work in flight at once
-inline constexpr int kMaxMarks = 3;       // that a stream's work is ahead
+inline constexpr int kMaxMarks = 3;       // between launches, that a stream's work is ahead
+inline constexpr int kMarkPlaces = 16;    // for these, and for those around what it waits for
 
-// An event between two of a stream's launches (marks.hpp).
+// Why there is a mark: its stream has work before it and behind, or work and then something that it
+// waits for, or that and then work.
+enum class MarkAt { launches, wait, wait_end };
+
+// An event in a stream (marks.hpp).
 struct Mark {
     CUevent event;
+    MarkAt at;
     CUevent behind_next;   // behind the launch that follows it,
     bool has_next;         // which was recorded,
     std::int64_t late_ns;  // so long after, where the call took long,
     int stands_for;        // and is measured for so many
     bool is_ahead;         // the mark before was not reached then: there was no pause since
     bool is_untold;        // the stream's own launches do not say whether there was (pauses.hpp)
+    bool has_wait;         // of the stream's since the mark before, that has no marks of its own
     int launches;          // since the mark before
     std::int64_t recorded_ns;
     std::int64_t clock_ns;  // which clock its context had then; 0: none
@@ -54,20 +61,23 @@ struct StreamTiming {
     int since_mark;   // launches
     unsigned joined;  // the flight, when the stretch since the mark began
     bool is_untold;   // of the stretch since the last mark, as of a mark
-    int mark_count;   // not known to be reached
+    bool has_wait;    // likewise
+    bool
+        is_at_wait;  // the last that it was given is something that it waits for (stream_waits.hpp)
+    int mark_count;  // not known to be reached
     int first_mark;
     unsigned marks_added;  // in all, which wraps
     CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
-    Mark marks[kMaxMarks + 1];
-    unsigned turns;           // that were taken in it, which wraps
-    int stands_for;           // pieces, where launches of this one are measured; 0: none are
-    std::int64_t began_ns;    // its work in flight
-    bool is_start_recorded;   // before all of it,
-    bool has_begun;           // which is known to have come,
-    std::int64_t clock_ns;    // and which clock its context had then; 0: none
-    std::int64_t awaited_ns;  // since when its end is waited for, or recorded; 0: it is not
-    int awaited_credit;       // that there was then: had it more work since, there is less
-    bool is_end_recorded;     // behind all of it
+    Mark marks[kMarkPlaces + 1];  // and the last that was reached
+    unsigned turns;               // that were taken in it, which wraps
+    int stands_for;               // pieces, where launches of this one are measured; 0: none are
+    std::int64_t began_ns;        // its work in flight
+    bool is_start_recorded;       // before all of it,
+    bool has_begun;               // which is known to have come,
+    std::int64_t clock_ns;        // and which clock its context had then; 0: none
+    std::int64_t awaited_ns;      // since when its end is waited for, or recorded; 0: it is not
+    int awaited_credit;           // that there was then: had it more work since, there is less
+    bool is_end_recorded;         // behind all of it
     CUevent sample_start;
     CUevent sample_end;
 };

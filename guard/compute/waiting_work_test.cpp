@@ -224,11 +224,11 @@ TEST(GuardWaitingWorkInTurn, ForWhatComesBehindIt) {
 // Which began when the thread waited for its turn already: two that wait for each other, of which
 // one came first.
 TEST_F(GuardWaitingWork, ThatBeganAfterTheThreadWaitedForItsTurn) {
+    constexpr std::uint64_t kSpinning = 100'000 * kMillisecond;
     constexpr std::int64_t kPlenty = 1'000'000'000'000;
     write_grant(container_.limits().cards[0].grant,
                 {monotonic_ns(), kWhole, {{kPlenty, kWhole}, {-kPlenty, kWhole}}});
     in_worker([this](const Worker& worker, std::int64_t) {
-        Gate gate;
         std::vector<char> host(1 << 20);
         CUdeviceptr memory = 0;
         EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
@@ -237,15 +237,13 @@ TEST_F(GuardWaitingWork, ThatBeganAfterTheThreadWaitedForItsTurn) {
             EXPECT_EQ(CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(),
                                                               worker.make_stream()),
                       CUDA_SUCCESS);
-            gate.open();
         });
         while (container_.region().accounts().times[0][0].waiting.load() == 0)
             std::this_thread::sleep_for(1ms);
         CUstream stream = worker.make_stream();
-        EXPECT_EQ(worker.launch(kMillisecond, stream), CUDA_SUCCESS);
-        gate.close(worker, stream);
+        EXPECT_EQ(worker.launch(kSpinning, stream), CUDA_SUCCESS);
         copier.join();
-        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamQuery)(stream), CUDA_ERROR_NOT_READY);
     });
 }
 

@@ -52,11 +52,21 @@ CUresult begin_capture(Function Driver::* slot, CUstream stream, Arguments... ar
     return real(arguments...);
 }
 
+// What the stream has to wait for before its next work.
+template <typename Function, typename... Arguments>
+CUresult give_wait(Function Driver::* slot, CUstream stream, Arguments... arguments) {
+    const Entered real(slot);
+    if (real.is_held()) before_stream_waits(stream);
+    return real(arguments...);
+}
+
 // The event may be of a capture, if there is one.
 template <typename Function, typename... Arguments>
 CUresult wait_for_event(Function Driver::* slot, CUstream stream, Arguments... arguments) {
+    if (!has_captures) return give_wait(slot, stream, arguments...);
     const Entered real(slot);
-    if (!real.is_held() || !has_captures) return real(arguments...);
+    if (!real.is_held()) return real(arguments...);
+    before_stream_waits(stream);
     const Current owner = owner_of(stream);
     if (owner.card < 0) return real(arguments...);
     const Locked nobody_asks(timing(owner.card).mutex);
@@ -161,6 +171,25 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
 
 CUresult cuStreamWaitEvent_ptsz(CUstream stream, CUevent event, unsigned int flags) {
     return wait_for_event(&Driver::cuStreamWaitEvent_ptsz, of_thread(stream), stream, event, flags);
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+    return give_wait(&Driver::cuLaunchHostFunc, stream, stream, function, data);
+}
+
+CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
+    return give_wait(&Driver::cuLaunchHostFunc_ptsz, of_thread(stream), stream, function, data);
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data,
+                             unsigned int flags) {
+    return give_wait(&Driver::cuStreamAddCallback, stream, stream, callback, data, flags);
+}
+
+CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback callback, void* data,
+                                  unsigned int flags) {
+    return give_wait(&Driver::cuStreamAddCallback_ptsz, of_thread(stream), stream, callback, data,
+                     flags);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {

@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "guard/test_support/shared_card.hpp"
 
@@ -138,6 +140,22 @@ inline Workload fed_by_copies(std::uint64_t ns) {
         }
         for (CUstream stream : working)
             CALL(worker.cuda, cuStreamSynchronize)(stream);
+    };
+}
+
+// Kernels, behind each of which the stream waits for a function of the host; a few ahead.
+inline Workload among_host_functions(std::uint64_t kernel_ns, std::uint64_t host_ns) {
+    return [=](gpusim::Worker& worker) {
+        static CUstream stream = worker.make_stream();
+        static std::uint64_t on_host_ns = host_ns;
+        for (int i = 0; i < 4; i++) {
+            worker.launch(kernel_ns, stream);
+            const auto on_host = [](void*) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(on_host_ns));
+            };
+            CALL(worker.cuda, cuLaunchHostFunc)(stream, on_host, nullptr);
+        }
+        CALL(worker.cuda, cuStreamSynchronize)(stream);
     };
 }
 

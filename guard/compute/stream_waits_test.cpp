@@ -1,0 +1,172 @@
+// Goal: what a stream waits for between its kernels (a copy of another stream, a function of the
+// host) is not charged, and its kernels are, whichever way it was told to wait and however often.
+// Method: one process under the facade, with what it says in its accounts.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "gpusim/test_support/worker.hpp"
+#include "guard/region/grant.hpp"
+#include "guard/test_support/guarded_container.hpp"
+
+namespace tessera::guard {
+namespace {
+
+using gpusim::kGiB;
+using gpusim::kMicrosecond;
+using gpusim::kMillisecond;
+using gpusim::Worker;
+
+constexpr std::uint64_t kHostNs = kMillisecond;
+
+void sleep_on_host() {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kHostNs));
+}
+
+// Makes the stream wait for a function of the host.
+using Waits = std::function<CUresult(const Worker&, CUstream)>;
+
+const Waits kHostFunction = [](const Worker& worker, CUstream stream) {
+    return CALL(worker.cuda, cuLaunchHostFunc)(stream, [](void*) { sleep_on_host(); }, nullptr);
+};
+const Waits kHostFunctionPerThread = [](const Worker& worker, CUstream stream) {
+    return CALL(worker.cuda, cuLaunchHostFunc_ptsz)(
+        stream, [](void*) { sleep_on_host(); }, nullptr);
+};
+const Waits kCallback = [](const Worker& worker, CUstream stream) {
+    return CALL(worker.cuda, cuStreamAddCallback)(
+        stream, [](CUstream, CUresult, void*) { sleep_on_host(); }, nullptr, 0);
+};
+const Waits kCallbackPerThread = [](const Worker& worker, CUstream stream) {
+    return CALL(worker.cuda, cuStreamAddCallback_ptsz)(
+        stream, [](CUstream, CUresult, void*) { sleep_on_host(); }, nullptr, 0);
+};
+
+class GuardStreamWaits : public testing::Test {
+  protected:
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
+
+    void SetUp() override { container_.grant_plenty(); }
+
+    // Of kernels, by so many times as much as they took. `rounds` give so much of them.
+    template <typename Rounds>
+    [[nodiscard]] double charged_of(std::uint64_t work_ns, const Rounds& rounds) const {
+        const auto& kernels = container_.region().accounts().times[0][0].in_flight[0];
+        const std::int64_t before = kernels.total_ns.load();
+        rounds();
+        return static_cast<double>(kernels.total_ns.load() - before) / static_cast<double>(work_ns);
+    }
+
+    // A kernel of `ns` and then a wait, and so on, `ahead` of them at most.
+    [[nodiscard]] double charged_between(const Worker& worker, const Waits& waits, int rounds,
+                                         int ahead, std::uint64_t ns) const {
+        CUstream stream = worker.make_stream();
+        return charged_of(static_cast<std::uint64_t>(rounds) * ns, [&] {
+            for (int round = 1; round <= rounds; round++) {
+                EXPECT_EQ(worker.launch(ns, stream), CUDA_SUCCESS);
+                EXPECT_EQ(waits(worker, stream), CUDA_SUCCESS);
+                if (round % ahead != 0) continue;
+                EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+            }
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+        });
+    }
+};
+
+TEST_F(GuardStreamWaits, ForTheHostAreNotCharged) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        for (const Waits& waits :
+             {kHostFunction, kHostFunctionPerThread, kCallback, kCallbackPerThread}) {
+            const double charged = charged_between(worker, waits, 200, 4, 500 * kMicrosecond);
+            EXPECT_GT(charged, 0.9);
+            EXPECT_LT(charged, 1.5) << "with the waits it is 3";
+        }
+    });
+}
+
+// More than there are marks for.
+TEST_F(GuardStreamWaits, AreNotChargedHoweverManyThereAreAhead) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        const double charged = charged_between(worker, kHostFunction, 300, 50, 500 * kMicrosecond);
+        EXPECT_GT(charged, 0.9);
+        EXPECT_LT(charged, 2) << "with the waits it is 3";
+    });
+}
+
+TEST_F(GuardStreamWaits, ForCopiesOfAnotherStreamAreNotCharged) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUstream feeding = worker.make_stream();
+        CUstream working = worker.make_stream();
+        std::vector<char> host(std::size_t{16} << 20);
+        CUdeviceptr memory = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size()), CUDA_SUCCESS);
+        CUevent fed[2] = {worker.make_event(), worker.make_event()};
+        CUevent worked[2] = {worker.make_event(), worker.make_event()};
+        constexpr std::uint64_t kRounds = 300;
+        const double charged = charged_of(kRounds * 300 * kMicrosecond, [&] {
+            for (std::uint64_t round = 0; round < kRounds; round++) {
+                if (round >= 2) CALL(worker.cuda, cuEventSynchronize)(worked[round % 2]);
+                CALL(worker.cuda, cuMemcpyHtoDAsync_v2)(memory, host.data(), host.size(), feeding);
+                CALL(worker.cuda, cuEventRecord)(fed[round % 2], feeding);
+                CALL(worker.cuda, cuStreamWaitEvent)(working, fed[round % 2], 0);
+                EXPECT_EQ(worker.launch(300 * kMicrosecond, working), CUDA_SUCCESS);
+                CALL(worker.cuda, cuEventRecord)(worked[round % 2], working);
+            }
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(working), CUDA_SUCCESS);
+        });
+        EXPECT_GT(charged, 0.9);
+        EXPECT_LT(charged, 1.5) << "with the waits it is 4";
+    });
+}
+
+// For what was done long ago.
+TEST_F(GuardStreamWaits, ForNothingLeaveNoWorkOut) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUevent done = worker.mark();
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        const Waits for_nothing = [&](const Worker& of, CUstream stream) {
+            return CALL(of.cuda, cuStreamWaitEvent)(stream, done, 0);
+        };
+        EXPECT_GT(charged_between(worker, for_nothing, 2000, 1000, 500 * kMicrosecond), 0.95);
+        EXPECT_GT(charged_between(worker, for_nothing, 2000, 1, 100 * kMicrosecond), 0.95);
+        EXPECT_GT(charged_between(worker, for_nothing, 20'000, 64, 20 * kMicrosecond), 0.95);
+    });
+}
+
+TEST_F(GuardStreamWaits, OfAnotherThreadLeaveNoWorkOut) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUevent done = worker.mark();
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        CUstream stream = worker.make_stream();
+        std::atomic<bool> is_over = false;
+        std::thread waiting([&] {
+            CALL(worker.cuda, cuCtxSetCurrent)(worker.context);
+            while (!is_over)
+                CALL(worker.cuda, cuStreamWaitEvent)(stream, done, 0);
+        });
+        constexpr std::uint64_t kLaunches = 300;
+        const double charged = charged_of(kLaunches * 2 * kMillisecond, [&] {
+            for (std::uint64_t i = 0; i < kLaunches; i++) {
+                worker.launch(2 * kMillisecond, stream);
+                if (i % 2 == 1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+            }
+            is_over = true;
+            waiting.join();
+            EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
+        });
+        EXPECT_GT(charged, 0.9);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::guard
