@@ -90,7 +90,7 @@ void read_uuid(CardSpec& card, const YAML::Node& node) {
 unsigned number(const YAML::Node& node, const std::string& field, unsigned most) {
     const std::string text = scalar(node, field);
     unsigned value = 0;
-    if (text.size() > 3 || !scan(text, "%3u%n", &value) || value > most) {
+    if (text.size() > 4 || !scan(text, "%4u%n", &value) || value > most) {
         refuse(node, field, fmt::format("\"{}\" is not a number from 0 to {}", text, most));
     }
     return value;
@@ -110,6 +110,10 @@ void read_pcie_switch(CardSpec& card, const YAML::Node& node) {
 
 void read_nvlink(CardSpec& card, const YAML::Node& node) {
     card.nvlink = number(node, "nvlink", 255);
+}
+
+void read_event_clock(CardSpec& card, const YAML::Node& node) {
+    card.event_clock_fast_ppm = number(node, "event_clock_fast_ppm", 9999);
 }
 
 void read_pci_bus_id(CardSpec& card, const YAML::Node& node) {
@@ -144,6 +148,7 @@ constexpr Field kFields[] = {
     {"numa", false, read_numa},
     {"pcie_switch", false, read_pcie_switch},
     {"nvlink", false, read_nvlink},
+    {"event_clock_fast_ppm", false, read_event_clock},
 };
 
 // Generated UUIDs must not change between runs: manifests and tests name them. splitmix64 over

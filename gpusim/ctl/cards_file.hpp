@@ -13,6 +13,7 @@
 //         numa: 0                   # optional: the NUMA node of its slot, to 63; 0
 //         pcie_switch: 0            # optional: cards with the same number are behind one; none
 //         nvlink: 0                 # optional: cards with the same number are linked; none
+//         event_clock_fast_ppm: 0   # optional: the clock of events beside the host's, to 9999; 0
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct CardSpec {
     unsigned numa = 0;
     std::uint32_t pcie_switch = kNone;
     std::uint32_t nvlink = kNone;
+    unsigned event_clock_fast_ppm = 0;
 };
 
 struct CardsText {

@@ -117,6 +117,7 @@ TEST(CardsFile, RefusesByFieldAndLine) {
         {two + "numa: 64}", "numa: \"64\" is not a number from 0 to 63"},
         {two + "pcie_switch: a}", "pcie_switch: \"a\" is not a number from 0 to 255"},
         {two + "nvlink: [0, 1]}", "nvlink: wants one plain value"},
+        {two + "event_clock_fast_ppm: 10000}", "\"10000\" is not a number from 0 to 9999"},
         {two + "pci_bus_id: '17'}", "pci_bus_id: \"17\" is not like 0000:17:00.0"},
         {two + "pci_bus_id: '0000:11:00.0'" + more + "}", "f.yaml:3: pci_bus_id: another card has"},
         {two + "compute_capability: seven}", "compute_capability: \"seven\" is not like 7.5"},

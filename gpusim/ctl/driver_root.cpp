@@ -41,6 +41,7 @@ std::unique_ptr<CardsFile> make_state(const std::vector<CardSpec>& specs) {
         card.numa = spec.numa;
         card.pcie_switch = spec.pcie_switch;
         card.nvlink = spec.nvlink;
+        card.event_clock_fast_ppm = spec.event_clock_fast_ppm;
         card.minor = spec.minor;
         card.pci_domain = spec.pci_domain;
         card.pci_bus = spec.pci_bus;

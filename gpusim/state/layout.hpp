@@ -26,7 +26,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
 
 inline constexpr int kMaxCards = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -65,7 +65,9 @@ struct Card {
     std::uint32_t numa;         // the NUMA node of its slot
     std::uint32_t pcie_switch;  // cards with the same number are behind one; kNone
     std::uint32_t nvlink;       // cards with the same number are linked, each with each; kNone
-    std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
+    std::uint32_t
+        event_clock_fast_ppm;         // by how much the clock of events is faster than the host's
+    std::atomic<std::uint32_t> lost;  // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
     std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
     std::atomic<Sharing> sharing;
@@ -147,7 +149,7 @@ struct CardsFile {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 232);
+static_assert(sizeof(Card) == 240);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {

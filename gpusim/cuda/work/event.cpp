@@ -142,8 +142,9 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start_handle, CUevent e
     for (StreamEvent* event : {start, end}) {
         if (const CUresult state = state_of(*event); state != CUDA_SUCCESS) return state;
     }
-    const std::int64_t ns = end->recorded->done_ns - start->recorded->done_ns;
-    *milliseconds = static_cast<float>(static_cast<double>(ns) / 1e6);
+    const auto ns = static_cast<double>(end->recorded->done_ns - start->recorded->done_ns);
+    const double rate = 1 + gpusim::card_of(*start->context).event_clock_fast_ppm / 1e6;
+    *milliseconds = static_cast<float>(ns * rate / 1e6);
     return CUDA_SUCCESS;
 }
 
