@@ -21,14 +21,14 @@ constexpr std::int64_t kLongestPauseNs = 500'000;
 void learn_batch(StreamTiming& of, int launches, std::int64_t ns) {
     if (launches == 0) return;
     const double each_ns = static_cast<double>(ns) / launches;
-    of.each_ns = each_ns;
+    of.pace.each_ns = each_ns;
     const double wanted = each_ns > 1 ? static_cast<double>(kMarkNs) / each_ns : kMaxBatch;
-    const int most = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
-    of.batch = wanted < 1 ? 1 : wanted > most ? most : static_cast<int>(wanted);
+    const int most = std::min(2 * of.pace.batch, kMaxBatch);
+    of.pace.batch = wanted < 1 ? 1 : wanted > most ? most : static_cast<int>(wanted);
 }
 
 int mark_place(const StreamTiming& of, int number) {
-    return (of.first_mark + number + kMarkPlaces + 1) % (kMarkPlaces + 1);
+    return (of.marks.first + number + kMarkPlaces + 1) % (kMarkPlaces + 1);
 }
 
 // Less than 0: it is not known.
@@ -49,10 +49,10 @@ std::int64_t reached_at(const StreamTiming& of, const Mark& mark) {
 // The mark is where the stream's work begins, and was reached when it had had none for so long.
 void begin_at(StreamTiming& of, Mark& mark, std::int64_t reached_ns, std::int64_t without_ns) {
     pause(of, {reached_ns - without_ns, reached_ns});
-    std::swap(of.sample_start, mark.event);
-    of.clock_ns = mark.clock_ns;
-    of.is_start_recorded = true;
-    of.has_begun = true;
+    std::swap(of.start.event, mark.event);
+    of.start.clock_ns = mark.clock_ns;
+    of.start.is_recorded = true;
+    of.start.is_reached = true;
 }
 
 // What the program was late in before the mark is no work of the stream's. `ns`: since the mark
@@ -73,8 +73,10 @@ void leave_out_pause(StreamTiming& of, Mark& mark, std::int64_t ns, std::int64_t
 // What the stream waited for between the mark before and this one is no work of its.
 void leave_out_wait(StreamTiming& of, Mark& mark, std::int64_t ns) {
     const std::int64_t reached_ns = reached_at(of, mark);
-    if (reached_ns <= of.began_ns || ns < 0) return;
-    begin_at(of, mark, reached_ns, std::min(ns, reached_ns - of.began_ns));
+    if (reached_ns == 0 || ns < 0) return;
+    // Some of it may be left out already.
+    const std::int64_t since_ns = std::max(reached_ns, of.began_ns);
+    begin_at(of, mark, since_ns, std::min(ns, since_ns - of.began_ns));
 }
 
 // It has reached the mark before what it waits for, and not the one behind that.
@@ -89,21 +91,21 @@ void leave_out_wait_so_far(StreamTiming& of, std::int64_t now) {
 void leave_out_first_wait(StreamTiming& of, std::int64_t ns) {
     const std::int64_t start = std::min(started_at(of), monotonic_ns() - ns);
     if (start > of.began_ns) begin_later(of, start);
-    of.has_begun = true;
+    of.start.is_reached = true;
 }
 
 void reach(StreamTiming& of, Mark& mark) {
     const std::int64_t first_ns = learn_first(of, mark.is_untold);
-    const bool is_first = of.last_mark == nullptr;
+    const bool is_first = of.marks.last_reached == nullptr;
     const bool is_at_beginning = is_first && mark.launches == 0;
-    CUevent before = is_first && of.is_start_recorded ? of.sample_start : of.last_mark;
+    CUevent before = is_first && of.start.is_recorded ? of.start.event : of.marks.last_reached;
     const std::int64_t ns = before != nullptr ? between_ns(before, mark.event) : -1;
     if (!is_first && ns >= 0) learn_batch(of, mark.launches, ns);
     if (is_first) {
         learn_pace(of, mark.launches, ns);
         if (ns >= 0) leave_out_first_wait(of, ns);
     }
-    of.last_mark = mark.event;
+    of.marks.last_reached = mark.event;
     of.stands_for = 1;
     if (mark.at == MarkAt::wait_end) return leave_out_wait(of, mark, ns);
     if (!mark.is_untold && !is_at_beginning) leave_out_pause(of, mark, ns, first_ns);
@@ -119,44 +121,44 @@ CUevent event_in(CUevent& place, const StreamTiming& of) {
 }
 
 CUresult harvest(StreamTiming& of) {
-    while (of.mark_count > 0) {
-        Mark& first = of.marks[mark_place(of, 0)];
+    while (of.marks.ahead > 0) {
+        Mark& first = of.marks.places[mark_place(of, 0)];
         const bool is_behind_wait = first.at == MarkAt::wait_end;
         const std::int64_t now = is_behind_wait ? monotonic_ns() : 0;
         const CUresult asked = driver()->cuEventQuery(first.event);
         if (asked == CUDA_ERROR_NOT_READY && is_behind_wait) leave_out_wait_so_far(of, now);
         if (asked != CUDA_SUCCESS) return asked;
         reach(of, first);
-        of.first_mark = mark_place(of, 1);
-        of.mark_count--;
+        of.marks.first = mark_place(of, 1);
+        of.marks.ahead--;
     }
     return CUDA_SUCCESS;
 }
 
 bool add_mark(StreamTiming& of, MarkAt at) {
-    Mark& mark = of.marks[mark_place(of, of.mark_count)];
-    if (of.mark_count == kMarkPlaces || event_in(mark.event, of) == nullptr) return false;
+    Mark& mark = of.marks.places[mark_place(of, of.marks.ahead)];
+    if (of.marks.ahead == kMarkPlaces || event_in(mark.event, of) == nullptr) return false;
     mark.at = at;
     mark.recorded_ns = monotonic_ns();
     mark.clock_ns = set_clock(of, mark.recorded_ns);
     if (driver()->cuEventRecord(mark.event, of.stream.load()) != CUDA_SUCCESS) return false;
     const int credit = of.credit.load(std::memory_order_relaxed);
-    mark.launches = std::max(of.since_mark - credit, 0);
-    mark.is_ahead = of.mark_count > 0;
+    mark.launches = std::max(of.since.launches - credit, 0);
+    mark.is_ahead = of.marks.ahead > 0;
     mark.is_untold = is_untold(of);
-    mark.has_wait = of.has_wait;
+    mark.has_wait = of.since.has_wait;
     mark.has_next = false;
-    of.mark_count++;
-    of.marks_added++;
-    of.since_mark = credit;
+    of.marks.ahead++;
+    of.marks.added++;
+    of.since.launches = credit;
     begin_stretch(of);
     return true;
 }
 
 int marks_ahead(const StreamTiming& of) {
     int count = 0;
-    for (int i = 0; i < of.mark_count; i++)
-        if (of.marks[mark_place(of, i)].at == MarkAt::launches) count++;
+    for (int i = 0; i < of.marks.ahead; i++)
+        if (of.marks.places[mark_place(of, i)].at == MarkAt::launches) count++;
     return count;
 }
 
@@ -164,7 +166,7 @@ void note_launched_behind_mark(StreamTiming& of, int stands_for) {
     // A call that takes longer is not the card's work all that time: it was kept from running, or
     // it has much to do before.
     constexpr std::int64_t kPromptNs = 100'000;
-    Mark& mark = of.marks[mark_place(of, of.mark_count - 1)];
+    Mark& mark = of.marks.places[mark_place(of, of.marks.ahead - 1)];
     mark.has_next = event_in(mark.behind_next, of) != nullptr &&
                     driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS;
     const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
@@ -173,26 +175,26 @@ void note_launched_behind_mark(StreamTiming& of, int stands_for) {
 }
 
 void draw_next_mark(StreamTiming& of) {
-    const int either_side = of.batch < 2 ? 0 : std::max(of.batch / 4, 1);
-    if (of.to_mark > 0 && of.to_mark <= of.batch + either_side) return;
+    const int either_side = of.pace.batch < 2 ? 0 : std::max(of.pace.batch / 4, 1);
+    if (of.pace.to_mark > 0 && of.pace.to_mark <= of.pace.batch + either_side) return;
     const auto places = static_cast<std::uint32_t>(2 * either_side + 1);
-    of.to_mark = of.batch - either_side + static_cast<int>(draw(of.card, places));
+    of.pace.to_mark = of.pace.batch - either_side + static_cast<int>(draw(of.card, places));
 }
 
 std::int64_t started_at(const StreamTiming& of) {
-    const std::int64_t ns = happened_at(of, of.sample_start, of.clock_ns);
+    const std::int64_t ns = happened_at(of, of.start.event, of.start.clock_ns);
     if (ns != 0 && ns < of.began_ns) is_too_soon(of, of.began_ns - ns);
     return ns;
 }
 
 std::int64_t last_mark_reached_ns(const StreamTiming& of) {
-    return happened_at(of, of.last_mark, of.marks[mark_place(of, -1)].clock_ns);
+    return happened_at(of, of.marks.last_reached, of.marks.places[mark_place(of, -1)].clock_ns);
 }
 
 std::int64_t learn_first(StreamTiming& of, bool is_untold) {
-    const Mark& last = of.marks[mark_place(of, -1)];
-    if (of.last_mark == nullptr || !last.has_next || is_untold) return -1;
-    const std::int64_t ns = between_ns(of.last_mark, last.behind_next);
+    const Mark& last = of.marks.places[mark_place(of, -1)];
+    if (of.marks.last_reached == nullptr || !last.has_next || is_untold) return -1;
+    const std::int64_t ns = between_ns(of.marks.last_reached, last.behind_next);
     if (ns < 0) return ns;
     const std::int64_t first_ns = std::max(ns - last.late_ns, std::int64_t{0});
     learn_launch(work_of(of), first_ns, last.stands_for);
@@ -200,16 +202,16 @@ std::int64_t learn_first(StreamTiming& of, bool is_untold) {
 }
 
 void learn_pace(StreamTiming& of, int launches, std::int64_t ns) {
-    if (launches > 0 && ns / launches > kMarkNs / of.batch) learn_batch(of, launches, ns);
+    if (launches > 0 && ns / launches > kMarkNs / of.pace.batch) learn_batch(of, launches, ns);
 }
 
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
     const std::uint64_t generation = of.generation;
     std::int64_t pause_ns = kFirstPauseNs;
     for (;;) {
-        const int before = of.mark_count;
+        const int before = of.marks.ahead;
         const CUresult first = harvest(of);
-        if (of.mark_count < before || of.mark_count == 0) return Passed::reached;
+        if (of.marks.ahead < before || of.marks.ahead == 0) return Passed::reached;
         if (first != CUDA_ERROR_NOT_READY) return Passed::failed;
         if (monotonic_ns() >= until_ns) return Passed::late;
         pthread_mutex_unlock(&timing(of.card).mutex);
@@ -222,14 +224,15 @@ Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
 
 void take_back_credit(StreamTiming& of) {
     const int left = of.credit.exchange(0, std::memory_order_relaxed);
-    of.to_mark += left;
-    of.since_mark -= left;
+    of.pace.to_mark += left;
+    of.since.launches -= left;
 }
 
 int launches_ahead(const StreamTiming& of) {
-    int launches = of.is_in_flight ? of.since_mark - of.credit.load(std::memory_order_relaxed) : 0;
-    for (int i = 0; i < of.mark_count; i++)
-        launches += of.marks[mark_place(of, i)].launches;
+    const int credit = of.credit.load(std::memory_order_relaxed);
+    int launches = of.is_in_flight ? of.since.launches - credit : 0;
+    for (int i = 0; i < of.marks.ahead; i++)
+        launches += of.marks.places[mark_place(of, i)].launches;
     return launches;
 }
 

@@ -6,13 +6,13 @@ namespace tessera::guard {
 
 void begin_stretch(StreamTiming& of) {
     const Timing::Flight& flight = flight_of(of);
-    of.joined = flight.joined;
-    of.is_untold = flight.streams > 1;
-    of.has_wait = false;
+    of.since.joined = flight.joined;
+    of.since.is_untold = flight.streams > 1;
+    of.since.has_wait = false;
 }
 
 bool is_untold(const StreamTiming& of) {
-    return of.is_untold || flight_of(of).joined != of.joined;
+    return of.since.is_untold || flight_of(of).joined != of.since.joined;
 }
 
 LaunchedWork& work_of(StreamTiming& of) {

@@ -43,8 +43,8 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
     const std::int64_t overhead = how == Ended::asked_after ? 0 : timing(of.card).overhead_ns;
     const std::int64_t until = std::max(now - overhead, of.began_ns);
     float ms = 0;
-    if (!of.is_start_recorded || !is_end_known(of) ||
-        driver()->cuEventElapsedTime(&ms, of.sample_start, of.sample_end) != CUDA_SUCCESS)
+    if (!of.start.is_recorded || !is_end_known(of) ||
+        driver()->cuEventElapsedTime(&ms, of.start.event, of.end.event) != CUDA_SUCCESS)
         return {{of.began_ns, until}, -1};
     // The start may be a mark that was set when the end was known.
     const auto length =
@@ -59,14 +59,14 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
 
 // Of a piece that is over.
 std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
-    const int launches = of.since_mark - of.credit.load(std::memory_order_relaxed);
+    const int launches = of.since.launches - of.credit.load(std::memory_order_relaxed);
     const std::int64_t first_ns = learn_first(of, is_untold(of));
-    if (of.last_mark == nullptr) learn_pace(of, launches, work.end_ns - work.start_ns);
+    if (of.marks.last_reached == nullptr) learn_pace(of, launches, work.end_ns - work.start_ns);
     std::int64_t start = work.start_ns;
-    if (of.last_mark != nullptr) start = last_mark_reached_ns(of);
+    if (of.marks.last_reached != nullptr) start = last_mark_reached_ns(of);
     if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
-    const bool is_awaited = is_end_awaited(of) && !of.has_wait;
-    const std::int64_t awaited_ns = is_awaited ? of.awaited_ns : work.end_ns;
+    const bool is_awaited = is_end_awaited(of) && !of.since.has_wait;
+    const std::int64_t awaited_ns = is_awaited ? of.end.awaited_ns : work.end_ns;
     start = std::max(start, work.start_ns);
     return take_pause_ns(work_of(of),
                          {{start, work.end_ns}, launches, first_ns, awaited_ns - start});
@@ -81,7 +81,7 @@ void learn_overhead(int card, std::int64_t excess_ns) {
 
 void end_piece(StreamTiming& of, Ended how) {
     if (!of.is_in_flight) return;
-    if (of.mark_count > 0) {
+    if (of.marks.ahead > 0) {
         const Relaxed relaxed;
         harvest(of);
     }
@@ -108,11 +108,11 @@ void end_piece(StreamTiming& of, Ended how) {
     of.is_in_flight = false;
     of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
     take_back_credit(of);
-    of.mark_count = 0;
-    of.since_mark = 0;
-    of.last_mark = nullptr;
-    of.is_start_recorded = false;
-    of.is_end_recorded = false;
+    of.marks.ahead = 0;
+    of.since.launches = 0;
+    of.marks.last_reached = nullptr;
+    of.start.is_recorded = false;
+    of.end.is_recorded = false;
     leave_flight(of, measured.work);
 }
 
@@ -133,22 +133,22 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.credit_for.store(kind == WorkKind::kernels ? CreditFor::all : CreditFor::copies,
                         std::memory_order_relaxed);
     of.began_ns = monotonic_ns();
-    of.last_mark = nullptr;
-    of.is_start_recorded = false;
-    of.has_begun = false;
-    of.awaited_ns = 0;
-    of.is_end_recorded = false;
+    of.marks.last_reached = nullptr;
+    of.start.is_recorded = false;
+    of.start.is_reached = false;
+    of.end.awaited_ns = 0;
+    of.end.is_recorded = false;
     of.stands_for = draw_piece(flight_of(of), of);
     join_flight(of);
     begin_stretch(of);
-    of.is_untold |= is_behind_copies;
+    of.since.is_untold |= is_behind_copies;
     if (is_behind_copies || of.is_at_wait) of.stands_for = std::max(of.stands_for, 1);
     of.is_at_wait = false;
-    if (of.stands_for == 0 || is_behind_copies || event_in(of.sample_start, of) == nullptr) return;
-    of.clock_ns = set_clock(of, of.began_ns);
+    if (of.stands_for == 0 || is_behind_copies || event_in(of.start.event, of) == nullptr) return;
+    of.start.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
-    of.is_start_recorded =
-        driver()->cuEventRecord(of.sample_start, of.stream.load()) == CUDA_SUCCESS;
+    of.start.is_recorded =
+        driver()->cuEventRecord(of.start.event, of.stream.load()) == CUDA_SUCCESS;
 }
 
 void end_piece(StreamTiming& of) {
@@ -173,14 +173,14 @@ bool is_done(const StreamTiming& of) {
     CUstream stream = of.stream.load();
     if (!of.is_left && can_ask(of) && !is_capturing(stream))
         return driver()->cuStreamQuery(stream) == CUDA_SUCCESS;
-    return is_end_known(of) && driver()->cuEventQuery(of.sample_end) != CUDA_ERROR_NOT_READY;
+    return is_end_known(of) && driver()->cuEventQuery(of.end.event) != CUDA_ERROR_NOT_READY;
 }
 
 void look_whether_begun(StreamTiming& of) {
-    if (!of.is_in_flight || !of.is_start_recorded || of.has_begun) return;
+    if (!of.is_in_flight || !of.start.is_recorded || of.start.is_reached) return;
     const std::int64_t now = monotonic_ns();
-    of.has_begun = driver()->cuEventQuery(of.sample_start) != CUDA_ERROR_NOT_READY;
-    if (!of.has_begun) begin_later(of, now);
+    of.start.is_reached = driver()->cuEventQuery(of.start.event) != CUDA_ERROR_NOT_READY;
+    if (!of.start.is_reached) begin_later(of, now);
 }
 
 bool can_ask(const StreamTiming& of) {
@@ -192,25 +192,26 @@ bool can_ask(const StreamTiming& of) {
 }
 
 bool is_end_awaited(const StreamTiming& of) {
-    return of.awaited_ns != 0 && of.awaited_credit == of.credit.load(std::memory_order_relaxed);
+    return of.end.awaited_ns != 0 &&
+           of.end.awaited_credit == of.credit.load(std::memory_order_relaxed);
 }
 
 bool is_end_known(const StreamTiming& of) {
-    return of.is_end_recorded && is_end_awaited(of);
+    return of.end.is_recorded && is_end_awaited(of);
 }
 
 void await_end(StreamTiming& of) {
     if (!of.is_in_flight || is_end_awaited(of)) return;
-    of.awaited_ns = monotonic_ns();
-    of.awaited_credit = of.credit.load(std::memory_order_relaxed);
-    of.is_end_recorded = false;
+    of.end.awaited_ns = monotonic_ns();
+    of.end.awaited_credit = of.credit.load(std::memory_order_relaxed);
+    of.end.is_recorded = false;
 }
 
 bool record_end(StreamTiming& of) {
     await_end(of);
-    of.is_end_recorded = event_in(of.sample_end, of) != nullptr &&
-                         driver()->cuEventRecord(of.sample_end, of.stream.load()) == CUDA_SUCCESS;
-    return of.is_end_recorded;
+    of.end.is_recorded = event_in(of.end.event, of) != nullptr &&
+                         driver()->cuEventRecord(of.end.event, of.stream.load()) == CUDA_SUCCESS;
+    return of.end.is_recorded;
 }
 
 bool may_record(const StreamTiming& of) {
@@ -219,7 +220,7 @@ bool may_record(const StreamTiming& of) {
 }
 
 bool is_measured(const StreamTiming& of) {
-    return of.is_in_flight && of.is_start_recorded;
+    return of.is_in_flight && of.start.is_recorded;
 }
 
 bool record_leaving(StreamTiming& of) {

@@ -19,9 +19,9 @@ namespace {
 
 // The stream's context is no more, and neither are its work and its events, which nobody may ask.
 void forget(StreamTiming& of) {
-    of.is_end_recorded = false;
-    of.mark_count = 0;
-    of.last_mark = nullptr;
+    of.end.is_recorded = false;
+    of.marks.ahead = 0;
+    of.marks.last_reached = nullptr;
     end_piece(of);
     free_place_of(of);
 }
@@ -198,7 +198,7 @@ bool watch_streams(int card) {
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
         if (each.is_left) return look_at_left(each);
         harvest(each);
-        if (each.mark_count == 0 && is_done(each)) return end_piece(each);
+        if (each.marks.ahead == 0 && is_done(each)) return end_piece(each);
         look_whether_begun(each);
         see_end(each);
     });

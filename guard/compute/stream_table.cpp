@@ -55,11 +55,11 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
     made->card = owner.card;
     made->on_their_way = 0;
     made->generation++;
-    made->batch = 1;
-    made->each_ns = 0;
+    made->pace.batch = 1;
+    made->pace.each_ns = 0;
     for (LaunchedWork& work : made->work)
         work = {};
-    made->to_mark = 0;
+    made->pace.to_mark = 0;
     made->is_at_wait = false;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
@@ -68,11 +68,11 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
 void free_place_of(StreamTiming& of) {
     of.credit.store(0, std::memory_order_relaxed);
     of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
-    for (Mark& mark : of.marks)
+    for (Mark& mark : of.marks.places)
         mark = {};
-    of.last_mark = nullptr;
-    of.sample_start = nullptr;
-    of.sample_end = nullptr;
+    of.marks.last_reached = nullptr;
+    of.start.event = nullptr;
+    of.end.event = nullptr;
     of.is_left = false;
     of.is_gone = true;
 }
@@ -81,12 +81,12 @@ void destroy_events(const StreamTiming& of) {
     const auto destroy = [](CUevent event) {
         if (event != nullptr) driver()->cuEventDestroy_v2(event);
     };
-    for (const Mark& mark : of.marks) {
+    for (const Mark& mark : of.marks.places) {
         destroy(mark.event);
         destroy(mark.behind_next);
     }
-    destroy(of.sample_start);
-    destroy(of.sample_end);
+    destroy(of.start.event);
+    destroy(of.end.event);
 }
 
 }  // namespace tessera::guard

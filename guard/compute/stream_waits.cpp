@@ -9,7 +9,7 @@ namespace {
 // With its end, and so that some are left for the marks between launches. Who has given a stream
 // more of them is charged by what his launches are in the mean (pauses.hpp).
 bool has_place_for_wait(const StreamTiming& of) {
-    return of.mark_count + 2 <= kMarkPlaces - kMaxMarks;
+    return of.marks.ahead + 2 <= kMarkPlaces - kMaxMarks;
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void begin_wait(StreamTiming& of) {
     if (of.on_their_way > 0 || !may_record(of)) return;
     harvest(of);
     of.is_at_wait = has_place_for_wait(of) && add_mark(of, MarkAt::wait);
-    of.has_wait |= !of.is_at_wait;
+    of.since.has_wait |= !of.is_at_wait;
 }
 
 void go_on_behind_wait(StreamTiming& of) {
@@ -37,7 +37,8 @@ void go_on_behind_wait(StreamTiming& of) {
 
 std::int64_t waits_since_ns(const StreamTiming& of) {
     if (!of.is_at_wait || !of.is_in_flight || of.on_their_way > 0) return 0;
-    return of.mark_count == 0 && of.last_mark != nullptr ? last_mark_reached_ns(of) : 0;
+    const bool has_reached_all = of.marks.ahead == 0 && of.marks.last_reached != nullptr;
+    return has_reached_all ? last_mark_reached_ns(of) : 0;
 }
 
 }  // namespace tessera::guard

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
@@ -53,7 +55,7 @@ void drain(const Place& place, std::int64_t until_ns) {
         if (is_measured(of) && !is_end_known(of)) record_end(of);
         add_mark(of, MarkAt::launches);
     }
-    while (of.mark_count > 0) {
+    while (of.marks.ahead > 0) {
         const Passed passed = pass_first_mark(of, until_ns);
         if (passed == Passed::late || passed == Passed::gone) return;
         if (passed == Passed::failed) return end_piece(of);
@@ -68,7 +70,7 @@ std::int64_t ahead_ns(const Place& place) {
     if (of.generation != place.generation || of.is_gone) return 0;
     const Relaxed relaxed;
     harvest(of);
-    return static_cast<std::int64_t>(of.each_ns * launches_ahead(of));
+    return static_cast<std::int64_t>(of.pace.each_ns * launches_ahead(of));
 }
 
 // In turn with the neighbours on the card. False where it goes on without its turn.
@@ -91,8 +93,8 @@ bool wait_for_turn(const Place& of, WorkKind kind) {
 
 // With the launch that is about to be.
 void give_credit(StreamTiming& of, int launches) {
-    of.to_mark -= launches;
-    of.since_mark += launches;
+    of.pace.to_mark -= launches;
+    of.since.launches += launches;
     of.credit.store(launches - 1, std::memory_order_relaxed);
 }
 
@@ -106,7 +108,7 @@ bool make_room_ahead(StreamTiming& of) {
     while (passed == Passed::reached && marks_ahead(of) >= kMaxMarks)
         passed = pass_first_mark(of, until_ns);
     if (passed == Passed::failed) end_piece(of);
-    if (passed == Passed::late) of.batch = 2 * of.batch < kMaxBatch ? 2 * of.batch : kMaxBatch;
+    if (passed == Passed::late) of.pace.batch = std::min(2 * of.pace.batch, kMaxBatch);
     return passed == Passed::reached || passed == Passed::late;
 }
 
@@ -198,35 +200,35 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     of->on_their_way++;
     of->turns++;
     timing(of->card).turns++;
-    of->awaited_ns = 0;
+    of->end.awaited_ns = 0;
     // Where nobody else will learn of the end in time each call has an event behind it: nobody can
     // ask for a thread's own stream, and the watch may be dozing.
     has_end_behind_ =
         is_threads_own(*of) || (timing(of->card).is_dozing.load() && is_measured(*of));
     take_back_credit(*of);
-    if (of->to_mark > 0) draw_next_mark(*of);
+    if (of->pace.to_mark > 0) draw_next_mark(*of);
     // So that what comes behind the copies is told apart from these.
-    if (is_behind_copies && of->to_mark > 0) add_mark(*of, MarkAt::launches);
-    if (of->to_mark <= 0 || (comes_back_done_ && of->since_mark > 0)) {
+    if (is_behind_copies && of->pace.to_mark > 0) add_mark(*of, MarkAt::launches);
+    if (of->pace.to_mark <= 0 || (comes_back_done_ && of->since.launches > 0)) {
         if (!make_room_ahead(*of)) return true;
         take_back_credit(*of);  // that another thread was given meanwhile
         set_mark(*of);
         draw_next_mark(*of);
-        stands_for_ = of->to_mark * of->stands_for;
+        stands_for_ = of->pace.to_mark * of->stands_for;
     }
-    of->is_untold |= comes_back_done_ && of->since_mark == 0;
+    of->since.is_untold |= comes_back_done_ && of->since.launches == 0;
     const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
-    give_credit(*of, is_one ? 1 : of->to_mark);
+    give_credit(*of, is_one ? 1 : of->pace.to_mark);
     return true;
 }
 
 // What comes behind it is measured, where launches of the piece are.
 void Turn::set_mark(StreamTiming& of) {
     const bool is_measured = of.stands_for > 0;
-    const bool is_at_beginning = of.since_mark == 0 && of.mark_count == 0;
+    const bool is_at_beginning = of.since.launches == 0 && of.marks.ahead == 0;
     if (marks_ahead(of) >= kMaxMarks || (is_at_beginning && !is_measured)) return;
     if (!add_mark(of, MarkAt::launches)) return;
-    if (is_measured && !comes_back_done_) mark_ = of.marks_added;
+    if (is_measured && !comes_back_done_) mark_ = of.marks.added;
 }
 
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.
@@ -235,10 +237,10 @@ Turn::~Turn() {
     const Locked lock(timing(of_->card).mutex);
     if (of_->generation != generation_) return;
     of_->on_their_way--;
-    of_->awaited_ns = 0;
+    of_->end.awaited_ns = 0;
     if (!of_->is_in_flight) return;
     const bool is_end = has_end_behind_ && of_->on_their_way == 0;
-    const bool is_behind_mark = mark_ != 0 && mark_ == of_->marks_added;
+    const bool is_behind_mark = mark_ != 0 && mark_ == of_->marks.added;
     if (!is_end && !is_behind_mark) return;
     const Relaxed relaxed;
     const InContext there(of_->context);

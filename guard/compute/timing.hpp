@@ -40,46 +40,72 @@ struct Mark {
 // before its piece ended.
 enum class CreditFor { nothing, copies, all };
 
+// Those of a stream, in the order in which it reaches them.
+struct Marks {
+    Mark places[kMarkPlaces + 1];  // a ring, with the last that was reached
+    int first;
+    int ahead;             // not known to be reached
+    unsigned added;        // in all, which wraps
+    CUevent last_reached;  // where work has been in flight since; null: none was
+};
+
+// What a stream was given since its last mark.
+struct SinceMark {
+    int launches;
+    unsigned joined;  // the flight, when it began
+    bool is_untold;   // as of a mark
+    bool has_wait;    // likewise
+};
+
+// How fast a stream does what it is given.
+struct Pace {
+    double each_ns;  // from one launch to the next of late
+    int batch;       // launches to a mark, so that it is reached after some kMarkNs
+    int to_mark;     // launches until the next one
+};
+
+// An event before all of a stream's work in flight.
+struct Start {
+    CUevent event;
+    bool is_recorded;
+    bool is_reached;        // as far as is known
+    std::int64_t clock_ns;  // which clock its context had then; 0: none
+};
+
+// An event behind all of it.
+struct End {
+    CUevent event;
+    bool is_recorded;
+    std::int64_t awaited_ns;  // since when it is waited for, or recorded; 0: it is not
+    int awaited_credit;       // that there was then: had it more work since, there is less
+};
+
 // A stream of this process, or the default stream of a context.
 struct StreamTiming {
     std::atomic<CUstream> stream;
     CUcontext context;
     pthread_t thread;  // whose default stream it is; 0 with all others
     int card;
+    bool is_left;              // there is no such stream any more, and `end` is behind its work
+    bool is_gone;              // the place is free for another
+    std::uint64_t generation;  // how many streams have had the place
+
     std::atomic<int> credit;  // launches that need not ask,
     std::atomic<CreditFor> credit_for;
+    unsigned turns;    // that were taken in it, which wraps
+    int on_their_way;  // calls that have their turn, and have not given the driver their work yet
+    Pace pace;
+    LaunchedWork work[kWorkKinds];
+
     WorkKind kind;  // of its work in flight
     bool is_in_flight;
-    int on_their_way;  // calls that have their turn, and have not given the driver their work yet
-    bool is_left;      // there is no such stream any more, and sample_end is behind its work
-    bool is_gone;      // the place is free for another
-    std::uint64_t generation;  // how many streams have had the place
-    double each_ns;            // from one launch to the next of late
-    LaunchedWork work[kWorkKinds];
-    int batch;        // launches to a mark, so that it is reached after some kMarkNs
-    int to_mark;      // launches until the next one
-    int since_mark;   // launches
-    unsigned joined;  // the flight, when the stretch since the mark began
-    bool is_untold;   // of the stretch since the last mark, as of a mark
-    bool has_wait;    // likewise
-    bool
-        is_at_wait;  // the last that it was given is something that it waits for (stream_waits.hpp)
-    int mark_count;  // not known to be reached
-    int first_mark;
-    unsigned marks_added;  // in all, which wraps
-    CUevent last_mark;     // that was reached, where work has been in flight since; null: none was
-    Mark marks[kMarkPlaces + 1];  // and the last that was reached
-    unsigned turns;               // that were taken in it, which wraps
-    int stands_for;               // pieces, where launches of this one are measured; 0: none are
-    std::int64_t began_ns;        // its work in flight
-    bool is_start_recorded;       // before all of it,
-    bool has_begun;               // which is known to have come,
-    std::int64_t clock_ns;        // and which clock its context had then; 0: none
-    std::int64_t awaited_ns;      // since when its end is waited for, or recorded; 0: it is not
-    int awaited_credit;           // that there was then: had it more work since, there is less
-    bool is_end_recorded;         // behind all of it
-    CUevent sample_start;
-    CUevent sample_end;
+    std::int64_t began_ns;
+    int stands_for;   // pieces, where launches of this one are measured; 0: none are
+    bool is_at_wait;  // its last work or wait was a wait (stream_waits.hpp)
+    Start start;
+    Marks marks;
+    SinceMark since;
+    End end;
 };
 
 inline constexpr int kMaxClocks = 16;  // contexts that have one
