@@ -57,6 +57,10 @@ void is_too_soon(const StreamTiming& of, std::int64_t by_ns) {
     if (clock != nullptr) clock->late_ns += by_ns;
 }
 
+void is_too_late(const StreamTiming& of, std::int64_t by_ns) {
+    is_too_soon(of, -by_ns);
+}
+
 void forget_clock(int card, CUcontext context) {
     Timing::Clock* clock = find_clock(card, context);
     if (clock != nullptr) *clock = {};

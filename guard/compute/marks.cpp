@@ -42,8 +42,10 @@ std::int64_t between_ns(CUevent start, CUevent end) {
 std::int64_t reached_at(const StreamTiming& of, const Mark& mark) {
     const std::int64_t ns = happened_at(of, mark.event, mark.clock_ns);
     if (ns == 0) return 0;
+    const std::int64_t now = monotonic_ns();
     if (ns < mark.recorded_ns) is_too_soon(of, mark.recorded_ns - ns);
-    return std::clamp(ns, mark.recorded_ns, monotonic_ns());
+    if (ns > now) is_too_late(of, ns - now);
+    return std::clamp(ns, mark.recorded_ns, now);
 }
 
 // The mark is where the stream's work begins, and was reached when it had had none for so long.

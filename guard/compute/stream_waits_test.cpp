@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gpusim/test_support/worker.hpp"
@@ -48,8 +50,12 @@ const Waits kCallbackPerThread = [](const Worker& worker, CUstream stream) {
 
 class GuardStreamWaits : public testing::Test {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
-    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
+    explicit GuardStreamWaits(const std::string& more = "")
+        : node_("cards:\n  - {model: A, memory: 8GiB" + more + "}\n"),
+          container_(node_, {{0, kGiB, 0, kWhole / 2, kWhole}}) {}
+
+    gpusim::SimulatedNode node_;
+    GuardedContainer container_;
 
     void SetUp() override { container_.grant_plenty(); }
 
@@ -165,6 +171,31 @@ TEST_F(GuardStreamWaits, OfAnotherThreadLeaveNoWorkOut) {
             EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(stream), CUDA_SUCCESS);
         });
         EXPECT_GT(charged, 0.9);
+    });
+}
+
+// No card's clock is the host's.
+class GuardStreamWaitsByAFastClock : public GuardStreamWaits {
+  protected:
+    GuardStreamWaitsByAFastClock() : GuardStreamWaits(", event_clock_fast_ppm: 500") {}
+};
+
+TEST_F(GuardStreamWaitsByAFastClock, LeaveNoWorkOut) {
+    gpusim::in_child([this] {
+        const Worker worker(container_.facade());
+        CUevent done = worker.mark();
+        EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        const Waits for_nothing = [&](const Worker& of, CUstream stream) {
+            return CALL(of.cuda, cuStreamWaitEvent)(stream, done, 0);
+        };
+        for (int round = 0; round < 2; round++) {
+            for (const auto& [ns, ahead] : {std::pair{20, 64}, {100, 4}, {100, 6}, {500, 64}}) {
+                const auto each_ns = static_cast<std::uint64_t>(ns) * kMicrosecond;
+                const int launches = 500'000 / ns;
+                EXPECT_GT(charged_between(worker, for_nothing, launches, ahead, each_ns), 0.95)
+                    << ns << " us, " << ahead << " ahead";
+            }
+        }
     });
 }
 

@@ -140,7 +140,7 @@ struct Timing {
         CUstream stream;
         CUevent event;
         std::int64_t recorded_ns;
-        std::int64_t late_ns;  // that the event is known to have happened after that
+        std::int64_t late_ns;  // that the event happened after that, as far as is known
     } clocks[kMaxClocks];
     // The balance, as of a time, when the process had so much in flight in all.
     struct Seen {

@@ -59,7 +59,9 @@ class SharedCard {
     std::int64_t arbiter_cpu_ns() const { return arbiter_->cpu_ns(); }
 
   private:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 64GiB}\n"};
+    // Its clock of events is about as far off as real ones are.
+    gpusim::SimulatedNode node_{
+        "cards:\n  - {model: A, memory: 64GiB, event_clock_fast_ppm: 40}\n"};
     std::vector<std::unique_ptr<GuardedContainer>> containers_;
     std::unique_ptr<ArbiterThread> arbiter_;
 };
