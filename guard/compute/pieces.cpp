@@ -52,6 +52,7 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
     std::int64_t start = started_at(of);
+    if (start + length > now) is_too_late(of, start + length - now);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);
     return {{start, start + length}, excess};
