@@ -293,14 +293,17 @@ void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>&
     std::vector<double> to_begin;
     for (const auto& [id, reading] : readings) {
         const Container& container = containers_[id];
-        const bool waited = reading.waits || reading.waited_ns != container.known.waited_ns;
+        // Or had work all the time: where the card divides itself by processes, and a neighbour has
+        // many, that may be little, and not for want of more.
+        const bool wants_more = reading.waits || reading.waited_ns != container.known.waited_ns ||
+                                container.is_pressing[0] || container.is_pressing[1];
         const double cores = of_whole(reading.cores);
         const double ceiling = of_whole(reading.ceiling);
         const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
         claims.push_back({
             .cores = cores,
             .ceiling = reading.ceiling >= kWhole ? kMoreThanWhole : ceiling,
-            .wanted = waited                 ? kMoreThanWhole
+            .wanted = wants_more             ? kMoreThanWhole
                       : container.is_pausing ? container.recent_use
                                              : room,
             .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),

@@ -173,18 +173,25 @@ class Times {
         const bool is_open = is_waiting || time_of(time.in_flight[0].since_ns) != 0 ||
                              time_of(time.in_flight[1].since_ns) != 0;
         const bool lives = is_open && lives_.lives_in(slot);
+        const std::int64_t believed = std::min(believed_until(time), now_);
         ProcessReading process;
         process.waited_ns = time_of(time.waited_ns);
         for (int kind = 0; kind < kWorkKinds; kind++)
-            add_flight(kind, time.in_flight[kind], before, lives, process);
-        reading_.waits |= lives && is_waiting;
+            add_flight(kind, time.in_flight[kind], before, {lives, believed}, process);
+        reading_.waits |= lives && is_waiting && believed == now_;
         const std::int64_t waited = process.waited_ns - (before != nullptr ? before->waited_ns : 0);
         reading_.waited_ns = std::clamp(reading_.waited_ns + waited, std::int64_t{0}, kMaxTimeNs);
         if (before != nullptr && !before->is_busy && !process.is_busy && waited == 0) return;
         reading_.processes.push_back({slot, std::move(process)});
     }
 
-    void add_flight(int kind, const InFlight& time, const KnownTimes::Process* before, bool lives,
+    // Whether a process lives, and until when it is believed.
+    struct Life {
+        bool lives;
+        std::int64_t believed_ns;
+    };
+
+    void add_flight(int kind, const InFlight& time, const KnownTimes::Process* before, Life life,
                     ProcessReading& process) {
         const std::int64_t since = time_of(time.since_ns);
         std::int64_t total = time_of(time.total_ns);
@@ -192,12 +199,19 @@ class Times {
         if (since != 0 && since < now_) {
             process.since_ns[kind] = since;
             // The dead stay so, also where the kernel is not asked.
-            lives &= before == nullptr || before->since_ns[kind] != since || !before->is_lost[kind];
+            const bool lives =
+                life.lives &&
+                (before == nullptr || before->since_ns[kind] != since || !before->is_lost[kind]);
             process.is_lost[kind] = !lives;
-            const std::int64_t until = lives ? now_ : until_death(kind, since, before);
+            const std::int64_t until =
+                lives ? life.believed_ns
+                      : std::min(until_death(kind, since, before), life.believed_ns);
             if (since < until) {
-                process.is_busy = true;
-                process.spans[kind].push_back({since, until});
+                // What is not believed any more stays as it is until the process says how it ended.
+                if (known_ == nullptr || until > known_->as_of_ns) {
+                    process.is_busy = true;
+                    process.spans[kind].push_back({since, until});
+                }
                 process.lost_ns[kind] = lives ? 0 : until - since;
                 total += until - since;
             }

@@ -29,11 +29,17 @@ class ReadingTest : public testing::Test {
             munmap(seat.accounts, sizeof(Accounts));
     }
 
+    void SetUp() override {
+        for (auto& cards : region_.accounts().times)
+            for (ProcessTime& time : cards)
+                time.seen_ns = INT64_MAX;
+    }
     // The slot of a process that lives.
     int sit() {
         Seat seat;
         EXPECT_EQ(take_seat(region_.path(kAccountsName).c_str(), seat), SeatError::none);
         seats_.push_back(seat);
+        time(seat.slot).seen_ns = INT64_MAX;
         return seat.slot;
     }
     ProcessTime& time(int slot) const { return region_.accounts().times[slot][1]; }
@@ -89,6 +95,53 @@ TEST_F(ReadingTest, TheDeadDoNotWorkAndWhatTheyHadStays) {
     EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts) / 20), 0);
     EXPECT_FALSE(read_times(region_.fd(), 1, now_, again));
     EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts)), 0);
+}
+
+// Goal: a process that is stopped with work in flight is charged for it for a while, then no more,
+// waits no more, and is charged for what it was when it says so.
+TEST_F(ReadingTest, TheStoppedAreBelievedForAWhile) {
+    const int slot = sit();
+    read();
+    const std::int64_t began = now_;
+    time(slot).in_flight[0].since_ns = began;
+    time(slot).waiting = 1;
+    time(slot).seen_ns = began;
+    const auto in_flight = [](const ContainerReading& reading) {
+        return reading.processes.empty() ? 0 : reading.processes[0].process.in_flight_ns[0];
+    };
+    now_ += kTickNs;
+    EXPECT_EQ(in_flight(read()), kTickNs);
+    now_ = began + kUnseenNs - kTickNs;
+    EXPECT_TRUE(read().waits);
+    now_ += kTickNs;
+    for (int tick = 0; tick < 3; tick++) {
+        const ContainerReading reading = read();
+        EXPECT_FALSE(reading.waits);
+        EXPECT_EQ(in_flight(reading), kUnseenNs);
+    }
+    const std::int64_t used = arbiter_.used_ns(0, WorkKind::kernels);
+    EXPECT_LE(used, kUnseenNs);
+    time(slot).in_flight[0].since_ns = 0;
+    time(slot).waiting = 0;
+    add_piece(slot, {began, 5'000'000, 1, WorkKind::kernels});
+    read();
+    EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 5'000'000);
+}
+
+// Goal: nor is one that died, and whose children have its lock, or are gone by now.
+TEST_F(ReadingTest, TheDeadWhoseLockLivesAreBelievedForAWhile) {
+    const int slot = sit();
+    read();
+    time(slot).in_flight[0].since_ns = now_;
+    time(slot).seen_ns = now_;
+    now_ += 5 * kUnseenNs;
+    read();
+    EXPECT_LE(arbiter_.used_ns(0, WorkKind::kernels), kUnseenNs);
+    die();
+    now_ += 5 * kUnseenNs;
+    read();
+    read();
+    EXPECT_LE(arbiter_.used_ns(0, WorkKind::kernels), kUnseenNs);
 }
 
 TEST_F(ReadingTest, PiecesAreThoseSinceTheLastReading) {

@@ -201,6 +201,10 @@ bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
 bool bench_processes() {
     const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
     bool holds = bench("20:80, 8 processes", {{{20, 20}, free_running(kMillisecond), 20, 8}, rest});
+    holds &= bench("20:80, 8 processes that launch and wait, 5 ms",
+                   {{{20, 20}, launch_and_wait(5 * kMillisecond), 20, 8}, rest});
+    holds &= bench("20:80, 16 processes that launch and wait, 30 ms",
+                   {{{20, 20}, launch_and_wait(30 * kMillisecond), 20, 16}, rest});
     holds &= bench_ending("20:80, a process for each kernel of 1 ms", 1, kMillisecond);
     holds &= bench_ending("20:80, 16 processes for kernels of 20 ms", 16, 20 * kMillisecond);
     return holds;

@@ -53,6 +53,7 @@ class BusyRegion {
                 log.total++;
             }
             time.since_ns = since + kPieces * step;
+            accounts.times[slot][0].seen_ns = now;
         }
     }
 

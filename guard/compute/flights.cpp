@@ -99,6 +99,7 @@ void join_flight(const StreamTiming& of) {
     flight.settled_ns = of.began_ns;
     flight.ended_count = 0;
     flight.last_end_ns = 0;
+    note_seen(of.card, of.began_ns);
     note_in_flight(of.card, of.kind, of.began_ns);
 }
 

@@ -52,13 +52,14 @@ std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::in
     return seen.balance_ns;
 }
 
-bool is_at_work(const ProcessTime& time) {
-    return time.waiting.load() != 0 || time.in_flight[0].since_ns.load() != 0 ||
-           time.in_flight[1].since_ns.load() != 0;
+bool is_at_work(const ProcessTime& time, std::int64_t now) {
+    const bool is_any = time.waiting.load() != 0 || time.in_flight[0].since_ns.load() != 0 ||
+                        time.in_flight[1].since_ns.load() != 0;
+    return is_any && now < believed_until(time);
 }
 
 // Of the dead some say for ever that they are; where nobody can be asked for, it is this one alone.
-int count_at_work(int card) {
+int count_at_work(int card, std::int64_t now) {
     char path[kMaxPath];
     if (!path_of(kAccountsName, path)) return 1;
     const Opened file(path, O_RDONLY);
@@ -67,7 +68,7 @@ int count_at_work(int card) {
     const int end = slots_end(accounts);
     int count = 0;
     for (int slot = 0; slot < end; slot++)
-        if (is_at_work(accounts.times[slot][card]) && is_lived_in(file.fd(), slot)) count++;
+        if (is_at_work(accounts.times[slot][card], now) && is_lived_in(file.fd(), slot)) count++;
     return count > 1 ? count : 1;
 }
 
@@ -78,7 +79,7 @@ int processes_at_work(int card, std::int64_t now) {
         const Locked lock(timing(card).mutex);
         if (known.processes != 0 && now - known.as_of_ns < kAgainNs) return known.processes;
     }
-    const int count = count_at_work(card);
+    const int count = count_at_work(card, now);
     const Locked lock(timing(card).mutex);
     known = {now, count};
     return count;
@@ -111,6 +112,7 @@ std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns) {
     Granted granted = read_grant(limit.grant);
     if (granted.as_of_ns == 0 || !is_timed(card)) return 0;
     const std::int64_t now = monotonic_ns();
+    note_seen(card, now);
     granted.rate = rate_of(card, granted, now);
     const std::int64_t balance = balance_ns(card, kind, granted, now) - ahead_ns;
     return balance > 0 ? 0 : sleep_for(-balance + 1, granted.rate);
@@ -135,6 +137,10 @@ void sleep_ns(std::int64_t ns) {
     const timespec sleep = {ns / 1'000'000'000, ns % 1'000'000'000};
     const Uncancelled uncancelled;
     nanosleep(&sleep, nullptr);
+}
+
+void note_seen(int card, std::int64_t now) {
+    card_time(card).seen_ns.store(now, std::memory_order_relaxed);
 }
 
 void note_in_flight(int card, WorkKind kind, std::int64_t since_ns) {

@@ -31,6 +31,8 @@ class Waiting {
     std::int64_t since_;
 };
 
+// The guard runs in this process; who does not say so within kUnseenNs is not believed any more.
+void note_seen(int card, std::int64_t now);
 // All time since then counts as work of this process, until more is known; 0: none does.
 void note_in_flight(int card, WorkKind kind, std::int64_t since_ns);
 // And that did for good.

@@ -14,11 +14,12 @@ constexpr std::int64_t kLongestNs = 10'000'000'000;
 
 // Of any of the container's processes, on any card. What the dead say of themselves they say for
 // ever; it lets one thread pass where none need.
-bool is_any_in_flight_since(std::int64_t ns) {
+bool is_any_in_flight_since(std::int64_t ns, std::int64_t now) {
     const Accounts& accounts = *seat().accounts;
     const int end = slots_end(accounts);
     for (int slot = 0; slot < end; slot++) {
         for (const ProcessTime& time : accounts.times[slot]) {
+            if (now >= believed_until(time)) continue;
             for (const InFlight& of : time.in_flight) {
                 const std::int64_t since = of.since_ns.load(std::memory_order_relaxed);
                 if (since != 0 && since <= ns) return true;
@@ -42,7 +43,7 @@ bool Patience::is_over() const {
     std::int64_t before = last.load();
     // One that is to come was written before this machine began anew, or is a tenant's nonsense.
     const bool may_pass = before > now || now - before >= limit_ns_;
-    return may_pass && is_any_in_flight_since(now - limit_ns_) &&
+    return may_pass && is_any_in_flight_since(now - limit_ns_, now) &&
            last.compare_exchange_strong(before, now);
 }
 

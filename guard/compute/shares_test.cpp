@@ -172,6 +172,13 @@ TEST(GuardShares, SeveralProcesses) {
                    {{80, 80}, free_running(kMillisecond), 80}});
 }
 
+// A card that divides itself by processes gives the one neighbour little, who has not had his turn
+// in vain for it: what he is sure of is not for others.
+TEST(GuardShares, ManyProcessesThatWait) {
+    expect_shares({{{20, 20}, launch_and_wait(10 * kMillisecond), 20, 16},
+                   {{80, 80}, free_running(kMillisecond), 80}});
+}
+
 // Their start takes them time, so that they may want less than their part.
 TEST(GuardShares, ProcessesThatEndAreCharged) {
     const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "guard/compute/gate.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/inject/libc_floor.hpp"
 
@@ -21,6 +22,7 @@ void* watch(void* of_card) {
     for (int idle_looks = 0;;) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
         timing(card).is_dozing.store(dozes);
+        note_seen(card, monotonic_ns());
         idle_looks = watch_streams(card) ? 0 : idle_looks + 1;
         const timespec pause = {0, dozes && idle_looks > 0 ? kIdleLookNs : kLookNs};
         nanosleep(&pause, nullptr);

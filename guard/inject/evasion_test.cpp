@@ -20,7 +20,7 @@ constexpr char kHeld[] = "OUT_OF_MEMORY";
 class GuardEvasion : public testing::Test {
   protected:
     SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
-    GuardedContainer container_{node_, {{0, kGiB, 0}}};
+    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2}}};
     std::filesystem::path scratch_ = container_.region().directory() / "scratch";
 
     void SetUp() override {
@@ -79,6 +79,20 @@ INSTANTIATE_TEST_SUITE_P(Ways, GuardEvasionBy, testing::ValuesIn(kWays),
 TEST_F(GuardEvasion, WithinTheShareAllIsWell) {
     const std::string within = in_container("env -i $(command -v gpuhog) --once 512MiB");
     EXPECT_NE(within.find("free 536870912 of 1073741824 bytes"), std::string::npos) << within;
+}
+
+// Who lives an hour ahead is not an hour ahead of his turn.
+TEST_F(GuardEvasion, AClockOfItsOwn) {
+    container_.grant_plenty();
+    const std::string said = in_container(
+        "LD_PRELOAD=" TESSERA_BINARY_DIR
+        "/guard/takers/guard_own_clock.so timeout 1 gpuspin 1000; "
+        "LD_PRELOAD=" TESSERA_BINARY_DIR "/guard/takers/guard_own_clock.so date +%s; date +%s");
+    const ProcessTime& time = container_.region().accounts().times[0][0];
+    EXPECT_GT(time.seen_ns.load(), 0) << said;
+    EXPECT_LE(time.seen_ns.load(), monotonic_ns()) << said;
+    EXPECT_GT(time.in_flight[0].total_ns.load(), 0) << said;
+    EXPECT_LE(time.in_flight[0].total_ns.load(), 2'000'000'000) << said;
 }
 
 TEST_F(GuardEvasion, TheDriversFileByItsPathOrACopy) {

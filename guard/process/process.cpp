@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "guard/inject/kernel_clock.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/limits.hpp"
@@ -69,8 +70,10 @@ CUresult begin_now(Process& process) {
     char accounts_path[kMaxPath];
     const bool has_place =
         path_of(kLimitsName, limits_path) && path_of(kAccountsName, accounts_path);
+    const ReadClock clock = kernel_clock();
     const Locked lock(process.mutex);
     if (process.has_begun.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
+    read_clock_by(clock);
     if (!has_place) return cannot_begin(process.has_complained, "the guard's library", kNoPlace);
     std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);

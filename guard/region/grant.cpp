@@ -37,10 +37,26 @@ void write_grant(Grant& grant, const Granted& granted) {
     grant.turn.store(turn, std::memory_order_release);
 }
 
+namespace {
+
+constinit std::atomic<ReadClock> read_clock = &clock_gettime;
+
+}  // namespace
+
+void read_clock_by(ReadClock function) {
+    read_clock.store(function, std::memory_order_relaxed);
+}
+
 std::int64_t monotonic_ns() {
     timespec now = {};
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    read_clock.load(std::memory_order_relaxed)(CLOCK_MONOTONIC, &now);
     return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// What a tenant writes may be any number.
+std::int64_t believed_until(const ProcessTime& time) {
+    const std::int64_t seen = time.seen_ns.load(std::memory_order_relaxed);
+    return seen < INT64_MAX - kUnseenNs ? seen + kUnseenNs : INT64_MAX;
 }
 
 std::int64_t in_flight_ns(const InFlight& of, std::int64_t now) {

@@ -1,6 +1,8 @@
 // What the arbiter last said of a container's time on a card, whole or not at all.
 #pragma once
 
+#include <time.h>
+
 #include "guard/region/layout.hpp"
 
 namespace tessera::guard {
@@ -31,6 +33,11 @@ struct Span {
     std::int64_t end_ns;
 };
 std::int64_t monotonic_ns();
+// By which function: libc's, unless another is named.
+using ReadClock = int (*)(clockid_t, timespec*);
+void read_clock_by(ReadClock function);
+// Until when what the process says that it has in flight, or waits for, is to be believed.
+std::int64_t believed_until(const ProcessTime& time);
 // How long a process has had work of a kind by `now`.
 std::int64_t in_flight_ns(const InFlight& of, std::int64_t now);
 

@@ -23,8 +23,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raised together, with every change of what either file means: the agent tells by the limits,
 // which it wrote itself, whether it can read the accounts beside them.
-inline constexpr std::uint32_t kLimitsMagic = 0x354c5354;    // "TSL5"
-inline constexpr std::uint32_t kAccountsMagic = 0x35415354;  // "TSA5"
+inline constexpr std::uint32_t kLimitsMagic = 0x364c5354;    // "TSL6"
+inline constexpr std::uint32_t kAccountsMagic = 0x36415354;  // "TSA6"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;
@@ -107,7 +107,13 @@ struct ProcessTime {
     InFlight in_flight[kWorkKinds];
     std::atomic<std::int64_t> waited_ns;  // of its threads together, for their turn
     std::atomic<std::uint32_t> waiting;   // threads that do now
+    // CLOCK_MONOTONIC: when the guard last ran in the process. Where it does not (a process that is
+    // stopped; a dead one whose lock its children have), nobody says when work ends.
+    std::atomic<std::int64_t> seen_ns;
 };
+
+// So long after it ran what a process has in flight counts no further.
+inline constexpr std::int64_t kUnseenNs = 1'000'000'000;
 
 // The last pieces of a process's work, so that the arbiter sees with whose they met.
 inline constexpr int kLogEntries = 32;  // a power of two

@@ -51,6 +51,7 @@ void end_time(ProcessTime& time) {
     for (InFlight& kind : time.in_flight)
         kind.since_ns.store(0);
     time.waiting.store(0);
+    time.seen_ns.store(0);
 }
 
 // Locks and clears a slot whose owner is gone. -1: all live.

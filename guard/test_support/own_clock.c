@@ -1,0 +1,12 @@
+// A clock of the program's own, as libfaketime gives one: an hour ahead.
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec* now);
+
+int clock_gettime(clockid_t clock, struct timespec* now) {
+    const long result = syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec += 3600;
+    return (int)result;
+}
