@@ -185,7 +185,7 @@ class Ratings::Asking {
           positions_(positions),
           pod_(pod),
           draw_(draw_of(pod.uid)),
-          is_by_lot_(of.policy_->tie() == Tie::any),
+          is_by_lot_(of.is_by_lot()),
           left_(pod.request),
           ratings_(positions.size(), kLast) {}
 
@@ -307,6 +307,27 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
     const auto locked = lock();
     ++requests_;
     return Asking(*this, view, positions, pod).rate_all();
+}
+
+std::int64_t Ratings::rate_room(const NodeView& node, const Offer& room, const PodAsk& pod) const {
+    const auto tasks = tasks_on(room, pod);
+    if (!tasks) return kLast;
+    const NodeLoad load = load_for(pod, node, room);
+    const auto locked = lock();
+    std::int64_t sum = 0;
+    for (Task task : *tasks) {
+        leave_out_memory(task);
+        const auto known = columns_.find(task);
+        Column& column = known != columns_.end() ? known->second : add_column(task);
+        const std::int32_t one = score(column, task, load, Effort::anew).value_or(kNotTaken);
+        if (one == kNotTaken) return kLast;
+        sum += one;
+    }
+    return sum;
+}
+
+bool Ratings::is_by_lot() const {
+    return policy_->tie() == Tie::any;
 }
 
 // What is left of a node while a pod's containers take their cards.

@@ -36,6 +36,9 @@ class Ratings final : public NodeRater {
     [[nodiscard]] std::vector<std::int64_t> rate(const ClusterView& view,
                                                  std::span<const std::uint32_t> positions,
                                                  const PodAsk& pod) const override;
+    [[nodiscard]] std::int64_t rate_room(const NodeView& node, const Offer& room,
+                                         const PodAsk& pod) const override;
+    [[nodiscard]] bool is_by_lot() const override;
     [[nodiscard]] std::optional<Fit> choose(const NodeView& node, const Offer& room,
                                             const PodAsk& pod) const override;
     [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView& node, const Offer& room,
