@@ -61,7 +61,7 @@ Result<Workload> in_order(const std::vector<OpenbNode>& nodes, const std::vector
         gangs.insert(gangs.end(), static_cast<std::size_t>(times), together ? task.instances : 1);
         came.insert(came.end(), static_cast<std::size_t>(times), task.came_s);
     }
-    Arrivals order;
+    ArrivalOrder order;
     order.nodes.resize(nodes.size());
     std::iota(order.nodes.begin(), order.nodes.end(), 0U);
     order.pods.resize(pods.size());

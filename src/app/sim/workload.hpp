@@ -61,7 +61,7 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
 
 // From lists and an order that names their rows. unsupported: too many models.
 Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPod>& pods,
-                             Arrivals arrivals);
+                             ArrivalOrder arrivals);
 
 // `times` clusters beside each other, and as many times the arrivals, one after the other: for
 // figures that say how cost grows.
