@@ -459,13 +459,26 @@ bool Ratings::catch_up(const ClusterView& view, std::size_t most) {
         versions.of[position] = row.version;
         versions.newest = std::max(versions.newest, row.version);
     }
-    // Each is the first in its turn, for `most` may be enough for no more than that.
-    auto order = kinds();
-    if (order.empty()) return true;
-    std::ranges::rotate(order,
-                        order.begin() + static_cast<std::ptrdiff_t>(turns_++ % order.size()));
-    return std::ranges::all_of(
-        order, [&](const Task& kind) { return catch_up(kind, view, versions, most); });
+    return std::ranges::all_of(kinds_to_catch_up(), [&](const Task& kind) {
+        return catch_up(kind, view, versions, most);
+    });
+}
+
+// Each is the first in its turn, for `most` may be enough for no more than that.
+std::vector<Task> Ratings::kinds_to_catch_up() {
+    const auto locked = lock();
+    std::vector<Task> out;
+    std::vector<Task> expected;
+    for (const auto& [task, column] : columns_)
+        (column.asked != 0 ? out : expected).push_back(task);
+    const auto turn = turns_++;
+    for (std::vector<Task>* part : {&out, &expected}) {
+        if (part->empty()) continue;
+        std::ranges::rotate(*part,
+                            part->begin() + static_cast<std::ptrdiff_t>(turn % part->size()));
+    }
+    out.insert(out.end(), expected.begin(), expected.end());
+    return out;
 }
 
 bool Ratings::catch_up(const Task& task, const ClusterView& view, const Versions& versions,

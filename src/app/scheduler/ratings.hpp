@@ -50,7 +50,8 @@ class Ratings final : public NodeRater {
     // Those that were asked for of late: of `before`, or of those before it.
     void expect_those_of(const Ratings& before);
     // Rates the nodes of the view for all kinds, where that is not done yet, but gives way to who
-    // asks; false where `most` ratings were not enough.
+    // asks; false where `most` ratings were not enough. Kinds that somebody has asked for come
+    // before those that are expected.
     bool catch_up(const ClusterView& view, std::size_t most);
 
   private:
@@ -93,6 +94,7 @@ class Ratings final : public NodeRater {
     Column& column_of(const Task& task, const ClusterView& view) const;
     Column& add_column(const Task& task) const;
     static void lay_out(Column& column, const ClusterView& view);
+    [[nodiscard]] std::vector<Task> kinds_to_catch_up();
     // For one kind. Counts `most` down.
     bool catch_up(const Task& task, const ClusterView& view, const Versions& versions,
                   std::size_t& most);
