@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sim/node_caps.hpp"
 #include "base/result.hpp"
 #include "domain/placement/fleet/mix.hpp"
 #include "domain/placement/fleet/node_load.hpp"
@@ -17,7 +18,8 @@ namespace tessera {
 struct TimedTask {
     Task task;
     std::int64_t lasts_s = 0;  // 0: nobody tells
-    int gang = 1;  // it stands for so many, which are placed all or none; 0: another does
+    int gang = 1;   // it stands for so many, which are placed all or none; 0: another does
+    NodeCap cap{};  // of its application, on one node
 };
 
 struct Workload {
