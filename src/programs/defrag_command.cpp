@@ -5,19 +5,37 @@
 
 #include <iostream>
 
+#include "adapters/kube/kube_cluster.hpp"
 #include "adapters/kube/kube_defrag.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/cli/defrag_text.hpp"
+#include "app/scheduler/foreseen.hpp"
+#include "app/scheduler/placements.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {
 namespace {
 
-Result<DefragAsk> ask_of_options(const DefragOptions& options, const std::string& own_space) {
-    DefragAsk ask{.pod = std::nullopt, .cards = options.cards};
+Result<std::string> policy_of(const DefragOptions& options, const KubeConnection& connection) {
+    std::string said = options.policy;
+    if (said.empty()) {
+        HttpClient http(connection.endpoint);
+        said = read_cluster_policy(http, "tessera-system").value_or(std::string(kBestFitInBytes));
+    }
+    TRY(const FleetPolicyRow* row, find_policy_option(said));
+    return std::string(row->name);
+}
+
+Result<DefragAsk> ask_of_options(const DefragOptions& options, const KubeConnection& connection) {
+    TRY(const std::string policy, policy_of(options, connection));
+    DefragAsk ask{.pod = std::nullopt,
+                  .cards = options.cards,
+                  .foreseen = [policy](const defrag::Snapshot& snapshot) {
+                      return foreseen_raters(snapshot, policy);
+                  }};
     if (options.pod.empty()) return ask;
-    TRY(ask.pod,
-        pod_argument("--for", options.pod, options.space.empty() ? own_space : options.space));
+    TRY(ask.pod, pod_argument("--for", options.pod,
+                              options.space.empty() ? connection.space : options.space));
     return ask;
 }
 
@@ -37,7 +55,7 @@ Result<int> defrag_with(const DefragOptions& options) {
                     "--apply: nobody is there to be asked whether pods may be evicted; add --yes");
     }
     TRY(const KubeConnection connection, connect_info(options.kube));
-    TRY(const DefragAsk ask, ask_of_options(options, connection.space));
+    TRY(const DefragAsk ask, ask_of_options(options, connection));
     KubeDefrag cluster(connection.endpoint);
     TRY(const DefragAnswer answer, plan_defrag(cluster, ask));
     std::cout << (options.output == "json" ? defrag_json(ask, answer) + "\n"
@@ -80,6 +98,8 @@ CLI::App* add_defrag(CLI::App& app, DefragOptions& options) {
         ->check(CLI::Range(1, 1'000'000))
         ->excludes(pod)
         ->capture_default_str();
+    command->add_option("--policy", options.policy,
+                        policies_help() + "; by default what the controller's Deployment says");
     command->add_flag("-y,--yes", options.yes, "do not ask before pods are evicted")->needs(apply);
     command
         ->add_option("--timeout", options.timeout_s,

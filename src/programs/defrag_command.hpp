@@ -13,6 +13,7 @@ struct DefragOptions {
     std::string pod;  // empty: whole cards
     std::string space;
     std::string output;  // empty or "json"
+    std::string policy;  // the cluster's; empty: what the controller's Deployment says
     int cards = 1;
     int timeout_s = 120;
     bool apply = false;

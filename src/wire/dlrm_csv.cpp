@@ -22,6 +22,14 @@ Result<std::optional<std::int64_t>> seconds(const CsvTable& table, std::size_t r
     return std::optional(value);
 }
 
+// 0 where there is no limit.
+Result<int> most_on_node(const CsvTable& table, std::size_t row, std::size_t column) {
+    if (table.text(row, column) == "-1") return 0;
+    TRY(const std::int64_t most, table.decimal(row, column, 1, kMost));
+    if (most < 1) return fail(table.fault(row, column, "is neither -1 nor a number from 1"));
+    return static_cast<int>(most);
+}
+
 }  // namespace
 
 Result<std::vector<TraceTask>> read_dlrm_instances(std::string_view text) {
@@ -31,6 +39,8 @@ Result<std::vector<TraceTask>> read_dlrm_instances(std::string_view text) {
     TRY(const std::size_t cpu, table.column("cpu_request"));
     TRY(const std::size_t gpus, table.column("gpu_request"));
     TRY(const std::size_t memory, table.column("memory_request"));
+    TRY(const std::size_t app, table.column("app_name"));
+    TRY(const std::size_t on_node, table.column("max_instance_per_node"));
     TRY(const std::size_t made, table.column("creation_time"));
     TRY(const std::size_t started, table.column("scheduled_time"));
     TRY(const std::size_t ended, table.column("deletion_time"));
@@ -45,6 +55,7 @@ Result<std::vector<TraceTask>> read_dlrm_instances(std::string_view text) {
         TRY(const auto came, seconds(table, row, made));
         TRY(const auto start, seconds(table, row, started));
         TRY(const auto end, seconds(table, row, ended));
+        TRY(const int most, most_on_node(table, row, on_node));
         const auto from = start ? start : came;
         if (from && end && *end < *from)
             return fail(table.fault(row, ended, "before it was made, or scheduled"));
@@ -55,7 +66,9 @@ Result<std::vector<TraceTask>> read_dlrm_instances(std::string_view text) {
                                  .milli = static_cast<std::int16_t>(count > 0 ? kMilliPerCard : 0),
                                  .models = {},
                                  .lasts_s = from && end ? *end - *from : 0},
-                         .came_s = came.value_or(-1)});
+                         .came_s = came.value_or(-1),
+                         .app = std::string(table.text(row, app)),
+                         .most_on_node = most});
     }
     return tasks;
 }

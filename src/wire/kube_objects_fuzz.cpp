@@ -20,11 +20,13 @@ void plan_moves(const JsonDocument& document, const PodFacts& pod, const NodeInv
         .states = {read_pod_state(document.root())},
         .budgets = {read_budget(document.root())}};
     cluster.nodes.back().name = NodeName("another");
-    (void)defrag::stays_of(cluster);
+    const auto best_fit = [](const PodAsk&) { return nullptr; };
+    (void)defrag::stays_of(cluster, best_fit);
     (void)defrag::find_waiting(cluster, pod.name);
     cluster.budgets.clear();
     cluster.states.front().allowed = true;
-    const auto found = defrag::make_plan(defrag::cluster_of(cluster), defrag::FreeCards{1});
+    const auto found =
+        defrag::make_plan(defrag::cluster_of(cluster, best_fit), defrag::FreeCards{1});
     const auto* plan = std::get_if<defrag::Plan>(&found);
     FUZZ_CHECK(plan == nullptr || plan->moves.size() == 1);
     FUZZ_CHECK(plan == nullptr || plan->moves.front().uid == pod.uid);

@@ -138,7 +138,7 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
     return pods;
 }
 
-Result<Arrivals> read_arrivals(std::string_view text, std::size_t nodes, std::size_t pods) {
+Result<ArrivalOrder> read_arrivals(std::string_view text, std::size_t nodes, std::size_t pods) {
     RowList node_rows{.name = "node", .rows = nodes};
     RowList pod_rows{.name = "pod", .rows = pods};
     for (std::size_t line = 1; !text.empty(); ++line) {
@@ -158,7 +158,7 @@ Result<Arrivals> read_arrivals(std::string_view text, std::size_t nodes, std::si
         }
     }
     TRY_VOID(check_once(node_rows.list));
-    return Arrivals{std::move(node_rows.list), std::move(pod_rows.list)};
+    return ArrivalOrder{std::move(node_rows.list), std::move(pod_rows.list)};
 }
 
 }  // namespace tessera

@@ -44,11 +44,11 @@ struct OpenbPod {
 // An order of arrival. A line "N ..." has the rows of the node list in tie order, the first
 // preferred; a line "P ..." the rows of the pod list in the order that they arrive in, a row as
 // often as it arrives. Rows count from 0; lines that begin with # are remarks.
-struct Arrivals {
+struct ArrivalOrder {
     std::vector<std::uint32_t> nodes;
     std::vector<std::uint32_t> pods;
 
-    friend bool operator==(const Arrivals&, const Arrivals&) = default;
+    friend bool operator==(const ArrivalOrder&, const ArrivalOrder&) = default;
 };
 
 // Errors are invalid_argument and name line and column.
@@ -56,6 +56,6 @@ Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text);
 Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text);
 // `nodes` and `pods` are the lengths of the two lists: each row must be there, and a node at most
 // once. Errors name the line and the word.
-Result<Arrivals> read_arrivals(std::string_view text, std::size_t nodes, std::size_t pods);
+Result<ArrivalOrder> read_arrivals(std::string_view text, std::size_t nodes, std::size_t pods);
 
 }  // namespace tessera

@@ -94,7 +94,7 @@ TEST(OpenbCsv, NamesLineAndColumn) {
 TEST(OpenbCsv, ReadsArrivals) {
     const auto arrivals = read_arrivals("# any remark\nN 2 0 1\nP 1 1 0\n", 3, 2);
     ASSERT_TRUE(arrivals) << arrivals.error().text;
-    EXPECT_EQ(*arrivals, (Arrivals{{2, 0, 1}, {1, 1, 0}}));
+    EXPECT_EQ(*arrivals, (ArrivalOrder{{2, 0, 1}, {1, 1, 0}}));
     struct Case {
         const char* text;
         const char* error;

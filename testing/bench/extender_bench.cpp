@@ -141,6 +141,19 @@ class Controller {
         }
     }
 
+    // What all its threads have had of the processors: exact where they sleep.
+    // Source: /proc/PID/task/TID/schedstat, nanoseconds first (sched-stats.rst).
+    [[nodiscard]] double cpu_ms() const {
+        double ns = 0;
+        const auto tasks = fmt::format("/proc/{}/task", pid_);
+        for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+            double of_task = 0;
+            std::ifstream(task.path() / "schedstat") >> of_task;
+            ns += of_task;
+        }
+        return ns / 1e6;
+    }
+
     [[nodiscard]] double rss_mb() const {
         std::ifstream status(fmt::format("/proc/{}/status", pid_));
         for (std::string line; std::getline(status, line);) {
@@ -214,6 +227,7 @@ std::string between(const std::string& answer, const char* key, const char* next
 
 struct Samples {
     std::vector<double> filter, prioritize, both, floor;
+    std::vector<double> prioritize_cpu;  // of the controller: what others do beside it adds little
 };
 
 // The cluster's nodes as a request names them.
@@ -235,8 +249,9 @@ std::string pod_of(int i, std::mt19937& random) {
 }
 
 // Like kube-scheduler: prioritize is asked about the nodes that the filter left. Returns that
-// request.
-std::string ask_one(Wire& wire, const std::string& pod, const Asked& asked, Samples* samples) {
+// request. `of`: whose processor time is told.
+std::string ask_one(Wire& wire, const std::string& pod, const Asked& asked, Samples* samples,
+                    const Controller* of = nullptr) {
     const bool full = asked.names == "null";
     std::string answer;
     const double filter =
@@ -245,9 +260,11 @@ std::string ask_one(Wire& wire, const std::string& pod, const Asked& asked, Samp
     std::string second =
         full ? body_of(pod, between(answer, R"("Nodes":)", R"(,"NodeNames":)"), "null")
              : body_of(pod, "null", between(answer, R"("NodeNames":)", R"(,"FailedNodes":)"));
+    const double cpu = of == nullptr ? 0 : of->cpu_ms();
     const double prioritize =
         timed(wire, post("/gpushare-scheduler/prioritize", second), R"("Score":10)");
     if (samples == nullptr) return second;
+    if (of != nullptr) samples->prioritize_cpu.push_back(of->cpu_ms() - cpu);
     samples->filter.push_back(filter);
     samples->prioritize.push_back(prioritize);
     samples->both.push_back(filter + prioritize);
@@ -280,26 +297,24 @@ Samples ask(int port, int api_port, const ClusterText& text, bool full, int roun
     return samples;
 }
 
-// The same question to all, one after the other and each the first in its turn, and the floor of
-// each round: what disturbs the machine disturbs all alike.
-std::vector<Samples> ask_all(const std::vector<int>& ports, int api_port, const ClusterText& text,
-                             int rounds) {
+// The same question to all, one after the other and each the first in its turn: what disturbs the
+// machine disturbs all alike.
+std::vector<Samples> ask_all(const std::vector<std::unique_ptr<Controller>>& controllers,
+                             const ClusterText& text, int rounds) {
     std::mt19937 random(7);
     std::vector<std::unique_ptr<Wire>> wires;
-    for (const int port : ports)
-        wires.push_back(std::make_unique<Wire>(connect_to(port)));
-    Wire floor(connect_to(api_port));
-    std::vector<Samples> samples(ports.size());
+    for (const auto& controller : controllers)
+        wires.push_back(std::make_unique<Wire>(connect_to(controller->port())));
+    std::vector<Samples> samples(controllers.size());
     for (int i = first_round(rounds); i < rounds; ++i) {
         const std::string pod = pod_of(i, random);
         const Asked asked{names_json(text.names, random), "null"};
-        for (std::size_t turn = 0; turn < ports.size(); ++turn) {
+        for (std::size_t turn = 0; turn < controllers.size(); ++turn) {
             const std::size_t whom =
-                (turn + static_cast<std::size_t>(i - first_round(rounds))) % ports.size();
-            ask_one(*wires[whom], pod, asked, i < 0 ? nullptr : &samples[whom]);
+                (turn + static_cast<std::size_t>(i - first_round(rounds))) % controllers.size();
+            ask_one(*wires[whom], pod, asked, i < 0 ? nullptr : &samples[whom],
+                    controllers[whom].get());
         }
-        const double took = timed(floor, post("/floor", body_of(pod, "null", asked.names)), "Pod");
-        if (i >= 0) samples.front().floor.push_back(took);
     }
     return samples;
 }
@@ -387,42 +402,62 @@ Turn ask_policies(const std::string& program, int api_port, const ClusterText& t
     for (const char* policy : kPolicies)
         controllers.push_back(std::make_unique<Controller>(program, api_port, 0, policy));
     Turn turn;
-    std::vector<int> ports;
     for (const auto& controller : controllers) {
         controller->wait_idle();
         turn.first.push_back(ask_first(controller->port(), text));
         controller->wait_idle();
-        ports.push_back(controller->port());
     }
-    turn.later = ask_all(ports, api_port, text, kRounds);
+    turn.later = ask_all(controllers, text, kRounds);
     return turn;
 }
 
-// What a policy adds to the best fit in bytes, where every node that fits is offered and scored:
-// in the turn in which the floor was lowest, as for the others. Each turn has new processes, for
-// what two of them differ by beside the policy is a matter of luck.
+void append(std::vector<double>& to, const std::vector<double>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+// Of each controller, in all turns: a tail of one turn is a handful of samples, and what two
+// processes differ by beside the policy is a matter of luck.
+std::vector<Samples> together(const std::vector<Turn>& turns, std::vector<Samples> Turn::* part) {
+    std::vector<Samples> out(kPolicies.size() + 1);
+    for (const Turn& turn : turns) {
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            const Samples& samples = (turn.*part)[i];
+            append(out[i].filter, samples.filter);
+            append(out[i].prioritize, samples.prioritize);
+            append(out[i].both, samples.both);
+            append(out[i].prioritize_cpu, samples.prioritize_cpu);
+        }
+    }
+    return out;
+}
+
+// What a policy adds to the best fit in bytes, where every node that fits is offered and scored.
 bool run_policies(const std::string& program, const FakeApi& api, const ClusterText& text,
                   const std::string& at) {
     std::vector<Turn> turns;
     for (int turn = 0; turn < kPolicyTurns; ++turn)
         turns.push_back(ask_policies(program, api.port(), text));
-    const auto floor = [](const Turn& turn) { return quantile(turn.later.front().floor, 0.99); };
-    const auto quietest = std::ranges::min_element(turns, {}, floor);
+    const std::vector<Samples> first = together(turns, &Turn::first);
+    const std::vector<Samples> later = together(turns, &Turn::later);
     bool holds = true;
     for (std::size_t i = 0; i < kPolicies.size(); ++i) {
-        const auto added = [i](const std::vector<Samples>& samples, double share) {
-            return quantile(samples[i + 1].both, share) - quantile(samples.front().both, share);
+        const auto added = [i](const std::vector<Samples>& of, std::vector<double> Samples::* call,
+                               double share) {
+            return quantile(of[i + 1].*call, share) - quantile(of.front().*call, share);
         };
-        const std::string what =
-            fmt::format("{}names, all offered: {} adds to filter+prioritize", at, kPolicies.at(i));
-        shown(what + " p50", added(quietest->later, 0.5), "ms");
-        holds &= at_most(what + " p99", 0.3, added(quietest->later, 0.99), "ms");
-        holds &= at_most(what + ", of a kind that comes first, p50", 10,
-                         added(quietest->first, 0.5), "ms");
-        std::string each;
-        for (const Turn& turn : turns)
-            each += fmt::format(" {:.3g}", added(turn.later, 0.99));
-        fmt::print("# {} p99, in each turn:{} ms\n", what, each);
+        const std::string what = fmt::format("{}names, all offered: {} adds to ", at, kPolicies[i]);
+        for (const auto& [name, call] :
+             {std::pair{"filter", &Samples::filter}, {"prioritize", &Samples::prioritize}}) {
+            shown(what + name + " p50", added(later, call, 0.5), "ms");
+            holds &= at_most(what + name + " p99", 0.3, added(later, call, 0.99), "ms");
+        }
+        shown(what + "prioritize's processor time p50", added(later, &Samples::prioritize_cpu, 0.5),
+              "ms");
+        shown(what + "prioritize's processor time p99",
+              added(later, &Samples::prioritize_cpu, 0.99), "ms");
+        shown(what + "filter+prioritize p99", added(later, &Samples::both, 0.99), "ms");
+        holds &= at_most(what + "filter+prioritize, of a kind that comes first, p50", 10,
+                         added(first, &Samples::both, 0.5), "ms");
     }
     return holds;
 }

@@ -16,6 +16,11 @@ constexpr std::chrono::milliseconds kPoll{1'000};
 using defrag::Move;
 using defrag::PodState;
 
+defrag::RaterOf raters_of(const DefragAsk& ask, const defrag::Snapshot& snapshot) {
+    if (ask.foreseen) return ask.foreseen(snapshot);
+    return [](const PodAsk&) { return nullptr; };
+}
+
 std::string place_text(const NodeName& node, const std::vector<int>& cards) {
     return fmt::format("node {}, card {}", node.str(), fmt::join(cards, ", "));
 }
@@ -116,7 +121,8 @@ class Run {
             TRY(const defrag::Snapshot now, cluster_.read());
             if (is_placed(now)) return std::vector<Move>();
             TRY(const defrag::Goal goal, goal_of(now));
-            const auto found = defrag::make_plan(defrag::cluster_of(now), goal);
+            const auto found =
+                defrag::make_plan(defrag::cluster_of(now, raters_of(run_.ask, now)), goal);
             if (const auto* plan = std::get_if<defrag::Plan>(&found)) return plan->moves;
             return fail(Code::unavailable, fmt::format("stopped, {}: {}", evicted_text(),
                                                        std::get<defrag::NoPlan>(found).reason));
@@ -134,7 +140,7 @@ class Run {
             TRY(defrag::RoomFor room, defrag::find_waiting(now, *run_.ask.pod));
             return defrag::Goal(std::move(room));
         }
-        const int free = defrag::room_of(defrag::cluster_of(now)).free_cards;
+        const int free = defrag::room_of(now).free_cards;
         return defrag::Goal(defrag::FreeCards{std::max(run_.cards_wanted - free, 0)});
     }
 
@@ -173,13 +179,14 @@ class Run {
 
 Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask) {
     TRY(const defrag::Snapshot now, cluster.read());
-    const defrag::Cluster seen = defrag::cluster_of(now);
-    DefragAnswer out{.found = {}, .stays = defrag::stays_of(now)};
+    const defrag::RaterOf raters = raters_of(ask, now);
+    const defrag::Cluster seen = defrag::cluster_of(now, raters);
+    DefragAnswer out{.found = {}, .stays = defrag::stays_of(now, raters)};
     if (ask.pod) {
         TRY(const defrag::RoomFor room, defrag::find_waiting(now, *ask.pod));
         out.found = defrag::make_plan(seen, room);
     } else {
-        out.cards_wanted = defrag::room_of(seen).free_cards + ask.cards;
+        out.cards_wanted = defrag::room_of(now).free_cards + ask.cards;
         out.found = defrag::make_plan(seen, defrag::FreeCards{ask.cards});
     }
     return out;

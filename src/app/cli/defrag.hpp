@@ -13,9 +13,13 @@
 
 namespace tessera {
 
+// By which policy each pod of a snapshot is placed (app/scheduler/foreseen.hpp).
+using Foreseen = std::function<defrag::RaterOf(const defrag::Snapshot&)>;
+
 struct DefragAsk {
     std::optional<PodName> pod;  // make room for it; else free whole cards
     int cards = 1;               // more than are free now
+    Foreseen foreseen;           // null: all by the best fit
 };
 
 struct DefragAnswer {

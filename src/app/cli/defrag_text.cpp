@@ -24,7 +24,7 @@ std::string stays_text(const std::map<std::string, int>& stays) {
 }
 
 std::string table(const Plan& plan) {
-    std::string out = "MOVE\tPOD\tNODE\tGPU\tSIZE\tWOULD FIT ON\tGPU\n";
+    std::string out = "MOVE\tPOD\tNODE\tGPU\tSIZE\tWOULD GO TO\tGPU\n";
     int number = 0;
     for (const Move& move : plan.moves) {
         out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", ++number, move.pod.str(),
@@ -51,8 +51,8 @@ std::string gain_text(const DefragAsk& ask, const Plan& plan) {
     out += plan.fewest ? "Fewer moves do not do.\n"
                        : "Perhaps fewer moves do: not all of them were tried.\n";
     out +=
-        "Each move ends a pod, and its controller makes another. Where that goes is the "
-        "scheduler's to say; the plan shows that a place exists.\n";
+        "Each move ends a pod, and its controller makes another, which goes where it is placed "
+        "then; the plan says where that would be now.\n";
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "app/scheduler/refusals.hpp"
+#include "domain/placement/node_price.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
 
@@ -19,10 +20,7 @@ namespace {
 constexpr int kBestScore = 10;
 constexpr int kSecondScore = 7;
 
-// The lowest is the best. Of the best fit: what is left on the cards, then the node's spare memory.
-// Of a rater: its rating turned round, then the node's position; of those that it has no say on,
-// what is left on the cards.
-using Price = std::pair<std::int64_t, std::int64_t>;
+using Price = NodePrice;
 constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 
 bool is_unrated(const Price& price) {
@@ -41,7 +39,7 @@ Price price_of(Placer& placer, const ClusterView& view, std::uint32_t position, 
     } else if (const Fit* fit = try_left(placer, *row.node, pod)) {
         price = fit->price;
     }
-    return price ? Price{*price, row.spare.count} : kNoFit;
+    return price ? price_of_fit(*price, row.spare) : kNoFit;
 }
 
 // What the rater says in place of the prices of those that fit. Parallel to positions.
@@ -56,9 +54,7 @@ void rate(const ClusterView& view, std::span<const std::uint32_t> positions, con
     auto rating = ratings.begin();
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (prices[i] == kNoFit) continue;
-        const std::int64_t second =
-            *rating == NodeRater::kLast ? prices[i].first : std::int64_t{positions[i]};
-        prices[i] = {-*rating++, second};
+        prices[i] = price_of_rating(*rating++, prices[i].first, positions[i]);
     }
 }
 

@@ -9,13 +9,13 @@
 #include <map>
 #include <utility>
 
+#include "app/scheduler/learning_pace.hpp"
 #include "domain/placement/engine_terms.hpp"
 #include "domain/placement/fleet/fleet.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr std::chrono::milliseconds kLearnPeriod{100};
 // The mix is told anew after so many tasks at first, half as many again each time, and so many at
 // last, or as many as there are nodes: as expected_fill.hpp does it.
 constexpr std::uint64_t kFirstMix = 5;
@@ -191,7 +191,9 @@ void Placements::learn(Arrivals arrivals, const ClusterView& view) {
 
 void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& synced,
                        const std::stop_token& stop) {
+    LearningPace pace;
     while (!stop.stop_requested()) {
+        const auto began = clock.steady();
         bool is_done = true;
         if (synced) {
             auto arrivals = keeper.ask([](ClusterState& state) { return state.take_arrivals(); });
@@ -200,7 +202,8 @@ void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& sy
             for (Entry& entry : entries_)
                 is_done &= advance(entry, view);
         }
-        if (is_done) clock.sleep_for(kLearnPeriod, stop);
+        const auto rest = pace.rest_after(clock.steady() - began, is_done);
+        if (rest.count() > 0) clock.sleep_for(rest, stop);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <stop_token>
 
+#include "app/scheduler/learning_pace.hpp"
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 
@@ -83,6 +84,25 @@ TEST_F(PlacementsTest, LearnsNothingBeforeAllIsKnown) {
     placements_.learn(keeper, clock, synced, stop.get_token());
     EXPECT_EQ(clock.sleeps(), 2);
     EXPECT_NE(rater(), before);
+}
+
+// Goal: what is new is worked off without a pause; where there is no end to it, half of a core is
+// enough, until all is done.
+TEST(LearningPace, RestsWhereThereIsNoEnd) {
+    using std::chrono::milliseconds;
+    LearningPace pace;
+    EXPECT_EQ(pace.rest_after(milliseconds(1), true), LearningPace::kPeriod);
+    const auto work = [&] {
+        int steps = 0;
+        while (pace.rest_after(milliseconds(250), false) == milliseconds(0))
+            ++steps;
+        return steps;
+    };
+    EXPECT_EQ(work(), 4 * LearningPace::kAtOnce.count() - 1);
+    EXPECT_EQ(pace.rest_after(milliseconds(250), false), milliseconds(250));
+    EXPECT_EQ(pace.rest_after(std::chrono::nanoseconds(0), false), milliseconds(1));
+    EXPECT_EQ(pace.rest_after(milliseconds(250), true), LearningPace::kPeriod);
+    EXPECT_EQ(work(), 4 * LearningPace::kAtOnce.count() - 1);
 }
 
 // Goal: who asks while something is learnt does not end what he asked; the learner does.

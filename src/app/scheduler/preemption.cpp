@@ -27,6 +27,14 @@ bool lacks_sum(const NodeView& node, const PodRequest& request) {
     return free < asked;
 }
 
+// Whether the pod would come to be with others, and one of these is to end for it.
+bool ends_a_mate(const NodeView& node, const NodeVictims& victims, const PodAsk& pod) {
+    return std::ranges::any_of(node.tenants, [&](const TenantPtr& tenant) {
+        return is_mate(*tenant, pod) &&
+               std::ranges::find(victims.pods, tenant->uid) != victims.pods.end();
+    });
+}
+
 // Nothing where the node is no place for the pod.
 std::optional<NodeVictims> victims_on(const NodeView& node, const NodeVictims& asked,
                                       const PodAsk& pod) {
@@ -55,7 +63,7 @@ std::vector<NodeVictims> choose_victims(const ClusterView& view, const Preemptio
         const NodeView* node = view.find(asked.node.str());
         if (node == nullptr) continue;
         auto victims = victims_on(*node, asked, pod);
-        if (victims) out.push_back(*std::move(victims));
+        if (victims && !ends_a_mate(*node, *victims, pod)) out.push_back(*std::move(victims));
     }
     return with_victims(std::move(out));
 }

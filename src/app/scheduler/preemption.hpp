@@ -12,7 +12,8 @@ namespace tessera {
 // where they free a card, or none is missing. Else those that the cards need are added; they take
 // the place of the others that hold shares where these were named for the node's sum of
 // aliyun.com/gpu-mem, which is all of the cards that kube-scheduler counts. Left out are nodes
-// where no card comes free, or where one does soon by itself.
+// where no card comes free, where one does soon by itself, or where a pod would end that the pod
+// asks to be with.
 std::vector<NodeVictims> choose_victims(const ClusterView& view, const PreemptionArgs& args,
                                         const PodAsk& pod);
 

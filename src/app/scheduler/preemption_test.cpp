@@ -94,6 +94,34 @@ TEST_F(ChooseVictims, NamedForSomethingElse) {
     EXPECT_NE(std::ranges::find(chosen[0].pods, PodUid("uid-cpu")), chosen[0].pods.end());
 }
 
+// Goal: a pod that kube-scheduler named for the sake of processors, and that the preemptor wants
+// to share a card with, does not end for it: its node is no candidate then.
+TEST_F(ChooseVictims, NobodyEndsForWhoWantsToBeWithHim) {
+    PreemptionArgs args{build::pod("p", build::native(gibibytes(8))), {}};
+    args.pod.priority = 10;
+    args.pod.card_rules.together = "g";
+    for (const char* name : {"a", "b"}) {
+        state_.set_node(build::node(name, 1, gibibytes(16)));
+        PodFacts pod = build::pod(std::string("on-") + name, build::native(gibibytes(4)));
+        if (name == std::string("a")) pod.card_rules.together = "g";
+        pod = build::bound(
+            pod, build::allocation(
+                     pod, name,
+                     {{GpuUuid(std::string("GPU-") + name + "-0"), 0, gibibytes(4), {}, false}}));
+        state_.set_pod(pod);
+        args.nodes.push_back({NodeName(name), {pod.uid, PodUid("uid-cpu-hog")}, 0});
+    }
+    const auto choose_for = [&] {
+        return choose_victims(*state_.view(), args, build::ask(args.pod));
+    };
+    EXPECT_TRUE(choose_for().empty()) << "on b is none of its group";
+    args.nodes.front().pods = {PodUid("uid-cpu-hog")};
+    EXPECT_EQ(choose_for(), std::vector{args.nodes.front()});
+    args.pod.card_rules.together = "another";
+    args.nodes.front().pods.push_back(PodUid("uid-on-a"));
+    EXPECT_EQ(choose_for(), args.nodes);
+}
+
 // Goal: whatever kube-scheduler asks, no node comes back without a victim, which it takes for a
 // fault; nor one that it did not ask about, nor a victim twice, nor one that it did not name and
 // that is no pod of lower priority there. Method: random pods on two nodes; victims that are there,

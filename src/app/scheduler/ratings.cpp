@@ -185,7 +185,7 @@ class Ratings::Asking {
           positions_(positions),
           pod_(pod),
           draw_(draw_of(pod.uid)),
-          is_by_lot_(of.policy_->tie() == Tie::any),
+          is_by_lot_(of.is_by_lot()),
           left_(pod.request),
           ratings_(positions.size(), kLast) {}
 
@@ -307,6 +307,27 @@ std::vector<std::int64_t> Ratings::rate(const ClusterView& view,
     const auto locked = lock();
     ++requests_;
     return Asking(*this, view, positions, pod).rate_all();
+}
+
+std::int64_t Ratings::rate_room(const NodeView& node, const Offer& room, const PodAsk& pod) const {
+    const auto tasks = tasks_on(room, pod);
+    if (!tasks) return kLast;
+    const NodeLoad load = load_for(pod, node, room);
+    const auto locked = lock();
+    std::int64_t sum = 0;
+    for (Task task : *tasks) {
+        leave_out_memory(task);
+        const auto known = columns_.find(task);
+        Column& column = known != columns_.end() ? known->second : add_column(task);
+        const std::int32_t one = score(column, task, load, Effort::anew).value_or(kNotTaken);
+        if (one == kNotTaken) return kLast;
+        sum += one;
+    }
+    return sum;
+}
+
+bool Ratings::is_by_lot() const {
+    return policy_->tie() == Tie::any;
 }
 
 // What is left of a node while a pod's containers take their cards.
@@ -438,13 +459,26 @@ bool Ratings::catch_up(const ClusterView& view, std::size_t most) {
         versions.of[position] = row.version;
         versions.newest = std::max(versions.newest, row.version);
     }
-    // Each is the first in its turn, for `most` may be enough for no more than that.
-    auto order = kinds();
-    if (order.empty()) return true;
-    std::ranges::rotate(order,
-                        order.begin() + static_cast<std::ptrdiff_t>(turns_++ % order.size()));
-    return std::ranges::all_of(
-        order, [&](const Task& kind) { return catch_up(kind, view, versions, most); });
+    return std::ranges::all_of(kinds_to_catch_up(), [&](const Task& kind) {
+        return catch_up(kind, view, versions, most);
+    });
+}
+
+// Each is the first in its turn, for `most` may be enough for no more than that.
+std::vector<Task> Ratings::kinds_to_catch_up() {
+    const auto locked = lock();
+    std::vector<Task> out;
+    std::vector<Task> expected;
+    for (const auto& [task, column] : columns_)
+        (column.asked != 0 ? out : expected).push_back(task);
+    const auto turn = turns_++;
+    for (std::vector<Task>* part : {&out, &expected}) {
+        if (part->empty()) continue;
+        std::ranges::rotate(*part,
+                            part->begin() + static_cast<std::ptrdiff_t>(turn % part->size()));
+    }
+    out.insert(out.end(), expected.begin(), expected.end());
+    return out;
 }
 
 bool Ratings::catch_up(const Task& task, const ClusterView& view, const Versions& versions,

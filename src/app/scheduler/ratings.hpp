@@ -36,6 +36,9 @@ class Ratings final : public NodeRater {
     [[nodiscard]] std::vector<std::int64_t> rate(const ClusterView& view,
                                                  std::span<const std::uint32_t> positions,
                                                  const PodAsk& pod) const override;
+    [[nodiscard]] std::int64_t rate_room(const NodeView& node, const Offer& room,
+                                         const PodAsk& pod) const override;
+    [[nodiscard]] bool is_by_lot() const override;
     [[nodiscard]] std::optional<Fit> choose(const NodeView& node, const Offer& room,
                                             const PodAsk& pod) const override;
     [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView& node, const Offer& room,
@@ -47,7 +50,8 @@ class Ratings final : public NodeRater {
     // Those that were asked for of late: of `before`, or of those before it.
     void expect_those_of(const Ratings& before);
     // Rates the nodes of the view for all kinds, where that is not done yet, but gives way to who
-    // asks; false where `most` ratings were not enough.
+    // asks; false where `most` ratings were not enough. Kinds that somebody has asked for come
+    // before those that are expected.
     bool catch_up(const ClusterView& view, std::size_t most);
 
   private:
@@ -90,6 +94,7 @@ class Ratings final : public NodeRater {
     Column& column_of(const Task& task, const ClusterView& view) const;
     Column& add_column(const Task& task) const;
     static void lay_out(Column& column, const ClusterView& view);
+    [[nodiscard]] std::vector<Task> kinds_to_catch_up();
     // For one kind. Counts `most` down.
     bool catch_up(const Task& task, const ClusterView& view, const Versions& versions,
                   std::size_t& most);

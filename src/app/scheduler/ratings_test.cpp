@@ -328,6 +328,19 @@ TEST_F(ManyNodes, AreNotTakenForOthers) {
     EXPECT_EQ(rate(ratings, 200), truth);
 }
 
+// Goal: where there is more to rate than there is time for, it is for kinds that somebody asked
+// for.
+TEST_F(ManyNodes, AreRatedFirstForKindsThatWereAskedFor) {
+    Ratings ratings = fgd();
+    std::vector<Task> expected;
+    for (std::int16_t milli = 300; milli < 500; milli = static_cast<std::int16_t>(milli + 10))
+        expected.push_back({.milli = milli, .count = 1});
+    ratings.expect(expected);
+    rate(ratings, 200);
+    EXPECT_FALSE(ratings.catch_up(*state_.view(), kNodes)) << "nobody asked for the others";
+    EXPECT_EQ(rate(ratings, 200), rate_anew(200));
+}
+
 // Goal: kinds that nobody has asked for for long are not handed on, those of late are.
 TEST_F(ManyNodes, AreRatedForKindsOfLate) {
     Ratings first = fgd();

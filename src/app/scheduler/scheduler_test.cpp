@@ -443,6 +443,16 @@ TEST_F(Filter, AnswersPreemptionWithVictims) {
               std::vector<NodeVictims>{named});
 }
 
+// Goal: nobody ends for one pod of a gang, whomever kube-scheduler names: it would still wait for
+// the others.
+TEST_F(Filter, NobodyEndsForOneOfAGang) {
+    PodFacts pod = build::pod("p", build::aliyun(8));
+    const NodeVictims named{NodeName("n1"), {PodUid("x")}, 0};
+    EXPECT_EQ(scheduler_.preempt({pod, {named}}), std::vector<NodeVictims>{named});
+    pod.gang = GangMembership{"g", 8};
+    EXPECT_EQ(scheduler_.preempt({pod, {named}}), std::vector<NodeVictims>());
+}
+
 // Goal: the same for a request that is more than one share of memory, which takes another path.
 TEST_F(Filter, LargerRequestsToo) {
     for (const auto& containers : {build::native(gibibytes(3), 2), build::whole()}) {

@@ -4,19 +4,21 @@
 #include <ranges>
 #include <utility>
 
+#include "domain/placement/place.hpp"
+
 namespace tessera {
 
 CardCompany::CardCompany(const std::vector<NodeView>& nodes) {
-    std::vector<std::vector<Gpu>> gpus;
-    gpus.reserve(nodes.size());
+    std::vector<Fixed> fixed;
+    fixed.reserve(nodes.size());
     for (const NodeView& node : nodes) {
-        gpus.push_back(node.inventory.gpus);
+        fixed.push_back({node.inventory.gpus, node.islands, node.inventory.unit});
         cards_.push_back(node.cards);
         for (const TenantPtr& tenant : node.tenants) {
             if (tenant->together) company_.add(*tenant->together, tenant->uid, Company::As::holder);
         }
     }
-    gpus_ = std::make_shared<const std::vector<std::vector<Gpu>>>(std::move(gpus));
+    nodes_ = std::make_shared<const std::vector<Fixed>>(std::move(fixed));
 }
 
 CardRules CardCompany::joined(CardRules rules, const PodUid& pod) const {
@@ -26,7 +28,7 @@ CardRules CardCompany::joined(CardRules rules, const PodUid& pod) const {
 
 CardSet CardCompany::admitted(Admission& admission, std::size_t node) const {
     const std::vector<Card>& cards = cards_[node];
-    admission.look_at({.gpus = (*gpus_)[node], .cards = cards, .free = {}});
+    admission.look_at(offer(node));
     CardSet out = 0;
     for (std::size_t card = 0; card < std::min<std::size_t>(cards.size(), kMaxCards); ++card) {
         if (admission.admits(card))
@@ -35,18 +37,30 @@ CardSet CardCompany::admitted(Admission& admission, std::size_t node) const {
     return out;
 }
 
-Tenant CardCompany::tenant_on(std::size_t node, CardSet cards, const CardRules& rules,
-                              const PodUid& pod) const {
-    Tenant tenant{.uid = pod, .groups = rules.groups(), .together = rules.together};
-    for (int card = 0; card < kMaxCards; ++card) {
-        if ((cards & card_bit(card)) == 0) continue;
-        tenant.holds.push_back({.uuid = (*gpus_)[node][static_cast<std::size_t>(card)].uuid});
+Tenant CardCompany::tenant_on(std::size_t node, const PodAsk& pod,
+                              std::span<const CardSet> cards) const {
+    Fit fit;
+    for (const CardSet of_container : cards) {
+        for (int card = 0; card < kMaxCards; ++card) {
+            if ((of_container & card_bit(card)) != 0) fit.cards.push_back(card);
+        }
     }
-    return tenant;
+    const CardRules& rules = rules_of(pod.request);
+    const Fixed& at = (*nodes_)[node];
+    return {.uid = pod.uid,
+            .holds = holds(containers_of(pod.request, fit, at.gpus, at.unit)),
+            .groups = rules.groups(),
+            .together = rules.together};
+}
+
+Offer CardCompany::offer(std::size_t node) const {
+    const Fixed& at = (*nodes_)[node];
+    return {
+        .gpus = at.gpus, .cards = cards_[node], .free = {}, .islands = at.islands, .unit = at.unit};
 }
 
 void CardCompany::count(std::size_t node, const Tenant& tenant, int sign) {
-    count_holds(tenant, (*gpus_)[node], cards_[node], sign);
+    count_holds(tenant, (*nodes_)[node].gpus, cards_[node], sign);
     if (!tenant.together) return;
     if (sign > 0) {
         company_.add(*tenant.together, tenant.uid, Company::As::holder);

@@ -1,12 +1,15 @@
-// Who of the pods with rules (request/card_rules.hpp) is on which card, while pods are placed and
-// taken back. What the rules admit is the controller's own decision (placement/admission.hpp).
+// Who is on which card, while pods are placed and taken back: what rules on cards
+// (request/card_rules.hpp) and links go by. What these admit and prefer is the controller's own
+// decision (placement/admission.hpp, card_sets.hpp).
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "domain/cluster/company.hpp"
+#include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/view.hpp"
 #include "domain/placement/admission.hpp"
 #include "domain/placement/fleet/node_load.hpp"
@@ -28,15 +31,22 @@ class CardCompany {
     void add(std::size_t node, const Tenant& tenant) { count(node, tenant, 1); }
     void remove(std::size_t node, const Tenant& tenant) { count(node, tenant, -1); }
 
-    // A pod with these rules on these cards of the node.
-    [[nodiscard]] Tenant tenant_on(std::size_t node, CardSet cards, const CardRules& rules,
-                                   const PodUid& pod) const;
+    // The pod on these cards of the node, those of each container.
+    [[nodiscard]] Tenant tenant_on(std::size_t node, const PodAsk& pod,
+                                   std::span<const CardSet> cards) const;
+    // The node's cards as they are now, but for Offer::free. Until the next change.
+    [[nodiscard]] Offer offer(std::size_t node) const;
 
   private:
+    struct Fixed {
+        std::vector<Gpu> gpus;
+        std::vector<Island> islands;
+        MemoryUnit unit = MemoryUnit::gib;
+    };
     void count(std::size_t node, const Tenant& tenant, int sign);
 
-    std::shared_ptr<const std::vector<std::vector<Gpu>>> gpus_;  // per node
-    std::vector<std::vector<Card>> cards_;                       // per node
+    std::shared_ptr<const std::vector<Fixed>> nodes_;
+    std::vector<std::vector<Card>> cards_;  // per node
     Company company_;
 };
 

@@ -149,7 +149,7 @@ class Churn {
     bool try_to_place(std::size_t task, double now) {
         const ChurnTask& of = tasks_[task];
         const std::vector<Task> alike(static_cast<std::size_t>(of.gang), of.task);
-        auto places = place_together(fleet_, index_, alike, draws_);
+        auto places = place_together(fleet_, index_, caps_, alike, of.cap, draws_);
         if (!places) return false;
         leaving_.push({now + of.lasts_s, task, *std::move(places)});
         ledger_.hold(now, milli_of_all(of));
@@ -161,8 +161,10 @@ class Churn {
             const Leaving one = leaving_.top();
             leaving_.pop();
             const ChurnTask& of = tasks_[one.task];
-            for (const Placed& place : one.places)
+            for (const Placed& place : one.places) {
                 fleet_.release(static_cast<std::size_t>(place.node), of.task, place.cards);
+                caps_.remove(of.cap, static_cast<std::size_t>(place.node));
+            }
             ledger_.hold(one.at_s, -milli_of_all(of));
             give_up(one.at_s);
             for (const Placed& place : one.places) {
@@ -180,6 +182,7 @@ class Churn {
     const ChurnWindow window_;
     Fleet fleet_;
     FleetIndex index_;
+    NodeCaps caps_;
     std::mt19937_64 draws_;
     WaitingLine line_;
     Ledger ledger_;

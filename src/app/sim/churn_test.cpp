@@ -59,6 +59,18 @@ TEST(Churn, WhoGivesUp) {
 
 // Goal: a gang waits for room for all of it, lets others go before it meanwhile, is counted apart,
 // and gives up whole.
+// Goal: who may not be beside another instance of his application waits until that leaves, and
+// keeps no other application waiting.
+TEST(Churn, CapsOfApplications) {
+    const NodeCap one{.app = 0, .most = 1};
+    const ChurnResult result = run({{cards(1), 10, 20, 1, one},
+                                    {cards(1), 15, 10, 1, one},  // waits for 15 seconds
+                                    {cards(1), 16, 4, 1, {.app = 1, .most = 1}}},
+                                   {.from_s = 0, .to_s = 100, .patience_s = 50});
+    EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, 15.0 / 3);
+    EXPECT_DOUBLE_EQ(result.held, (20 + 10 + 4) / (2 * 100.0));
+}
+
 TEST(Churn, Gangs) {
     std::vector<ChurnTask> tasks = {{cards(1), 10, 20},   // from 10 to 30
                                     {cards(1), 15, 10},   // of two: waits, from 30 to 40

@@ -38,7 +38,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
         std::poisson_distribution<int> there(rate * whole);
         std::uniform_real_distribution<double> left(0, whole);
         for (int i = there(draws); i > 0; --i)
-            tasks.push_back({pod.task, 0, left(draws), pod.gang});
+            tasks.push_back({pod.task, 0, left(draws), pod.gang, pod.cap});
     }
     std::ranges::shuffle(tasks, draws);
     const auto later = static_cast<std::ptrdiff_t>(tasks.size());
@@ -48,7 +48,7 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
         std::exponential_distribution<double> gap(rate);
         double at = gap(draws);
         while (at < options.ends_s) {
-            tasks.push_back({pod.task, at, whole, pod.gang});
+            tasks.push_back({pod.task, at, whole, pod.gang, pod.cap});
             at += gap(draws);
         }
     }

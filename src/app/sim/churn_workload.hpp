@@ -21,6 +21,7 @@ struct ChurnTask {
     double comes_s = 0;  // 0: there from the start
     double lasts_s = 0;  // from when it is placed
     int gang = 1;        // so many alike, which come, wait, are placed and leave together
+    NodeCap cap{};       // of its application, on one node
 
     friend bool operator==(const ChurnTask&, const ChurnTask&) = default;
 };

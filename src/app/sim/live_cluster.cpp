@@ -152,7 +152,6 @@ class Builder {
             const SnapshotNode& node = snapshot_.nodes[i];
             const int kind = cards().kind_of(i);
             now.push_back(view_of(node, kind, all[i]));
-            out_.islands.push_back(now.back().islands);
             empty.push_back(view_of(node, kind, pinned[i]));
             out_.pinned_milli +=
                 view_of(node, kind, {}).load.free_milli() - empty.back().load.free_milli();

@@ -9,7 +9,6 @@
 #include "app/sim/card_company.hpp"
 #include "app/sim/live_cards.hpp"
 #include "app/sim/live_groups.hpp"
-#include "domain/cluster/links.hpp"
 #include "domain/cluster/pod_ask.hpp"
 #include "domain/placement/fleet/mix.hpp"
 #include "domain/placement/fleet/node_load.hpp"
@@ -49,7 +48,6 @@ struct LiveScene {
 struct LiveCluster {
     std::vector<std::string> node_names;
     LiveCards cards_of_nodes;
-    std::vector<std::vector<Island>> islands;  // per node
     LiveScene now;                    // by the snapshot's bytes; nodes that are closed have no room
     std::vector<NodeLoad> seen;       // the same, with the room of those that are closed
     LiveScene empty;                  // without `pods`

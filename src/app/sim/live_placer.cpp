@@ -1,11 +1,25 @@
 #include "app/sim/live_placer.hpp"
 
+#include <bit>
 #include <numeric>
 #include <utility>
 
 #include "app/sim/trial.hpp"
 
 namespace tessera {
+namespace {
+
+// Whether each task finds that much on these cards of its own; false where there are none.
+bool has_room(NodeLoad load, const std::vector<Task>& tasks, const std::vector<CardSet>& cards) {
+    if (cards.empty()) return false;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (!can_take(only(load, cards[i]), tasks[i])) return false;
+        load = load_after(load, tasks[i], cards[i]);
+    }
+    return true;
+}
+
+}  // namespace
 
 LivePlacer::LivePlacer(const LiveCluster& cluster, const LiveScene& scene,
                        const FleetPolicyRow& policy, const ReplaySeeds& seeds)
@@ -42,10 +56,7 @@ bool LivePlacer::place(const LiveGroup& group) {
             place.placed.cards = static_cast<CardSet>(place.placed.cards | choice->cards[i]);
             place.milli += milli_of(choice->tasks[i]);
         }
-        if (!pod.rules().groups().empty()) {
-            company.add(choice->node, company_.tenant_on(choice->node, place.placed.cards,
-                                                         pod.rules(), pod.ask.uid));
-        }
+        company.add(choice->node, company_.tenant_on(choice->node, pod.ask, choice->cards));
     }
     trial.keep();
     company.keep();
@@ -59,16 +70,22 @@ std::optional<LivePlacer::Choice> LivePlacer::choose(const LivePod& pod) {
     if (pod.needs_cards_looked_at) return best;
     for (const LiveVariant& variant : pod.variants) {
         if (variant.tasks.size() == 1)
-            take_better(best, choose_by_index(variant.tasks.front(), draw), draw);
+            take_better(best, choose_by_index(pod, variant.tasks.front(), draw), draw);
     }
     return best;
 }
 
-std::optional<LivePlacer::Choice> LivePlacer::choose_by_index(const Task& task,
+std::optional<LivePlacer::Choice> LivePlacer::choose_by_index(const LivePod& pod, const Task& task,
                                                               std::uint64_t draw) {
     const auto decision = index_.choose(task, draw);
     if (!decision) return std::nullopt;
-    return Choice{decision->node, decision->rating.score, {task}, {decision->rating.cards}};
+    CardSet cards = decision->rating.cards;
+    if (!company_.offer(decision->node).islands.empty()) {
+        const GpuRequest& gpu = pod.ask.request.front().gpu;
+        const auto from = near(decision->node, fleet_.load(decision->node), task, gpu);
+        cards = cards_of(decision->node, *from, task, draw);
+    }
+    return Choice{decision->node, decision->rating.score, {task}, {cards}};
 }
 
 // Nodes whose cards are not all alike to the pod, and all nodes for pods of several containers with
@@ -87,56 +104,92 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_cards(const LivePod& pod
             const CardSet of_size = cluster_.cards_of_nodes.cards_of_size(node, size);
             if (pod.variants[size].tasks.empty() || of_size == 0) continue;
             const auto cards = static_cast<CardSet>(pod.is_whole ? admitted : admitted & of_size);
-            take_better(best, rate(node, pod.variants[size].tasks, cards, rules.link, draw), draw);
+            take_better(best, rate(node, pod, pod.variants[size].tasks, cards, draw), draw);
             if (pod.is_whole) break;
         }
     }
     return best;
 }
 
-// What of the load the task may take its cards from, in the order of the controller's CardSets: all
-// of it where it insists on no link; nothing where it does, and no cards linked so have the room.
-std::optional<NodeLoad> LivePlacer::linked(std::size_t node, const NodeLoad& load, const Task& task,
-                                           std::optional<Link> link) const {
-    if (!link || task.count < 2) return can_take(load, task) ? std::optional(load) : std::nullopt;
-    const std::vector<Island>& islands = cluster_.islands[node];
-    std::optional<NodeLoad> best;
-    std::size_t best_alike = 0;
-    std::size_t alike = 0;  // the first of those that are
-    for (std::size_t i = 0; i < islands.size(); ++i) {
-        const bool is_alike = islands[i].links == islands[alike].links &&
-                              islands[i].crossed == islands[alike].crossed;
-        if (!is_alike) alike = i;
-        if (best && best_alike != alike) break;
-        if (!islands[i].has(*link)) continue;
-        NodeLoad there = only(load, static_cast<CardSet>(islands[i].cards));
-        if (!can_take(there, task)) continue;
-        if (best && best->free_milli() <= there.free_milli()) continue;
-        best = std::move(there);
-        best_alike = alike;
+// What of the load the task takes its cards from: the first of the controller's CardSets that has
+// the room. Nothing where none has.
+std::optional<NodeLoad> LivePlacer::near(std::size_t node, const NodeLoad& load, const Task& task,
+                                         const GpuRequest& gpu) {
+    for (const CardMask among : sets_.of(company_.offer(node), gpu, Nearness::preferred)) {
+        NodeLoad there = only(load, static_cast<CardSet>(among));
+        if (can_take(there, task)) return there;
     }
-    return best;
+    return std::nullopt;
 }
 
-// As the controller has it: the score is the sum of what each would score alone, of a single
-// container by the cards that it would get, and the cards are chosen for one after the other.
-std::optional<LivePlacer::Choice> LivePlacer::rate(std::size_t node, const std::vector<Task>& tasks,
-                                                   CardSet cards, std::optional<Link> link,
+CardSet LivePlacer::cards_of(std::size_t node, const NodeLoad& near, const Task& task,
+                             std::uint64_t draw) {
+    const CardSet cards = policy_->rate(near, task, draw).cards;
+    if (task.count != 1) return cards;
+    const auto first = static_cast<std::size_t>(std::countr_zero(cards));
+    const auto is_alike = [&](std::size_t card) {
+        return near.milli.at(card) == near.milli.at(first);
+    };
+    return card_bit(static_cast<int>(least_missed(company_.offer(node), first, is_alike)));
+}
+
+// As the controller has it: a pod of several containers fits where the Placer finds that it does;
+// the score is the sum of what each would score alone, of a single container that insists on a link
+// by the cards that it would get; and the cards are the policy's or, where it finds none for some
+// container, the Placer's.
+std::optional<LivePlacer::Choice> LivePlacer::rate(std::size_t node, const LivePod& pod,
+                                                   const std::vector<Task>& tasks, CardSet cards,
                                                    std::uint64_t draw) {
-    Choice choice{.node = node};
-    const NodeLoad before = only(fleet_.load(node), cards);
-    NodeLoad load = before;
-    for (Task task : tasks) {
+    Choice choice{.node = node, .tasks = tasks};
+    const NodeLoad load = only(fleet_.load(node), cards);
+    for (Task& task : choice.tasks) {
         task.models = kAnyModel;  // the cards are of models that are admitted
-        const auto shown = linked(node, load, task, link);
-        if (!shown) return std::nullopt;
-        const NodeLoad& scored = tasks.size() == 1 ? *shown : before;
-        choice.score += policy_->rate(scored, task, draw).score;
-        choice.cards.push_back(policy_->rate(*shown, task, draw).cards);
-        load = load_after(load, task, choice.cards.back());
-        choice.tasks.push_back(task);
+        if (!can_take(load, task)) return std::nullopt;
+        const bool is_near = tasks.size() == 1 && pod.insists_on_link();
+        const auto from = is_near ? near(node, load, task, pod.ask.request.front().gpu) : load;
+        if (!from) return std::nullopt;
+        choice.score += policy_->rate(*from, task, draw).score;
     }
+    const auto fit = tasks.size() > 1 ? placer_fit(node, pod) : std::vector<CardSet>();
+    if (tasks.size() > 1 && fit.empty()) return std::nullopt;
+    if (choose_cards(choice, load, pod, draw)) return choice;
+    if (!has_room(load, choice.tasks, fit)) return std::nullopt;
+    choice.cards = fit;
     return choice;
+}
+
+bool LivePlacer::choose_cards(Choice& choice, NodeLoad load, const LivePod& pod,
+                              std::uint64_t draw) {
+    for (std::size_t i = 0; i < choice.tasks.size(); ++i) {
+        const Task& task = choice.tasks[i];
+        const auto from = near(choice.node, load, task, pod.ask.request[i].gpu);
+        if (!from) return false;
+        choice.cards.push_back(cards_of(choice.node, *from, task, draw));
+        load = load_after(load, task, choice.cards.back());
+    }
+    return true;
+}
+
+// By container; none where it finds no room.
+std::vector<CardSet> LivePlacer::placer_fit(std::size_t node, const LivePod& pod) const {
+    PodRequest request = pod.ask.request;
+    for (ContainerRequest& container : request)
+        container.gpu.rules = company_.joined(container.gpu.rules, pod.ask.uid);
+    Offer offer = company_.offer(node);
+    const std::vector<Bytes> free = free_of(offer.cards);
+    offer.free = free;
+    Placer placer(request);
+    const Fit* fit = placer.try_node(offer);
+    if (fit == nullptr) return {};
+    std::vector<CardSet> out;
+    auto card = fit->cards.begin();
+    for (const ContainerRequest& container : request) {
+        CardSet of_container = 0;
+        for (int i = 0; i < container.gpu.gpus; ++i)
+            of_container = static_cast<CardSet>(of_container | card_bit(*card++));
+        out.push_back(of_container);
+    }
+    return out;
 }
 
 // Among equals the first in order wins, or any, by lot, as the policy says.

@@ -9,6 +9,7 @@
 
 #include "app/sim/live_cluster.hpp"
 #include "app/sim/replay.hpp"
+#include "domain/placement/card_sets.hpp"
 #include "domain/placement/fleet/fleet.hpp"
 #include "domain/placement/fleet/index.hpp"
 #include "domain/placement/fleet/policy.hpp"
@@ -47,12 +48,15 @@ class LivePlacer {
     };
 
     std::optional<Choice> choose(const LivePod& pod);
-    std::optional<Choice> choose_by_index(const Task& task, std::uint64_t draw);
+    std::optional<Choice> choose_by_index(const LivePod& pod, const Task& task, std::uint64_t draw);
     std::optional<Choice> choose_by_cards(const LivePod& pod, std::uint64_t draw);
-    std::optional<Choice> rate(std::size_t node, const std::vector<Task>& tasks, CardSet cards,
-                               std::optional<Link> link, std::uint64_t draw);
-    [[nodiscard]] std::optional<NodeLoad> linked(std::size_t node, const NodeLoad& load,
-                                                 const Task& task, std::optional<Link> link) const;
+    std::optional<Choice> rate(std::size_t node, const LivePod& pod, const std::vector<Task>& tasks,
+                               CardSet cards, std::uint64_t draw);
+    bool choose_cards(Choice& choice, NodeLoad load, const LivePod& pod, std::uint64_t draw);
+    [[nodiscard]] std::vector<CardSet> placer_fit(std::size_t node, const LivePod& pod) const;
+    std::optional<NodeLoad> near(std::size_t node, const NodeLoad& load, const Task& task,
+                                 const GpuRequest& gpu);
+    CardSet cards_of(std::size_t node, const NodeLoad& near, const Task& task, std::uint64_t draw);
     void take_better(std::optional<Choice>& best, std::optional<Choice> other,
                      std::uint64_t draw) const;
 
@@ -61,6 +65,7 @@ class LivePlacer {
     CardCompany company_;
     std::unique_ptr<FleetPolicy> policy_;
     FleetIndex index_;
+    CardSets sets_;
     std::mt19937_64 draws_;
     std::vector<std::size_t> all_nodes_;
     std::map<std::size_t, LivePlace> places_;

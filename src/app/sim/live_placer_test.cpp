@@ -132,6 +132,20 @@ TEST(LivePlacer, LinksOfTheTighterSet) {
     EXPECT_EQ(places(snapshot), "n:0,1,2,3");
 }
 
+// Goal: cards near each other are preferred where nobody insists, and a single card is taken where
+// it breaks up the least.
+TEST(LivePlacer, NearCardsWhereNobodyInsists) {
+    ClusterSnapshot snapshot{.nodes = {pairs("n", 16)},
+                             .pods = {on(pod("a", 16), "n", 1), pod("b", 16, 2)}};
+    EXPECT_EQ(places(snapshot), "n:2,3") << "and not 0 and 2";
+    snapshot.pods[1] = pod("b", 8);
+    EXPECT_EQ(places(snapshot), "n:0");
+    snapshot.pods[0] = on(pod("a", 16), "n", 3);
+    EXPECT_EQ(places(snapshot), "n:2") << "whose pair is broken up already";
+    snapshot.pods[1] = pod("b", 8, 3);
+    EXPECT_EQ(places(snapshot), "n:0,1,2");
+}
+
 TEST(LivePlacer, Together) {
     ClusterSnapshot snapshot{
         .nodes = {node("m", {{"T4", 15}}), node("n", {{"T4", 15}, {"T4", 15}})},

@@ -19,6 +19,13 @@ double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
+// Workloads that tests make by hand have no pod list.
+NodeCap cap_of(const Workload& workload, std::size_t arrival) {
+    if (workload.pod_rows.size() != workload.arrivals.size()) return {};
+    const std::size_t row = workload.pod_rows[arrival];
+    return row < workload.pods.size() ? workload.pods[row].cap : NodeCap{};
+}
+
 }  // namespace
 
 std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& policy,
@@ -26,6 +33,7 @@ std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& polic
     Fleet fleet(workload.nodes);
     const auto rates = policy.make({.mix = workload.mix, .sampling_seed = seeds.sampling});
     FleetIndex index(fleet, *rates);
+    NodeCaps caps;
     std::mt19937_64 draws(static_cast<std::uint64_t>(seeds.draws));
     std::vector<Placed> placed;
     placed.reserve(workload.arrivals.size());
@@ -36,14 +44,18 @@ std::vector<Placed> replay(const Workload& workload, const FleetPolicyRow& polic
             const auto gang = std::span(workload.arrivals).subspan(i, size);
             for (const Task& one : gang)
                 index.arrived(one);
-            const auto rooms = place_together(fleet, index, gang, draws);
+            const auto rooms = place_together(fleet, index, caps, gang, cap_of(workload, i), draws);
             if (rooms) placed.insert(placed.end(), rooms->begin(), rooms->end());
             placed.resize(i + size);
         }
         if (size != 1) continue;
         index.arrived(task);
-        const auto decision = index.choose(task, draws());
-        if (decision) fleet.place(decision->node, task, decision->rating.cards);
+        const NodeCap cap = cap_of(workload, i);
+        const auto decision = index.choose(task, draws(), caps.full(cap));
+        if (decision) {
+            fleet.place(decision->node, task, decision->rating.cards);
+            caps.add(cap, decision->node);
+        }
         placed.push_back(
             decision ? Placed{static_cast<std::int32_t>(decision->node), decision->rating.cards}
                      : Placed{});

@@ -125,5 +125,19 @@ TEST(Workload, NamesTheFile) {
               "x/openb_node_list_gpu_node.csv: line 1: no column sn; there is a, b");
 }
 
+// Goal: a node takes so many instances of an application and no more.
+TEST(Replay, KeepsToTheCapsOfApplications) {
+    const Task task{.milli = kMilliPerCard, .count = 1};
+    const NodeCap one{.app = 0, .most = 1};
+    const Workload workload{.nodes = std::vector<NodeShape>(2, {.cards = 2}),
+                            .arrivals = std::vector<Task>(4, task),
+                            .pod_rows = {0, 0, 0, 1},
+                            .pods = {{.task = task, .cap = one}, {.task = task}}};
+    std::vector<int> nodes;
+    for (const Placed& placed : replay(workload, **find_fleet_policy("binpack"), {}))
+        nodes.push_back(placed.node);
+    EXPECT_EQ(nodes, (std::vector{0, 1, -1, 0}));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 
 #include "wire/dlrm_csv.hpp"
@@ -49,6 +50,22 @@ Result<Workload> load_openb(const ReadFile& read, const TraceSource& source,
     return fail(Code::not_found, workload.error().text + what_there_is(source, name));
 }
 
+// `workload` has a pod for each task, or for each instance of one. What the first instance of an
+// application says of it counts for all.
+void set_caps(Workload& workload, const std::vector<TraceTask>& tasks, bool together) {
+    std::map<std::string_view, NodeCap> apps;
+    std::size_t row = 0;
+    for (const TraceTask& task : tasks) {
+        NodeCap cap;
+        if (task.most_on_node > 0) {
+            const NodeCap next{static_cast<std::int32_t>(apps.size()), task.most_on_node};
+            cap = apps.try_emplace(task.app, next).first->second;
+        }
+        for (int i = together ? 1 : task.instances; i > 0; --i)
+            workload.pods[row++].cap = cap;
+    }
+}
+
 // In the order in which they came.
 Result<Workload> in_order(const std::vector<OpenbNode>& nodes, const std::vector<TraceTask>& tasks,
                           bool together) {
@@ -61,13 +78,14 @@ Result<Workload> in_order(const std::vector<OpenbNode>& nodes, const std::vector
         gangs.insert(gangs.end(), static_cast<std::size_t>(times), together ? task.instances : 1);
         came.insert(came.end(), static_cast<std::size_t>(times), task.came_s);
     }
-    Arrivals order;
+    ArrivalOrder order;
     order.nodes.resize(nodes.size());
     std::iota(order.nodes.begin(), order.nodes.end(), 0U);
     order.pods.resize(pods.size());
     std::iota(order.pods.begin(), order.pods.end(), 0U);
     std::ranges::stable_sort(order.pods, {}, [&](std::uint32_t row) { return came[row]; });
     TRY(Workload workload, workload_of(nodes, pods, std::move(order)));
+    set_caps(workload, tasks, together);
     if (!together) return workload;
     for (std::size_t row = 0; row < gangs.size(); ++row)
         workload.pods[row].gang = gangs[row];
@@ -105,7 +123,7 @@ constexpr auto kFormats = std::to_array<TraceFormat>({
     {"dlrm2025",
      "Alibaba 2025: disaggregated_DLRM_trace.csv, and --nodes, in the order in which instances "
      "were made",
-     "instances of CPU nodes (role CN), RDMA, disk and max_instance_per_node", load_dlrm},
+     "instances of CPU nodes (role CN), RDMA and disk", load_dlrm},
     {"pai2020",
      "Alibaba 2020: pai_machine_spec.csv, pai_task_table.csv, in the order in which tasks started",
      "tasks that never started, and gpu_type of tasks, which is what they were given and not "

@@ -79,6 +79,8 @@ TEST(TraceSource, Dlrm) {
     EXPECT_EQ(workload.arrivals[0].memory_mib, 66'048);
     EXPECT_EQ(workload.arrivals[1],
               (Task{.cpu_milli = 12'000, .memory_mib = 120 * 1024, .milli = 1'000, .count = 1}));
+    EXPECT_EQ(workload.pods[0].cap, (NodeCap{.app = 0, .most = 8}));
+    EXPECT_EQ(workload.pods[1].cap, workload.pods[0].cap);
     EXPECT_EQ(workload.pods[0].lasts_s, 40);
     EXPECT_EQ(workload.pods[1].lasts_s, 0) << "nobody tells";
     const auto lacks = load_source(read_file, {.folder = "d", .format = "dlrm2025"}, {"a", 1});

@@ -50,6 +50,7 @@ RC_GTEST_PROP(Trial, AllOrNone, ()) {
     Fleet fleet(shapes);
     const auto policy = row.make({.mix = mix});
     FleetIndex index(fleet, *policy);
+    NodeCaps caps;
     std::mt19937_64 draws(1);
     std::vector<Kept> running;
     for (int step = 0; step < 40; ++step) {
@@ -66,7 +67,7 @@ RC_GTEST_PROP(Trial, AllOrNone, ()) {
         const auto before = loads_of(fleet);
         const std::int64_t moved = fleet.placed_milli();
         const std::int64_t given_back = fleet.released_milli();
-        const auto placed = place_together(fleet, index, gang, draws);
+        const auto placed = place_together(fleet, index, caps, gang, {}, draws);
         RC_ASSERT(fleet.released_milli() == given_back);
         if (!placed) {
             RC_ASSERT(loads_of(fleet) == before);
@@ -89,6 +90,34 @@ RC_GTEST_PROP(Trial, AllOrNone, ()) {
         RC_ASSERT(kept->rating.score == recomputed->rating.score);
         RC_ASSERT(kept->rating.cards == recomputed->rating.cards);
     }
+}
+
+// Goal: no node takes more of an application than its cap, whoever was tried and taken back, and
+// what leaves makes room for one.
+TEST(Trial, KeepsToTheCapOfAnApplication) {
+    Fleet fleet(std::vector<NodeShape>(3, {.cpu_milli = 8'000, .memory_mib = 1, .cards = 4}));
+    const auto policy = (*find_fleet_policy("binpack"))->make({});
+    FleetIndex index(fleet, *policy);
+    NodeCaps caps;
+    std::mt19937_64 draws(1);
+    const NodeCap two{.app = 7, .most = 2};
+    const auto place = [&](std::size_t count, const NodeCap& cap) {
+        const std::vector<Task> gang(count, {.milli = 100, .count = 1});
+        const auto placed = place_together(fleet, index, caps, gang, cap, draws);
+        std::vector<int> nodes;
+        for (const Placed& one : placed.value_or(std::vector<Placed>()))
+            nodes.push_back(one.node);
+        return nodes;
+    };
+    using Nodes = std::vector<int>;
+    EXPECT_EQ(place(7, two), Nodes()) << "six are all that three nodes take";
+    EXPECT_EQ(place(5, two), (Nodes{0, 0, 1, 1, 2})) << "and nothing of the seven is left";
+    EXPECT_EQ(place(2, {.app = 8, .most = 1}), (Nodes{0, 1})) << "of another application";
+    EXPECT_EQ(place(3, {}), (Nodes{0, 0, 0})) << "without a cap";
+    EXPECT_EQ(place(1, two), Nodes{2});
+    EXPECT_EQ(place(1, two), Nodes());
+    caps.remove(two, 1);
+    EXPECT_EQ(place(1, two), Nodes{1});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace tessera {
 
 void WaitingLine::add(std::size_t task) {
-    Alike& alike = alike_[{tasks_[task].task, tasks_[task].gang}];
+    Alike& alike = alike_[{tasks_[task].task, tasks_[task].gang, tasks_[task].cap}];
     if (alike.empty()) by_first_.emplace(task, &alike);
     alike.push_back(task);
     ++size_;

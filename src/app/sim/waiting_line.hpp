@@ -35,12 +35,14 @@ class WaitingLine {
     struct Kind {
         Task task;
         int gang = 1;
+        NodeCap cap;
 
         friend bool operator==(const Kind&, const Kind&) = default;
     };
     struct KindHash {
         std::size_t operator()(const Kind& kind) const {
-            return TaskHash{}(kind.task) + static_cast<std::size_t>(kind.gang);
+            return TaskHash{}(kind.task) + static_cast<std::size_t>(kind.gang) +
+                   (static_cast<std::size_t>(kind.cap.app + 1) << 16U);
         }
     };
     // Of tasks that are alike. Ascending; not empty.

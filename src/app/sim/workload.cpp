@@ -94,7 +94,7 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
 }
 
 Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPod>& pods,
-                             Arrivals arrivals) {
+                             ArrivalOrder arrivals) {
     ModelNames models;
     TRY(const auto shapes, shapes_of(nodes, models));
     std::vector<MixSample> samples;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/sim/node_caps.hpp"
 #include "base/result.hpp"
 #include "domain/placement/fleet/mix.hpp"
 #include "domain/placement/fleet/node_load.hpp"
@@ -17,7 +18,8 @@ namespace tessera {
 struct TimedTask {
     Task task;
     std::int64_t lasts_s = 0;  // 0: nobody tells
-    int gang = 1;  // it stands for so many, which are placed all or none; 0: another does
+    int gang = 1;   // it stands for so many, which are placed all or none; 0: another does
+    NodeCap cap{};  // of its application, on one node
 };
 
 struct Workload {
@@ -61,7 +63,7 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
 
 // From lists and an order that names their rows. unsupported: too many models.
 Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vector<OpenbPod>& pods,
-                             Arrivals arrivals);
+                             ArrivalOrder arrivals);
 
 // `times` clusters beside each other, and as many times the arrivals, one after the other: for
 // figures that say how cost grows.

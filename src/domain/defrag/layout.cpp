@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
+
+#include "domain/placement/engine_terms.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -52,6 +55,12 @@ std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
     return lack <= 0 ? std::optional(taken) : std::nullopt;
 }
 
+bool has_host_room(const NodeView& node, const HostAsk& ask) {
+    if (node.inventory.host == HostAsk{}) return true;  // it has not said
+    return ask.cpu_milli <= node.load.cpu_milli &&
+           (ask.memory.count + kMiB - 1) / kMiB <= node.load.memory_mib;
+}
+
 }  // namespace
 
 bool Place::touches(const Lodger& lodger) const {
@@ -63,13 +72,18 @@ bool Place::touches(const Lodger& lodger) const {
 }
 
 Layout::Layout(const Cluster& cluster, const Asker& asker) {
+    rooms_.reserve(cluster.nodes.size());
     for (const ClusterView::NodePtr& node : cluster.nodes) {
         NodeRoom room{.view = node.get(),
+                      .now = *node,
+                      .used = {node->inventory.host.cpu_milli - node->load.cpu_milli,
+                               node->inventory.host.memory - mebibytes(node->load.memory_mib)},
                       .open = node->blocked.empty() && !node->cards.empty() &&
                               !cluster.closed.contains(node->inventory.name),
-                      .cards = cards_left(*node, asker),
                       .lodgers = {}};
-        room.lodgers.resize(room.cards.size());
+        room.now.cards = cards_left(*node, asker);
+        room.lodgers.resize(room.now.cards.size());
+        refresh(room);
         rooms_.push_back(std::move(room));
     }
     add_lodgers(cluster);
@@ -78,19 +92,19 @@ Layout::Layout(const Cluster& cluster, const Asker& asker) {
 void Layout::add_lodgers(const Cluster& cluster) {
     std::map<PodUid, const MovablePod*> movable;
     for (const MovablePod& pod : cluster.movable) {
-        if (!pod.request.empty()) movable.emplace(pod.uid, &pod);
+        if (!pod.ask.request.empty()) movable.emplace(pod.ask.uid, &pod);
     }
     for (std::size_t node = 0; node < rooms_.size(); ++node) {
         const NodeView& view = *rooms_[node].view;
         for (const TenantPtr& tenant : view.tenants) {
             const auto of = movable.find(tenant->uid);
             if (of == movable.end() || tenant->terminating || tenant->resizing) continue;
-            Lodger lodger{.tenant = tenant.get(),
+            Lodger lodger{.tenant = tenant,
                           .node = node,
                           .cards = positions(*tenant, view.inventory.gpus),
                           .size = on_cards(*tenant, view.inventory.gpus),
                           .pod = of->second,
-                          .one_share = asks_one_share(of->second->request)};
+                          .kind = kind_of(*of->second)};
             if (!lodger.cards.empty()) lodgers_.push_back(std::move(lodger));
         }
     }
@@ -106,11 +120,25 @@ void Layout::add_lodgers(const Cluster& cluster) {
     }
 }
 
+std::size_t Layout::kind_of(const MovablePod& pod) {
+    const auto is_alike = [&](const MovablePod* of) {
+        return of->rater == pod.rater && of->ask.request == pod.ask.request &&
+               of->ask.host == pod.ask.host;
+    };
+    const auto known = std::ranges::find_if(kinds_, is_alike);
+    if (known == kinds_.end() && kinds_.size() < kMostKinds) {
+        kinds_.push_back(&pod);
+        prices_.emplace_back(rooms_.size());
+        return kinds_.size() - 1;
+    }
+    return static_cast<std::size_t>(known - kinds_.begin());
+}
+
 Room Layout::room() const {
     Room out;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
-        for (const Card& card : node.cards) {
+        for (const Card& card : node.now.cards) {
             out.largest = std::max(out.largest, card.free());
             if (card.healthy && card.holders == 0 && card.held == Bytes{}) ++out.free_cards;
         }
@@ -123,7 +151,7 @@ std::size_t Layout::usable_cards() const {
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
         count += static_cast<std::size_t>(
-            std::ranges::count_if(node.cards, [](const Card& card) { return card.healthy; }));
+            std::ranges::count_if(node.now.cards, [](const Card& card) { return card.healthy; }));
     }
     return count;
 }
@@ -131,8 +159,7 @@ std::size_t Layout::usable_cards() const {
 std::optional<Fit> Layout::fit(Placer& placer, std::size_t node) const {
     const NodeRoom& room = rooms_[node];
     if (!room.open) return std::nullopt;
-    const RoomLeft left(room.cards);
-    const Fit* found = placer.try_node(left.offer(*room.view));
+    const Fit* found = placer.try_node(room.now.offer());
     return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
@@ -146,106 +173,107 @@ bool Layout::could_fit(Placer& placer, std::size_t node) const {
     return placer.try_node(left.offer(view)) != nullptr;
 }
 
-std::vector<Place> Layout::places(const Lodger& lodger) const {
-    Placer placer(lodger.pod->request);
-    std::vector<Place> out;
+std::optional<Place> Layout::place(std::size_t lodger) {
+    const Lodger& of = lodgers_[lodger];
+    if (of.pod->once_gone) leave(lodger);
+    auto found = best_place(of);
+    if (of.pod->once_gone) undo_leave(lodger);
+    return found && !found->touches(of) ? std::move(found) : std::nullopt;
+}
+
+std::optional<Place> Layout::best_place(const Lodger& lodger) {
+    const MovablePod& pod = *lodger.pod;
+    Placer placer(pod.ask.request);
+    std::optional<std::pair<NodePrice, std::size_t>> best;
     for (std::size_t node = 0; node < rooms_.size(); ++node) {
-        if (!rooms_[node].open || is_barred(lodger.pod->barred, node)) continue;
-        if (lodger.one_share) {
-            places_of_one_share(lodger, node, placer, out);
-        } else {
-            place_of_several(lodger, node, placer, out);
-        }
+        if (!rooms_[node].open || is_barred(pod.barred, node)) continue;
+        const auto found = price(lodger, node, placer);
+        if (found && (!best || *found < best->first)) best = {*found, node};
     }
-    if (lodger.pod->spreads && !out.empty()) {
-        // The first in order among equals, as the policy has it.
-        return {*std::ranges::max_element(out, {}, [this](const Place& place) {
-            return std::tuple(room_left(place), -static_cast<std::int64_t>(place.node),
-                              -place.fit.cards.front());
-        })};
+    if (!best) return std::nullopt;
+    const NodeView& node = rooms_[best->second].now;
+    if (pod.rater != nullptr) {
+        if (auto chosen = pod.rater->choose(node, node.offer(), pod.ask))
+            return Place{best->second, *std::move(chosen)};
     }
-    std::ranges::sort(out, [](const Place& a, const Place& b) {
-        return std::tie(a.fit.price, a.node, a.fit.cards) <
-               std::tie(b.fit.price, b.node, b.fit.cards);
-    });
-    return out;
+    return Place{best->second, *placer.try_node(node.offer())};
 }
 
-std::int64_t Layout::room_left(const Place& place) const {
-    std::int64_t milli = 0;
-    for (const int at : place.fit.cards) {
-        const Card& card = rooms_[place.node].cards[static_cast<std::size_t>(at)];
-        if (card.capacity > Bytes{}) milli += card.free().count * 1'000 / card.capacity.count;
-    }
-    return milli;
+std::optional<NodePrice> Layout::price(const Lodger& lodger, std::size_t node, Placer& placer) {
+    if (lodger.kind >= prices_.size()) return price_anew(*lodger.pod, node, placer);
+    Priced& known = prices_[lodger.kind][node];
+    if (known.version != rooms_[node].version)
+        known = {rooms_[node].version, price_anew(*lodger.pod, node, placer)};
+    return known.price;
 }
 
-void Layout::places_of_one_share(const Lodger& lodger, std::size_t node, Placer& placer,
-                                 std::vector<Place>& out) const {
-    const NodeRoom& room = rooms_[node];
-    Offer offer = room.view->offer();
-    for (std::size_t card = 0; card < room.cards.size(); ++card) {
-        const Bytes free = room.cards[card].free();
-        if (free <= Bytes{}) continue;
-        offer.gpus = {&room.view->inventory.gpus[card], 1};
-        offer.cards = {&room.cards[card], 1};
-        offer.free = {&free, 1};
-        offer.islands = {};
-        const Fit* fit = placer.try_node(offer);
-        if (fit == nullptr) continue;
-        Place place{node, {{static_cast<int>(card)}, fit->price}};
-        if (!place.touches(lodger)) out.push_back(std::move(place));
-    }
-}
-
-void Layout::place_of_several(const Lodger& lodger, std::size_t node, Placer& placer,
-                              std::vector<Place>& out) const {
-    std::vector<Card> cards = rooms_[node].cards;
-    if (node == lodger.node) {
-        for (const std::size_t card : lodger.cards)
-            cards[card].healthy = false;
-    }
-    const RoomLeft left(std::move(cards));
-    const Fit* fit = placer.try_node(left.offer(*rooms_[node].view));
-    if (fit != nullptr) out.push_back({node, *fit});
+std::optional<NodePrice> Layout::price_anew(const MovablePod& pod, std::size_t node,
+                                            Placer& placer) const {
+    const NodeView& now = rooms_[node].now;
+    if (!has_host_room(now, pod.ask.host)) return std::nullopt;
+    const Offer room = now.offer();
+    const Fit* fit = placer.try_node(room);
+    if (fit == nullptr) return std::nullopt;
+    if (pod.rater != nullptr)
+        return price_of_rating(pod.rater->rate_room(now, room, pod.ask), fit->price, node);
+    return price_of_fit(fit->price, std::accumulate(room.free.begin(), room.free.end(), Bytes{}));
 }
 
 void Layout::leave(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
     of.moved = true;
-    NodeRoom& room = rooms_[of.node];
-    count_holds(*of.tenant, room.view->inventory.gpus, room.cards, -1);
+    remove(of.node, *of.tenant, of.pod->ask.host);
 }
 
 void Layout::undo_leave(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
     of.moved = false;
-    NodeRoom& room = rooms_[of.node];
-    count_holds(*of.tenant, room.view->inventory.gpus, room.cards, 1);
+    add(of.node, of.tenant, of.pod->ask.host);
 }
 
 void Layout::enter(std::size_t lodger, const Place& place) {
-    count(lodger, place, 1);
+    const MovablePod& pod = *lodgers_[lodger].pod;
+    const NodeInventory& node = view(place.node).inventory;
+    Tenant made{.uid = pod.ask.uid, .name = pod.ask.name};
+    made.allocation.containers = containers_of(pod.ask.request, place.fit, node.gpus, node.unit);
+    made.holds = holds(made.allocation.containers);
+    made.groups = rules_of(pod.ask.request).groups();
+    add(place.node, std::make_shared<const Tenant>(std::move(made)), pod.ask.host);
 }
 
 void Layout::undo_enter(std::size_t lodger, const Place& place) {
-    count(lodger, place, -1);
+    const MovablePod& pod = *lodgers_[lodger].pod;
+    const auto& tenants = rooms_[place.node].now.tenants;
+    const TenantPtr made = *std::ranges::find(tenants, pod.ask.uid, &Tenant::uid);
+    remove(place.node, *made, pod.ask.host);
 }
 
-void Layout::count(std::size_t lodger, const Place& place, int sign) {
-    NodeRoom& room = rooms_[place.node];
-    const NodeInventory& node = room.view->inventory;
-    Tenant made;
-    made.holds =
-        holds(containers_of(lodgers_[lodger].pod->request, place.fit, node.gpus, node.unit));
-    made.groups = rules_of(lodgers_[lodger].pod->request).groups();
-    count_holds(made, node.gpus, room.cards, sign);
+void Layout::remove(std::size_t node, const Tenant& tenant, const HostAsk& host) {
+    NodeRoom& room = rooms_[node];
+    count_holds(tenant, room.view->inventory.gpus, room.now.cards, -1);
+    std::erase_if(room.now.tenants, [&](const TenantPtr& of) { return of->uid == tenant.uid; });
+    room.used = {room.used.cpu_milli - host.cpu_milli, room.used.memory - host.memory};
+    refresh(room);
+}
+
+void Layout::add(std::size_t node, TenantPtr tenant, const HostAsk& host) {
+    NodeRoom& room = rooms_[node];
+    count_holds(*tenant, room.view->inventory.gpus, room.now.cards, 1);
+    room.now.tenants.push_back(std::move(tenant));
+    room.used = {room.used.cpu_milli + host.cpu_milli, room.used.memory + host.memory};
+    refresh(room);
+}
+
+void Layout::refresh(NodeRoom& room) {
+    room.now.free = free_of(room.now.cards);
+    room.now.load = load_of(room.now, room.view->load.model, room.used);
+    room.version = ++versions_;
 }
 
 std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
                           std::size_t at) const {
     const NodeRoom& room = rooms_[node];
-    const Card& card = room.cards[at];
+    const Card& card = room.now.cards[at];
     if (!room.open || !card.healthy) return kNever;
     const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const Bytes ask = bytes_of(container.gpu.memory, room.view->inventory.unit, card.capacity);

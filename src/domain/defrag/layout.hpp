@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "domain/defrag/plan.hpp"
+#include "domain/placement/node_price.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
 
@@ -20,12 +21,12 @@ inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() 
 
 // A movable pod where it is now.
 struct Lodger {
-    const Tenant* tenant = nullptr;
+    TenantPtr tenant;
     std::size_t node = 0;
     std::vector<std::size_t> cards;  // positions on the node, ascending
     Bytes size;
     const MovablePod* pod = nullptr;
-    bool one_share = false;
+    std::size_t kind = 0;  // pods of one kind are placed alike
     bool moved = false;
 };
 
@@ -47,7 +48,9 @@ class Layout {
     [[nodiscard]] std::size_t nodes() const { return rooms_.size(); }
     [[nodiscard]] const NodeView& view(std::size_t node) const { return *rooms_[node].view; }
     [[nodiscard]] bool is_open(std::size_t node) const { return rooms_[node].open; }
-    [[nodiscard]] std::size_t cards(std::size_t node) const { return rooms_[node].cards.size(); }
+    [[nodiscard]] std::size_t cards(std::size_t node) const {
+        return rooms_[node].now.cards.size();
+    }
     [[nodiscard]] Room room() const;
     // In order, and on nodes that take new pods.
     [[nodiscard]] std::size_t usable_cards() const;
@@ -55,10 +58,9 @@ class Layout {
     [[nodiscard]] bool is_barred(const Barred& barred, std::size_t node) const {
         return barred && barred->contains(view(node).inventory.name);
     }
-    // Where the lodger's new pod fits beside all that is there, not on the cards that it has. By
-    // what stays free there, then by node and card. Of one that spreads: the one with the most
-    // room.
-    [[nodiscard]] std::vector<Place> places(const Lodger& lodger) const;
+    // Where the lodger's new pod would go as all is now; nothing where it would find no room, or
+    // come back to cards that the lodger has.
+    [[nodiscard]] std::optional<Place> place(std::size_t lodger);
     // The best fit of a request on a node.
     [[nodiscard]] std::optional<Fit> fit(Placer& placer, std::size_t node) const;
     // Whether it would fit without any of the lodgers that the node began with.
@@ -76,23 +78,36 @@ class Layout {
 
   private:
     struct NodeRoom {
-        const NodeView* view = nullptr;
+        const NodeView* view = nullptr;  // as it was
+        NodeView now;
+        HostAsk used;
         bool open = false;
-        std::vector<Card> cards;
         std::vector<std::vector<std::size_t>> lodgers;  // by card
+        std::uint64_t version = 0;                      // of `now`: no two are alike
     };
+    // What a pod of some kind would find on a node; nothing where that is no room.
+    struct Priced {
+        std::uint64_t version = 0;
+        std::optional<NodePrice> price;
+    };
+    static constexpr std::size_t kMostKinds = 64;  // whose prices are kept
 
     void add_lodgers(const Cluster& cluster);
-    // Thousandths of the place's cards that are free before the pod comes.
-    [[nodiscard]] std::int64_t room_left(const Place& place) const;
-    void count(std::size_t lodger, const Place& place, int sign);
-    void places_of_one_share(const Lodger& lodger, std::size_t node, Placer& placer,
-                             std::vector<Place>& out) const;
-    void place_of_several(const Lodger& lodger, std::size_t node, Placer& placer,
-                          std::vector<Place>& out) const;
+    std::size_t kind_of(const MovablePod& pod);
+    [[nodiscard]] std::optional<Place> best_place(const Lodger& lodger);
+    std::optional<NodePrice> price(const Lodger& lodger, std::size_t node, Placer& placer);
+    [[nodiscard]] std::optional<NodePrice> price_anew(const MovablePod& pod, std::size_t node,
+                                                      Placer& placer) const;
+    // Takes a tenant away, or puts it there.
+    void remove(std::size_t node, const Tenant& tenant, const HostAsk& host);
+    void add(std::size_t node, TenantPtr tenant, const HostAsk& host);
+    void refresh(NodeRoom& room);
 
     std::vector<NodeRoom> rooms_;
-    std::vector<Lodger> lodgers_;  // the smallest first
+    std::vector<Lodger> lodgers_;              // the smallest first
+    std::vector<const MovablePod*> kinds_;     // one of each
+    std::vector<std::vector<Priced>> prices_;  // by kind and node
+    std::uint64_t versions_ = 0;
 };
 
 }  // namespace tessera::defrag

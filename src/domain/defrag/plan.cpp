@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <tuple>
+#include <vector>
 
 #include "domain/defrag/bounds.hpp"
 #include "domain/defrag/layout.hpp"
@@ -11,39 +14,30 @@
 namespace tessera::defrag {
 namespace {
 
-// Every place is tried in a cluster of so many cards; in a larger one the tightest few.
-constexpr std::size_t kFewCards = 64;
-constexpr std::size_t kMostPlaces = 24;
-
 struct Step {
     std::size_t lodger;
     Place place;
 };
 
 // Sequences of moves, the shortest first (iterative deepening): of each length those alone whose
-// bound says that the goal is within reach (IDA*; Korf 1985).
+// bound says that the goal is within reach (IDA*; Korf 1985). What several sequences come to is
+// gone on from once.
 class Search {
   public:
     Search(Layout& layout, Bounds& bounds, const Effort& effort)
-        : layout_(layout), bounds_(bounds), effort_(effort) {
-        std::size_t cards = 0;
-        for (std::size_t node = 0; node < layout.nodes(); ++node)
-            cards += layout.cards(node);
-        try_all_ = cards <= kFewCards;
-        // Where a pod that spreads goes hangs on the order of all moves, of which some are left
-        // out.
-        exact_ = try_all_ && std::ranges::all_of(layout.lodgers(), [](const Lodger& lodger) {
-                     return lodger.one_share && !lodger.pod->spreads;
-                 });
-    }
+        : layout_(layout), bounds_(bounds), effort_(effort) {}
 
     // Whether it found the moves; the layout is then as it is after them.
     bool run() {
         const std::int64_t least = bounds_.moves();
         const auto most = static_cast<std::int64_t>(layout_.lodgers().size());
         for (std::int64_t length = least; length <= most; ++length) {
-            if (steps_ >= effort_.steps) return false;
+            if (steps_ >= effort_.steps) {
+                exact_ = false;
+                return false;
+            }
             steps_end_ = std::min(effort_.steps, steps_ + effort_.steps_per_length);
+            been_.clear();
             if (dive(length)) {
                 fewest_ = length == least || exact_;
                 return true;
@@ -59,23 +53,26 @@ class Search {
     [[nodiscard]] bool is_sure() const { return exact_; }
 
   private:
+    // Who went where: all that the layout hangs on.
+    using State = std::vector<std::tuple<std::size_t, std::size_t, std::vector<int>>>;
+
     bool dive(std::int64_t left) {
         const std::int64_t needed = bounds_.moves();
         if (needed == 0) return true;
-        if (needed > left) return false;
+        if (needed > left || !been_.insert(state()).second) return false;
         const std::int64_t edge = bounds_.edge();
         for (std::size_t i = 0; i < layout_.lodgers().size(); ++i) {
             if (layout_.lodgers()[i].moved) continue;
             if (needed == left && !bounds_.may_lower(layout_.lodgers()[i], edge)) continue;
             if (steps_ >= steps_end_) return false;
             if (!helps(i, left)) continue;
-            for (const Place& place : places(i)) {
-                if (!is_in_order(i, place)) continue;
-                if (steps_ >= steps_end_) return false;
-                make({i, place});
-                if (bounds_.moves() <= left - 1 && dive(left - 1)) return true;
-                take_back();
-            }
+            if (steps_ >= steps_end_) return false;
+            ++steps_;
+            auto place = layout_.place(i);
+            if (!place) continue;
+            make({i, *std::move(place)});
+            if (bounds_.moves() <= left - 1 && dive(left - 1)) return true;
+            take_back();
         }
         return false;
     }
@@ -92,20 +89,16 @@ class Search {
         return helps;
     }
 
-    std::vector<Place> places(std::size_t lodger) const {
-        std::vector<Place> out = layout_.places(layout_.lodgers()[lodger]);
-        if (!try_all_ && out.size() > kMostPlaces) out.resize(kMostPlaces);
+    [[nodiscard]] State state() const {
+        State out;
+        out.reserve(made_.size());
+        for (const Step& step : made_)
+            out.emplace_back(step.lodger, step.place.node, step.place.fit.cards);
+        std::ranges::sort(out);
         return out;
     }
 
-    // Two moves of which neither needs the other's are tried in one order only.
-    [[nodiscard]] bool is_in_order(std::size_t lodger, const Place& place) const {
-        return made_.empty() || lodger > made_.back().lodger ||
-               place.touches(layout_.lodgers()[made_.back().lodger]);
-    }
-
     void make(Step step) {
-        ++steps_;
         layout_.leave(step.lodger);
         layout_.enter(step.lodger, step.place);
         refresh(step);
@@ -129,10 +122,10 @@ class Search {
     Bounds& bounds_;
     const Effort effort_;
     std::vector<Step> made_;
+    std::set<State> been_;  // with moves of one number left
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
-    bool try_all_ = false;
-    bool exact_ = false;
+    bool exact_ = true;
     bool fewest_ = false;
 };
 
@@ -208,6 +201,16 @@ std::string out_of_reach(Layout& layout, const Goal& goal) {
         pods_that_move(movable), more == 0 ? "no" : fmt::format("{}", more));
 }
 
+// Why moves that might reach the goal do not.
+std::string of_no_use(std::size_t movable, std::int64_t least, bool is_sure) {
+    const std::string of =
+        movable == 1 ? "" : fmt::format("{} of ", least == 1 ? "one" : fmt::format("{}", least));
+    return fmt::format("{}{} would have to move, and {}", of, pods_that_move(movable),
+                       !is_sure    ? "no moves were found that are of use"
+                       : least > 1 ? "where their new pods would go nothing is gained"
+                                   : "where its new pod would go nothing is gained");
+}
+
 Asker asker_of(const Goal& goal) {
     static const PodUid nobody;
     if (const auto* room = std::get_if<RoomFor>(&goal)) return {room->pod.uid, room->pod.priority};
@@ -233,10 +236,7 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     const auto* free = std::get_if<FreeCards>(&goal);
     const bool is_split = !found && !search.is_sure() && free != nullptr && free->cards > 1;
     if (!found && !(is_split && free_one_by_one(layout, free->cards, effort, steps))) {
-        return NoPlan{fmt::format(
-            "{} of {} would have to move, and {}", least == 1 ? "one" : fmt::format("{}", least),
-            pods_that_move(layout.lodgers().size()),
-            search.is_sure() ? "there is no other place for them" : "no place for them was found")};
+        return NoPlan{of_no_use(layout.lodgers().size(), least, search.is_sure())};
     }
     for (const Step& step : steps)
         plan.moves.push_back(move_of(layout, step));

@@ -1,11 +1,11 @@
 // Defragmentation: the fewest moves of movable pods that make room for a pod which waits, or free
 // whole cards.
 //
-// A move ends a pod, and its controller makes another. Where that goes is the scheduler's to say:
-// the plan shows that a place exists, by the rules of placement (placement/place.hpp), while the
-// old pod still holds its cards and with the moves before it done. Of policies it knows spread,
-// which leaves a pod one place alone; all others are taken for the best fit. Of what else a pod
-// asks of its node only that is known which bars it (Barred). Each pod is moved once at most.
+// A move ends a pod, and its controller makes another, which the scheduler places: the plan goes by
+// where that would be, by the pod's policy and the code that decides it (placement/node_price.hpp),
+// with the moves before it done. A pod whose new one would come back to its cards is not moved. Of
+// what else a pod asks of its node it is known what bars it (Barred), and its CPU and memory. Each
+// pod is moved once at most.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 
 #include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/view.hpp"
+#include "domain/placement/node_rater.hpp"
 
 namespace tessera::defrag {
 
@@ -25,10 +26,11 @@ namespace tessera::defrag {
 using Barred = std::shared_ptr<const std::set<NodeName>>;
 
 struct MovablePod {
-    PodUid uid;
-    PodRequest request;  // of the pod that its controller makes anew
+    PodAsk ask;  // of the pod that its controller makes anew; the uid is the old one's
     Barred barred;
-    bool spreads = false;  // it has the policy spread: to where there is the most room
+    // By which that one is placed; null: the best fit of place.hpp.
+    std::shared_ptr<const NodeRater> rater{};
+    bool once_gone = false;  // it is made when the old one has given its cards back
 };
 
 struct Cluster {
@@ -54,7 +56,7 @@ struct Move {
     NodeName node;
     std::vector<int> cards;  // by their index on the node, ascending
     Bytes size;              // memory on all of them
-    NodeName to;             // where its new pod would fit
+    NodeName to;             // where its new pod would go
     std::vector<int> to_cards;
 
     friend bool operator==(const Move&, const Move&) = default;
@@ -90,8 +92,7 @@ struct Effort {
 };
 
 // The same answer for the same input. `fewest` is proven where the number of moves is what a lower
-// bound says, or where every shorter sequence was tried: not where effort ran out, in clusters of
-// more than 64 cards, or with pods of several cards, which are tried on one set of them per node.
+// bound says, or where every shorter sequence was tried: not where effort ran out.
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort = {});
 

@@ -34,7 +34,7 @@ class Scene {
             shares.push_back({.uuid = gpu.uuid, .index = card, .memory = gibibytes(gib)});
         }
         pods_.push_back(build::bound(pod, build::allocation(pod, node, std::move(shares))));
-        if (movable) movable_.push_back({pod.uid, build::request(pod.containers)});
+        if (movable) movable_.push_back({.ask = build::ask(pod), .barred = {}});
         return *this;
     }
     Scene& close(const std::string& node) {
@@ -122,7 +122,7 @@ TEST(DefragPlan, MakesRoomForAPod) {
 // Goal: who is in the way of the only place moves first.
 TEST(DefragPlan, MovesAreChained) {
     Scene scene;
-    scene.node("a", 1).node("b", 1, 12).node("c", 1, 6);
+    scene.node("a", 1).node("b", 1, 12).node("c", 1, 5);
     scene.pod("first", "a", {0}, 10).pod("second", "b", {0}, 5);
     const Plan plan = planned(scene, room_for(build::native(gibibytes(14))));
     EXPECT_EQ(names(plan), (Names{"second", "first"}));
@@ -159,8 +159,8 @@ TEST(DefragPlan, SaysWhyThereIsNone) {
               "would be no more");
     scene.pod("x", "a", {0}, 10).pod("y", "b", {0}, 8);
     EXPECT_EQ(refused(scene, FreeCards{1}),
-              "one of the 2 pods that may be moved would have to move, and there is no other place "
-              "for them");
+              "one of the 2 pods that may be moved would have to move, and where its new pod would "
+              "go nothing is gained");
     EXPECT_EQ(refused(scene, FreeCards{3}),
               "3 more whole cards are asked for, and without the 2 pods that may be moved there "
               "would be 2 more");
@@ -174,9 +174,36 @@ TEST(DefragPlan, SaysWhyThereIsNone) {
               "is 6Gi");
 }
 
-// Goal: a pod of policy spread is planned to where it would go, the most room of all, and not into
-// the hole that the best fit has for it: no card comes free that way where another is empty.
-TEST(DefragPlan, PodsThatSpread) {
+// Rates the nodes whose name is later in the alphabet higher, and takes the last card with room.
+class LastRater final : public NodeRater {
+  public:
+    [[nodiscard]] std::vector<std::int64_t> rate(const ClusterView&, std::span<const std::uint32_t>,
+                                                 const PodAsk&) const override {
+        ADD_FAILURE() << "of what would be, and not of a view";
+        return {};
+    }
+    [[nodiscard]] std::int64_t rate_room(const NodeView& node, const Offer& /*room*/,
+                                         const PodAsk& /*pod*/) const override {
+        return node.inventory.name.str().front();
+    }
+    [[nodiscard]] bool is_by_lot() const override { return false; }
+    [[nodiscard]] std::optional<Fit> choose(const NodeView& /*node*/, const Offer& room,
+                                            const PodAsk& pod) const override {
+        const Bytes ask = bytes_of(pod.request.front().gpu.memory, room.unit, {});
+        int card = static_cast<int>(room.free.size()) - 1;
+        while (room.free[static_cast<std::size_t>(card)] < ask)
+            --card;
+        return Fit{.cards = {card}, .price = 0};
+    }
+    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView&, const Offer&,
+                                               const PodAsk&) const override {
+        return {};
+    }
+};
+
+// Goal: a pod is planned to where its policy would place it, and not into the hole that the best
+// fit has for it; where it would take a free card, or its own, no card comes free.
+TEST(DefragPlan, GoesByThePolicyOfThePod) {
     Scene scene;
     scene.node("a", 3);
     scene.pod("x", "a", {0}, 4).pod("y", "a", {1}, 10, false).pod("z", "a", {2}, 8, false);
@@ -187,23 +214,73 @@ TEST(DefragPlan, PodsThatSpread) {
         return plan == nullptr ? std::vector<int>() : plan->moves.front().to_cards;
     };
     EXPECT_EQ(to_of(FreeCards{1}), std::vector{1}) << "the best fit";
-    cluster.movable.front().spreads = true;
+    const auto last = std::make_shared<const LastRater>();
+    cluster.movable.front().rater = last;
     EXPECT_EQ(to_of(FreeCards{1}), std::vector{2});
     const auto answer = make_plan(cluster, FreeCards{1});
-    EXPECT_TRUE(std::get<Plan>(answer).fewest) << "no goal needs less than one move";
+    EXPECT_TRUE(std::get<Plan>(answer).fewest);
     scene.node("b", 1);
     cluster.nodes = scene.cluster().nodes;
     EXPECT_EQ(to_of(FreeCards{1}), std::vector<int>()) << "it would take the free card of b";
-    cluster.movable.front().spreads = false;
+    cluster.movable.front().rater = nullptr;
     EXPECT_EQ(to_of(FreeCards{1}), std::vector{1});
+}
+
+// Goal: a pod that the best fit would put back on its own card is not moved, whatever other room
+// there is. That of a StatefulSet is placed when the old one has given its card back.
+TEST(DefragPlan, WhoWouldComeBackStays) {
+    Scene scene;
+    scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 8).pod("y", "b", {0}, 7, false);
+    EXPECT_FALSE(refused(scene, FreeCards{1}).empty()) << "beside itself nothing is left";
+    Cluster cluster = scene.cluster();
+    cluster.movable.front().once_gone = true;
+    const auto answer = make_plan(cluster, FreeCards{1});
+    ASSERT_TRUE(std::holds_alternative<Plan>(answer)) << "of its own card 8 GiB would be left";
+    EXPECT_EQ(std::get<Plan>(answer).moves.front().to, NodeName("b"));
+}
+
+// Goal: a pod is planned to no node that lacks the CPU or memory for it, and what it takes there is
+// gone for the next.
+TEST(DefragPlan, CpuAndMemoryCount) {
+    Scene scene;
+    scene.node("a", 2).node("b", 1).node("c", 1);
+    scene.pod("x", "a", {0}, 4).pod("y", "a", {1}, 4).pod("fix", "b", {0}, 8, false);
+    scene.pod("fiy", "c", {0}, 4, false);
+    Cluster cluster = scene.cluster();
+    for (MovablePod& pod : cluster.movable)
+        pod.ask.host = {1'000, gibibytes(1)};
+    const auto with_cpu = [&](std::int64_t cpu_of_b, Bytes memory_of_b) {
+        for (auto& node : cluster.nodes) {
+            NodeView view = *node;
+            const bool is_b = view.inventory.name.str() == "b";
+            view.inventory.host = {8'000, gibibytes(32)};
+            view.load.cpu_milli = is_b ? static_cast<int>(cpu_of_b) : 8'000;
+            view.load.memory_mib =
+                static_cast<int>((is_b ? memory_of_b : gibibytes(32)).count / kMiB);
+            node = std::make_shared<const NodeView>(std::move(view));
+        }
+        const auto answer = make_plan(cluster, FreeCards{2});
+        std::vector<std::string> out;
+        if (const auto* plan = std::get_if<Plan>(&answer)) {
+            for (const Move& move : plan->moves)
+                out.push_back(move.to.str());
+        }
+        return out;
+    };
+    EXPECT_EQ(with_cpu(8'000, gibibytes(32)), (Names{"b", "b"}));
+    EXPECT_EQ(with_cpu(1'500, gibibytes(32)), (Names{"b", "c"})) << "for one of them";
+    EXPECT_EQ(with_cpu(8'000, mebibytes(1'025)), (Names{"b", "c"}));
+    EXPECT_EQ(with_cpu(500, gibibytes(32)), (Names{"c", "c"}));
 }
 
 TEST(DefragPlan, ClosedNodesTakeNobody) {
     Scene scene;
-    scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 4).pod("y", "b", {0}, 4, false);
+    scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 4).pod("y", "b", {0}, 6, false);
     EXPECT_EQ(names(planned(scene, FreeCards{1})), Names{"x"});
     scene.close("b");
-    EXPECT_FALSE(refused(scene, FreeCards{1}).empty());
+    EXPECT_EQ(refused(scene, FreeCards{1}),
+              "the one pod that may be moved would have to move, and where its new pod would go "
+              "nothing is gained");
 }
 
 // Goal: a pod goes nowhere where it may not run, and no room is made there for one that waits.
@@ -268,14 +345,21 @@ struct Model {
         if (left == 0) return false;
         for (std::size_t i = 0; i < pods.size(); ++i) {
             if (!pods[i].movable) continue;
-            for (int card = 0; card < static_cast<int>(sizes.size()); ++card) {
-                if (card == pods[i].card || free(card) < pods[i].gib) continue;
-                Model after = *this;
-                after.pods[i] = {card, pods[i].gib, false};
-                if (after.reaches(done, left - 1)) return true;
-            }
+            const int card = best_fit(pods[i].gib);
+            if (card < 0 || card == pods[i].card) continue;
+            Model after = *this;
+            after.pods[i] = {card, pods[i].gib, false};
+            if (after.reaches(done, left - 1)) return true;
         }
         return false;
+    }
+    // -1: there is no room.
+    [[nodiscard]] int best_fit(int gib) const {
+        int best = -1;
+        for (int card = 0; card < static_cast<int>(sizes.size()); ++card) {
+            if (free(card) >= gib && (best < 0 || free(card) < free(best))) best = card;
+        }
+        return best;
     }
 };
 
@@ -316,7 +400,7 @@ void carry_out(const Scene& scene, const Plan& plan, std::vector<std::vector<Car
     const Cluster cluster = scene.cluster();
     std::set<PodUid> left;
     for (const MovablePod& pod : cluster.movable)
-        left.insert(pod.uid);
+        left.insert(pod.ask.uid);
     for (const auto& node : cluster.nodes)
         cards.push_back(node->cards);
     for (const Move& move : plan.moves) {

@@ -7,9 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "domain/cluster/state.hpp"
-#include "domain/placement/fleet/policy.hpp"
-
 namespace tessera::defrag {
 namespace {
 
@@ -18,7 +15,8 @@ bool holds_cards(const PodFacts& pod) {
 }
 
 // Nothing where it may be moved.
-std::optional<std::string> why_it_stays(const Snapshot& snapshot, std::size_t i) {
+std::optional<std::string> why_it_stays(const Snapshot& snapshot, std::size_t i,
+                                        const RaterOf& rater_of) {
     auto why = why_it_stays(snapshot.states[i], snapshot.budgets);
     if (why) return why;
     const auto ask = ask_of(snapshot.pods[i]);
@@ -26,7 +24,18 @@ std::optional<std::string> why_it_stays(const Snapshot& snapshot, std::size_t i)
     // Its successor goes where its group is, whatever place the plan has found.
     if (!ask->request.empty() && rules_of(ask->request).together)
         return fmt::format("an annotation {}", kGpuTogether);
+    const auto rater = rater_of(*ask);
+    if (rater != nullptr && rater->is_by_lot())
+        return "a policy that draws by lot where its new pod goes";
     return why;
+}
+
+std::set<NodeName> closed_of(const Snapshot& snapshot) {
+    std::set<NodeName> out;
+    for (const NodeTraits& node : snapshot.traits) {
+        if (node.closed) out.insert(node.name);
+    }
+    return out;
 }
 
 // Most pods have the rules of many others: each is looked at once.
@@ -52,35 +61,46 @@ class BarredNodes {
 
 }  // namespace
 
-Cluster cluster_of(const Snapshot& snapshot) {
+Room room_of(const Snapshot& snapshot) {
+    return room_of(Cluster{
+        .nodes = state_of(snapshot).view()->nodes(), .closed = closed_of(snapshot), .movable = {}});
+}
+
+ClusterState state_of(const Snapshot& snapshot) {
     ClusterState state;
     for (const NodeInventory& node : snapshot.nodes)
         state.set_node(node);
-    Cluster out;
-    for (const NodeTraits& node : snapshot.traits) {
-        if (node.closed) out.closed.insert(node.name);
-    }
+    for (const PodGroup& group : snapshot.pod_groups)
+        state.set_pod_group(group);
+    for (const PodFacts& pod : snapshot.pods)
+        state.set_pod(pod);
+    for (const PodFacts& pod : snapshot.others)
+        state.set_pod(pod);
+    return state;
+}
+
+Cluster cluster_of(const Snapshot& snapshot, const RaterOf& rater_of) {
+    Cluster out{
+        .nodes = state_of(snapshot).view()->nodes(), .closed = closed_of(snapshot), .movable = {}};
     BarredNodes barred(snapshot);
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
         const PodFacts& pod = snapshot.pods[i];
-        state.set_pod(pod);
-        if (holds_cards(pod) && !why_it_stays(snapshot, i)) {
-            const auto ask = ask_of(pod);
-            out.movable.push_back({.uid = pod.uid,
-                                   .request = ask->request,
-                                   .barred = barred.of(snapshot.states[i].nodes),
-                                   .spreads = ask->policy == kMostRoom});
-        }
+        if (!holds_cards(pod) || why_it_stays(snapshot, i, rater_of)) continue;
+        PodAsk ask = *ask_of(pod);
+        auto rater = rater_of(ask);
+        out.movable.push_back({.ask = std::move(ask),
+                               .barred = barred.of(snapshot.states[i].nodes),
+                               .rater = std::move(rater),
+                               .once_gone = snapshot.states[i].owner->kind == "StatefulSet"});
     }
-    out.nodes = state.view()->nodes();
     return out;
 }
 
-std::map<std::string, int> stays_of(const Snapshot& snapshot) {
+std::map<std::string, int> stays_of(const Snapshot& snapshot, const RaterOf& rater_of) {
     std::map<std::string, int> out;
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
         if (!holds_cards(snapshot.pods[i])) continue;
-        if (const auto why = why_it_stays(snapshot, i)) ++out[*why];
+        if (const auto why = why_it_stays(snapshot, i, rater_of)) ++out[*why];
     }
     return out;
 }

@@ -28,6 +28,11 @@ class NodeRater {
     [[nodiscard]] virtual std::vector<std::int64_t> rate(const ClusterView& view,
                                                          std::span<const std::uint32_t> positions,
                                                          const PodAsk& pod) const = 0;
+    // The same of one node, of what `room` offers there: for who asks what would be.
+    [[nodiscard]] virtual std::int64_t rate_room(const NodeView& node, const Offer& room,
+                                                 const PodAsk& pod) const = 0;
+    // Whether a lot that is drawn for the pod decides among equals.
+    [[nodiscard]] virtual bool is_by_lot() const = 0;
     // The pod's cards on a node that can take it, of what `room` offers. They have room in bytes.
     // Nothing where the policy has no terms for it.
     [[nodiscard]] virtual std::optional<Fit> choose(const NodeView& node, const Offer& room,

@@ -60,12 +60,6 @@ bool is_one_of(const PodUid& uid, std::span<const PodUid> pods) {
     return std::ranges::find(pods, uid) != pods.end();
 }
 
-// The pod wants to be where it is.
-bool is_mate(const Tenant& tenant, const PodAsk& pod) {
-    const auto& group = rules_of(pod.request).together;
-    return group && tenant.together == group;
-}
-
 // Those of `candidates` that cannot be spared; nothing where not even all of them make room.
 std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
     for (const Tenant* tenant : candidates)
@@ -83,6 +77,11 @@ std::optional<Tenants> needed_of(Trial trial, Tenants candidates) {
 }
 
 }  // namespace
+
+bool is_mate(const Tenant& tenant, const PodAsk& pod) {
+    const auto& group = rules_of(pod.request).together;
+    return group && tenant.together == group;
+}
 
 Preemption plan_preemption(const NodeView& node, const PodAsk& pod, std::span<const PodUid> ending,
                            std::span<const PodUid> guarded) {

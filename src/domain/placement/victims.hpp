@@ -35,6 +35,9 @@ Preemption plan_preemption(const NodeView& node, const PodAsk& pod,
                            std::span<const PodUid> ending = {},
                            std::span<const PodUid> guarded = {});
 
+// Whether the pod wants to be on the tenant's cards (CardRules::together): it never ends for it.
+bool is_mate(const Tenant& tenant, const PodAsk& pod);
+
 // Whether `a` is the better of two plans to evict, by what is said of cards above.
 bool costs_less(const Preemption& a, const Preemption& b);
 

@@ -102,14 +102,30 @@ void FleetIndex::arrived(const Task& task) {
     if (policy_.arrived(task, fleet_)) rescore();
 }
 
-std::optional<Decision> FleetIndex::choose(const Task& task, std::uint64_t draw) {
+std::optional<std::size_t> FleetIndex::winner_without(
+    Kind& kind, std::uint64_t draw, std::span<const std::uint32_t> without) const {
+    std::vector<std::int32_t> scores;
+    scores.reserve(without.size());
+    for (const std::uint32_t node : without) {
+        scores.push_back(kind.nodes.leaves()[node]);
+        kind.nodes.set(node, Tournament::kNone);
+    }
+    std::optional<std::size_t> node;
+    if (kind.nodes.best() != Tournament::kNone) node = winner(kind, draw);
+    for (std::size_t i = 0; i < without.size(); ++i)
+        kind.nodes.set(without[i], scores[i]);
+    return node;
+}
+
+std::optional<Decision> FleetIndex::choose(const Task& task, std::uint64_t draw,
+                                           std::span<const std::uint32_t> without) {
     follow_states();
     Kind& kind = kind_of_task(task);
     follow(kind);
-    if (kind.nodes.best() == Tournament::kNone) return std::nullopt;
-    const std::size_t node = winner(kind, draw);
+    const auto node = winner_without(kind, draw, without);
+    if (!node) return std::nullopt;
     // The node took the draw's low digits; the cards get others.
-    return Decision{node, policy_.rate(fleet_.load(node), kind.task, std::rotl(draw, 32))};
+    return Decision{*node, policy_.rate(fleet_.load(*node), kind.task, std::rotl(draw, 32))};
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -31,8 +32,9 @@ class FleetIndex {
 
     // The node with the highest score among those that can take the task, ties as the policy says;
     // nothing when none can. `draw` is a random number, for policies that leave something to
-    // chance.
-    [[nodiscard]] std::optional<Decision> choose(const Task& task, std::uint64_t draw);
+    // chance. `without`: nodes that it may not take now.
+    [[nodiscard]] std::optional<Decision> choose(const Task& task, std::uint64_t draw,
+                                                 std::span<const std::uint32_t> without = {});
 
     // A task came that was not there before: the policy may learn from it. Before choose(), once.
     void arrived(const Task& task);
@@ -59,6 +61,9 @@ class FleetIndex {
     Kind& kind_of_task(const Task& task);
     void follow(Kind& kind);
     std::int32_t score(Kind& kind, std::size_t node);
+    // Nothing where no node can take the task.
+    std::optional<std::size_t> winner_without(Kind& kind, std::uint64_t draw,
+                                              std::span<const std::uint32_t> without) const;
     [[nodiscard]] std::size_t winner(const Kind& kind, std::uint64_t draw) const;
 
     const Fleet& fleet_;

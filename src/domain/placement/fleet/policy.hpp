@@ -70,8 +70,6 @@ class FleetPolicy {
 // The policy that the controller has in bytes as well (placement/place.hpp): the one that
 // gpushare's users know.
 inline constexpr std::string_view kBestFitInBytes = "binpack";
-// Its opposite.
-inline constexpr std::string_view kMostRoom = "spread";
 
 // What a policy knows of the tasks that come.
 enum class PolicyMix {
