@@ -52,7 +52,8 @@ struct Result {
 };
 
 Result measure(const std::vector<SharingTenant>& tenants, gpusim::Engine engine) {
-    const Measured measured = measure_shares(tenants, {std::chrono::seconds(1), kSeconds, engine});
+    const Measured measured = measure_shares(
+        tenants, {.window = std::chrono::seconds(1), .windows = kSeconds, .engine = engine});
     const auto& seconds = measured.percents;
     Result result;
     result.arbiter_percent = measured.arbiter_percent;

@@ -199,6 +199,14 @@ TEST(GuardShares, WhoIdlesTakesNothing) {
     expect_shares(tenants);
 }
 
+TEST(GuardShares, WhoIsStoppedTakesNothing) {
+    using std::chrono_literals::operator""s;
+    expect_shares({{{5, 5}, stopped(kMillisecond), 0},
+                   {{10, 10}, free_running(kMillisecond), 10},
+                   {{85, 85}, free_running(kMillisecond), 85}},
+                  {.after = 3s});
+}
+
 TEST(GuardShares, Copies) {
     expect_shares({{{20, 20}, copies(std::size_t{1} << 20), 20}},
                   {.engine = gpusim::Engine::copies});

@@ -179,6 +179,14 @@ inline Workload idle() {
     return [](gpusim::Worker&) { std::this_thread::sleep_for(std::chrono::seconds(1)); };
 }
 
+// Of what it gave the card nobody says that it has ended.
+inline Workload stopped(std::uint64_t ns) {
+    return [ns](gpusim::Worker& worker) {
+        worker.launch(ns);
+        raise(SIGSTOP);
+    };
+}
+
 // The card's time that processes had who have ended: what each says for itself before it does.
 class Tally {
   public:
@@ -229,6 +237,7 @@ inline std::unique_ptr<gpusim::Peer> start_ending(const GuardedContainer& contai
 }
 
 struct Measuring {
+    std::chrono::milliseconds after{1000};
     std::chrono::milliseconds window{2500};
     int windows = 1;
     gpusim::Engine engine = gpusim::Engine::compute;
@@ -285,7 +294,7 @@ inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
         for (int process = 0; process < tenants[i].processes; process++)
             peers[i].push_back(start_worker(card.container(i), tenants[i].work));
     }
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::this_thread::sleep_for(measuring.after);
     Measured measured;
     const auto used = [&](std::int64_t now) {
         std::vector<std::int64_t> of;
