@@ -42,10 +42,16 @@ std::int64_t between_ns(CUevent start, CUevent end) {
 std::int64_t reached_at(const StreamTiming& of, const Mark& mark) {
     const std::int64_t ns = happened_at(of, mark.event, mark.clock_ns);
     if (ns == 0) return 0;
-    const std::int64_t now = monotonic_ns();
     if (ns < mark.recorded_ns) is_too_soon(of, mark.recorded_ns - ns);
+    return std::clamp(ns, mark.recorded_ns, monotonic_ns());
+}
+
+// The mark is known to be reached, and later than those before it. By a clock that is late all of
+// them would seem to have been reached now, and nothing was between them.
+void fit_clock(const StreamTiming& of, const Mark& mark) {
+    const std::int64_t ns = happened_at(of, mark.event, mark.clock_ns);
+    const std::int64_t now = monotonic_ns();
     if (ns > now) is_too_late(of, ns - now);
-    return std::clamp(ns, mark.recorded_ns, now);
 }
 
 // The mark is where the stream's work begins, and was reached when it had had none for so long.
@@ -123,18 +129,25 @@ CUevent event_in(CUevent& place, const StreamTiming& of) {
 }
 
 CUresult harvest(StreamTiming& of) {
-    while (of.marks.ahead > 0) {
-        Mark& first = of.marks.places[mark_place(of, 0)];
-        const bool is_behind_wait = first.at == MarkAt::wait_end;
-        const std::int64_t now = is_behind_wait ? monotonic_ns() : 0;
-        const CUresult asked = driver()->cuEventQuery(first.event);
-        if (asked == CUDA_ERROR_NOT_READY && is_behind_wait) leave_out_wait_so_far(of, now);
-        if (asked != CUDA_SUCCESS) return asked;
-        reach(of, first);
+    CUresult asked = CUDA_SUCCESS;
+    std::int64_t asked_ns = 0;
+    int reached = 0;
+    for (; reached < of.marks.ahead; reached++) {
+        const Mark& mark = of.marks.places[mark_place(of, reached)];
+        if (mark.at == MarkAt::wait_end) asked_ns = monotonic_ns();
+        asked = driver()->cuEventQuery(mark.event);
+        if (asked != CUDA_SUCCESS) break;
+    }
+    if (reached > 0) fit_clock(of, of.marks.places[mark_place(of, reached - 1)]);
+    for (; reached > 0; reached--) {
+        reach(of, of.marks.places[mark_place(of, 0)]);
         of.marks.first = mark_place(of, 1);
         of.marks.ahead--;
     }
-    return CUDA_SUCCESS;
+    const bool is_waiting =
+        asked == CUDA_ERROR_NOT_READY && of.marks.places[mark_place(of, 0)].at == MarkAt::wait_end;
+    if (is_waiting) leave_out_wait_so_far(of, asked_ns);
+    return asked;
 }
 
 bool add_mark(StreamTiming& of, MarkAt at) {

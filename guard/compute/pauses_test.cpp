@@ -9,6 +9,7 @@
 #include "gpusim/test_support/worker.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
+#include "guard/test_support/workloads.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -251,9 +252,12 @@ TEST_F(GuardPauses, BehindACopyAreNotCharged) {
             });
         };
         rounds(300);
+        const std::int64_t starved_before = starved_ns(getpid());
         const Charged charged = rounds(1000);
+        // A thread that has no core may learn late that the copy is done.
+        const auto starved = static_cast<double>(starved_ns(getpid()) - starved_before);
         EXPECT_GT(charged.charged_ns, 0.9 * charged.work_ns);
-        EXPECT_LT(charged.charged_ns, 4 * charged.work_ns) << "with the pauses it is 10";
+        EXPECT_LT(charged.charged_ns - starved, 4 * charged.work_ns) << "with the pauses it is 10";
     });
 }
 
