@@ -59,7 +59,7 @@ Result<> check(const ConfigValues& values) {
 // Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
 // containers matter more than its graphs, so a port that is taken ends nothing.
 std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareKeeping* held,
-                           const std::stop_token& stop) {
+                           Clock& clock, const std::stop_token& stop) {
     if (config.metrics_port == 0) return {};
     const auto answer = [&cards, held](const HttpRequest& request) {
         if (request.method != "GET") return not_found();
@@ -71,11 +71,12 @@ std::jthread serve_metrics(const Config& config, const Cards& cards, const Share
                                                      read_process_facts("tessera-agent")),
                             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     };
-    auto served =
-        serve_beside({.address = config.listen, .port = config.metrics_port}, answer, stop);
-    if (served) return *std::move(served);
-    log_event(Event::metrics_off, {{"reason", served.error().text}});
-    return {};
+    const auto tell = [port = config.metrics_port](const Result<>& listens) {
+        if (!listens) log_event(Event::metrics_off, {{"reason", listens.error().text}});
+        if (listens) log_event(Event::metrics_on, {{"port", std::to_string(port)}});
+    };
+    return serve_when_free({.address = config.listen, .port = config.metrics_port}, answer, clock,
+                           tell, stop);
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
@@ -115,7 +116,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
               node, identity);
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
-    const std::jthread metrics = serve_metrics(config, cards, held ? &*held : nullptr, stop);
+    const std::jthread metrics = serve_metrics(config, cards, held ? &*held : nullptr, clock, stop);
     const auto holding = held ? held->start(stop) : std::vector<std::jthread>{};
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import json
 import re
+import threading
 import time
+from collections.abc import Iterator
 
 from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.killer import kill_process
-from e2e.truth import GIB
+from e2e.truth import GIB, Json
 from e2e.watch import driver_use
+from stack.deploy import NAMESPACE
+
+AGENTS = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app%3Dtessera,component%3Dagent"
 
 
 class Guarded(StackCase):
@@ -29,7 +36,7 @@ class Guarded(StackCase):
         self.assertIn(f"free {GIB // 2} of {4 * GIB} bytes", seen, "3 GiB are held by the first one")
         self.assertIn("OUT_OF_MEMORY", self.in_pod("held", "gpuhog --once 1025MiB"))
         self.assertIn("allocated", self.in_pod("held", "gpuhog --once 1024MiB"))
-        told = self.wait_event("held", "Container main was refused memory", "is 4Gi, and it holds")
+        told = self.wait_event("held", "Container main was refused memory", "is 4Gi.")
         self.assertIn(truth.uuids(self.pod("held"))[0], told)
 
     def test_nvml_tells_a_container_of_its_share_alone(self) -> None:
@@ -45,21 +52,42 @@ class Guarded(StackCase):
         self.assertIn(f"used {3 * GIB} of", self.in_pod("seen", "gpusmi"), "the dead hold nothing")
 
     def test_top_shows_what_containers_and_processes_use(self) -> None:
-        """Of the node whose agent has the port that both were given; the other one is named."""
         self.running(*(pods.simple(f"on-{node}", pods.aliyun(4), node=node, size="3GiB")
                        for node in ("node-a", "node-b")))
         done = self.stack.run_tessera("top", "-o", "json")
+        self.assertEqual(done.stderr, "", "each node's agent answers")
         # The accounts of pods of other tests stay until kubelet has forgotten them.
-        share, = (each for each in json.loads(done.stdout)["shares"]
-                  if each["name"].startswith("on-"))
-        node = share["node"]
-        silent = {"node-a": "node-b", "node-b": "node-a"}[node]
-        self.assertIn(f"what containers use on {silent} is not known", done.stderr)
-        self.assertEqual((share["name"], share["container"]), (f"on-{node}", "main"))
-        self.assertEqual((share["usedBytes"], share["limitBytes"]), (3 * GIB, 4 * GIB))
-        self.assertEqual([process["usedBytes"] for process in share["processes"]], [3 * GIB])
-        self.assertRegex(self.stack.run_tessera("top", node).stdout,
-                         rf"{node} +\d +default/on-{node} +main +3Gi +4Gi +75 ")
+        shares = [share for share in json.loads(done.stdout)["shares"]
+                  if share["name"].startswith("on-")]
+        self.assertEqual(sorted((share["node"], share["name"]) for share in shares),
+                         [("node-a", "on-node-a"), ("node-b", "on-node-b")])
+        for share in shares:
+            self.assertEqual(share["container"], "main")
+            self.assertEqual((share["usedBytes"], share["limitBytes"]), (3 * GIB, 4 * GIB))
+            self.assertEqual([process["usedBytes"] for process in share["processes"]], [3 * GIB])
+        self.assertRegex(self.stack.run_tessera("top", "node-b").stdout,
+                         r"node-b +\d +default/on-node-b +main +3Gi +4Gi +75 ")
+
+    def test_an_agent_whose_port_is_taken(self) -> None:
+        """It goes on without, says so, and doctor too; it listens once the port is free."""
+        def said() -> Json:
+            checks = json.loads(self.stack.tessera("doctor", "-o", "json"))["checks"]
+            found: Json = next(check for check in checks if check["check"] == "agents")
+            return found
+
+        agent = next(pod for pod in self.api.json("GET", AGENTS)["items"]
+                     if pod["spec"]["nodeName"] == "node-b")
+        port = agent["spec"]["containers"][0]["ports"][0]["containerPort"]
+        self.assertIn("2 answered", said()["found"])
+        self.assertTrue(kill_process(self.cluster, "node-b", "tessera-agent"))
+        with taken(agent["status"]["podIP"], port):
+            self.cluster.wait_for("doctor misses it", lambda: (
+                (found := said())["status"] == "warning" and "node-b: " in found["found"]))
+            self.assertIn("on node-b is not known", self.stack.run_tessera("top").stderr)
+        self.cluster.wait_for("it answers", lambda: "2 answered" in said()["found"])
+        log = self.cluster.kubectl("-n", NAMESPACE, "logs", agent["metadata"]["name"])
+        self.assertEqual([log.count(f'"{event}"') for event in ("metrics_off", "metrics_on")],
+                         [1, 1], log)
 
     def test_what_a_tenant_does_to_lose_it(self) -> None:
         self.running(pods.simple("evader", pods.aliyun(4), node="node-a", size="0"))
@@ -182,3 +210,32 @@ class Guarded(StackCase):
             "the region is gone",
             lambda: "gone" in self.cluster.nsenter(
                 "node-a", "sh", "-c", f"test -e {region} || echo gone"), 30)
+
+
+class Stranger(http.server.BaseHTTPRequestHandler):
+    """Knows no request, and says nothing of it."""
+
+    def log_message(self, format: str, *words: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def taken(host: str, port: int) -> Iterator[None]:
+    """Has the port as soon as it is free; whoever asks for something there gets an error."""
+    end = time.monotonic() + 20
+    server = None
+    while server is None:
+        try:
+            server = http.server.HTTPServer((host, port), Stranger)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.002)
+    with server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.1,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()

@@ -122,17 +122,12 @@ class SeeingTest(StackCase):
             'reason="too_large"') == 0, SECONDS)
 
     def test_agents_say_what_is_used(self) -> None:
-        """One of them: on this machine all nodes have one network, and the port is taken once."""
-        node = next(n for n, _, _ in self.samples_of_agent("tessera_agent_gpu_memory_bytes"))
-        made, = self.running(pods.simple("one", pods.native("2Gi"), size="1GiB", node=node))
-        self.log("one")
-        uuid = truth.uuids(made)[0]
-
-        def used() -> bool:
-            found = {u: v for _, u, v in self.samples_of_agent("tessera_agent_gpu_used_bytes")}
-            return found[uuid] == truth.GIB
-        self.cluster.wait_for("what the container holds is shown as used", used, SECONDS)
-        self.assertEqual(promtool.run("check", "metrics", text=self.agent_metrics()), "")
+        for node in ("node-a", "node-b"):
+            name = f"on-{node}"
+            made, = self.running(pods.simple(name, pods.native("2Gi"), size="1GiB", node=node))
+            self.log(name)
+            self.assert_used(node, truth.uuids(made)[0])
+            self.assertEqual(promtool.run("check", "metrics", text=self.agent_metrics(node)), "")
 
     # ---- steps
 
@@ -168,14 +163,25 @@ class SeeingTest(StackCase):
             self.doctor()["agents"]["status"] == "ok"), SECONDS)
         deploy.wait(self.cluster, 2)
 
-    def agent_metrics(self) -> str:
-        """Of the agent that has the port."""
+    def assert_used(self, node: str, uuid: str) -> None:
+        """Its agent says that 1 GiB of the card is used, and speaks of its own node alone."""
+        def used() -> bool:
+            found = self.samples_of_agent(node, "tessera_agent_gpu_used_bytes")
+            self.assertEqual({of for of, _, _ in found}, {node})
+            return (node, uuid, truth.GIB) in found
+        self.cluster.wait_for("what the container holds is shown as used", used, SECONDS)
+
+    def agent_metrics(self, node: str) -> str:
+        """Of the agent of a node."""
         arguments = self.api.json("GET", AGENTS)["spec"]["template"]["spec"]["containers"][0]["args"]
         port = next(a.split("=")[1] for a in arguments if a.startswith("--metrics-port="))
+        host = next(a["address"] for a in
+                    self.api.json("GET", f"/api/v1/nodes/{node}")["status"]["addresses"]
+                    if a["type"] == "InternalIP")
 
         def answer() -> str:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as got:
+                with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=5) as got:
                     text: str = got.read().decode()
                     return text
             except OSError:
@@ -183,10 +189,10 @@ class SeeingTest(StackCase):
         text: str = self.cluster.wait_for("an agent serves its metrics", answer, SECONDS)
         return text
 
-    def samples_of_agent(self, name: str) -> list[tuple[str, str, float]]:
-        """Node, UUID and value of each card."""
+    def samples_of_agent(self, node: str, name: str) -> list[tuple[str, str, float]]:
+        """Node, UUID and value of each card that a node's agent tells of."""
         found = []
-        for metric, labels, value in SAMPLE.findall(self.agent_metrics()):
+        for metric, labels, value in SAMPLE.findall(self.agent_metrics(node)):
             if metric == name:
                 values = dict(re.findall(r'(\w+)="([^"]*)"', labels))
                 found.append((values["node"], values["uuid"], float(value)))

@@ -6,7 +6,7 @@
 
 What can be done with it while it runs is in `handle.py`. Needs root. When a `with` block fails,
 all logs are copied to $TESSERA_E2E_LOGS/RUN (if that is set). A kill -9 of this process ends the
-cluster; its files and cgroups go at the next start of any.
+cluster; its files, cgroups and addresses go at the next start of any.
 """
 
 from __future__ import annotations

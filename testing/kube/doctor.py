@@ -21,6 +21,7 @@ end:
   files        {run_dir.BASE}/NAME
   cgroups      {cgroups.PREFIX}NAME, in every hierarchy
   interfaces   one veth per pod, with addresses in a 10.x.0.0/16 that the machine does not use
+  addresses    one per node, of that network, on lo
   ports        up to 100 on 127.0.0.1, from 20000 on
 Programs and images stay in {binaries.cache_root()}.
 Nothing else: the machine's /etc, /run, /var/lib, /var/log, sysctls and iptables stay as they

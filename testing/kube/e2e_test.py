@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -121,6 +122,18 @@ class ClusterTest(Machine):
             self.assertEqual(self.cluster.kubectl("exec", name, "--", "id", "-u"), "0\n")
         addresses = self.cluster.kubectl("get", "pods", "-o", "jsonpath={.items[*].status.podIP}")
         self.assertIn("10.", addresses)
+
+    def test_each_node_has_an_address_and_all_its_ports(self) -> None:
+        addresses = self.cluster.kubectl(
+            "get", "nodes", "-o",
+            'jsonpath={.items[*].status.addresses[?(@.type=="InternalIP")].address}').split()
+        self.assertEqual(len(set(addresses)), 2, addresses)
+        port = self.cluster.free_port()
+        with socket.create_server((addresses[0], port)), socket.create_server((addresses[1], port)):
+            self.run_pod("in-hosts-network", nodeName="node-a", hostNetwork=True)
+        address = self.cluster.kubectl("get", "pod", "in-hosts-network", "-o",
+                                       "jsonpath={.status.podIP}")
+        self.assertEqual(address, addresses[0])
 
     def test_scheduler_has_the_given_configuration(self) -> None:
         self.run_pod("second-profile", schedulerName="second",

@@ -102,11 +102,13 @@ class Launch:
     def start_kubelets(self) -> None:
         """Starts kubelet in every node."""
         for node in self.nodes.values():
+            network.give_address(node.address)
             Init(node.directory).start("kubelet")
 
     def _node(self, index: int, spec: NodeSpec) -> Node:
         return Node(spec, self.directory / "nodes" / spec.name, f"{self.run.cgroup}/{spec.name}",
-                    str(network.node_network(self.run.record.slot, index)), self.run.ports.take())
+                    str(network.node_network(self.run.record.slot, index)),
+                    network.node_address(self.run.record.slot, index), self.run.ports.take())
 
     def _hosts(self) -> str:
         names = " ".join(self.nodes)

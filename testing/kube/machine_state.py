@@ -25,6 +25,7 @@ def snapshot() -> dict[str, str]:
     """Name -> value of everything that shall be as it was."""
     state = {name: _read(name) for name in FILES}
     state["links"] = "\n".join(sorted(os.listdir("/sys/class/net")))
+    state["addresses"] = _addresses()
     state["iptables"] = _iptables()
     state["cgroups"] = "\n".join(_our_cgroups())
     for directory in DIRECTORIES:
@@ -65,6 +66,11 @@ def _read(path: str) -> str:
         return Path(path).read_text(errors="replace")
     except OSError:
         return ""
+
+
+def _addresses() -> str:
+    done = subprocess.run(["ip", "-brief", "address"], capture_output=True, text=True, check=True)
+    return "\n".join(sorted(done.stdout.splitlines()))
 
 
 def _iptables() -> str:

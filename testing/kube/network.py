@@ -1,7 +1,9 @@
 """The pod network of a run: a /16 of its own, and what of it the kernel still holds.
 
-Nodes share the network namespace of the machine, a pod has a veth pair whose near end carries the
-node's gateway address. The pair goes with the pod's namespace, a moment after its last process.
+Nodes share the network namespace of the machine, but each has an address of its own, on loopback's
+interface: it is that of the node's pods with hostNetwork, which so have all ports to themselves. A
+pod has a veth pair whose near end carries the node's gateway address. The pair goes with the pod's
+namespace, a moment after its last process.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ import subprocess
 import time
 from pathlib import Path
 
+from kube.errors import KubeError
+
 FIRST_SECOND_OCTET = 128
+NODES_OCTET = 255  # of the nodes' own addresses; those of their pods are below
+LOOPBACK = "lo"
 WAIT_SECONDS = 5.0
 
 
@@ -27,6 +33,16 @@ def node_network(slot: int, index: int) -> ipaddress.IPv4Network:
     """The pods of the node number `index` of a run."""
     base = int(pod_network(slot).network_address) + (index << 8)
     return ipaddress.IPv4Network((base, 24))
+
+
+def node_address(slot: int, index: int) -> str:
+    """The address of the node number `index` of a run; kubelet wants one that is not 127.x."""
+    return str(pod_network(slot).network_address + (NODES_OCTET << 8) + 1 + index)
+
+
+def give_address(address: str) -> None:
+    """Makes it one of this machine's; `wait_gone` takes it away."""
+    _ip("address", "replace", f"{address}/32", "dev", LOOPBACK)
 
 
 def routes(text: str) -> list[ipaddress.IPv4Network]:
@@ -47,18 +63,29 @@ def is_free(slot: int) -> bool:
 
 
 def wait_gone(slot: int) -> None:
-    """Returns when no interface has an address of the run; deletes those that stay."""
+    """Takes the nodes' addresses away; returns when no interface has an address of the run; deletes
+    those that stay."""
+    for link, address in _addresses_in(pod_network(slot)):
+        if link == LOOPBACK:
+            _ip("address", "delete", f"{address}/32", "dev", LOOPBACK)
     deadline = time.monotonic() + WAIT_SECONDS
-    while links := _links_in(pod_network(slot)):
+    while found := _addresses_in(pod_network(slot)):
         if time.monotonic() > deadline:
-            for link in links:
+            for link in {link for link, _ in found} - {LOOPBACK}:
                 subprocess.run(["ip", "link", "delete", link], capture_output=True, check=False)
             return
         time.sleep(0.02)
 
 
-def _links_in(network: ipaddress.IPv4Network) -> list[str]:
-    shown = subprocess.run(["ip", "-json", "-4", "address"], capture_output=True, check=True)
-    return [link["ifname"] for link in json.loads(shown.stdout)
+def _addresses_in(network: ipaddress.IPv4Network) -> list[tuple[str, str]]:
+    """Interface and address."""
+    return [(link["ifname"], address["local"]) for link in json.loads(_ip("-json", "-4", "address"))
             for address in link.get("addr_info", [])
             if ipaddress.IPv4Address(address["local"]) in network]
+
+
+def _ip(*arguments: str) -> str:
+    done = subprocess.run(["ip", *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise KubeError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout

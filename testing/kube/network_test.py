@@ -12,6 +12,7 @@ class NetworkTest(unittest.TestCase):
     def test_networks_of_runs_and_nodes(self) -> None:
         self.assertEqual(str(network.pod_network(2)), "10.130.0.0/16")
         self.assertEqual(str(network.node_network(2, 3)), "10.130.3.0/24")
+        self.assertEqual(network.node_address(2, 3), "10.130.255.4")
         self.assertTrue(network.pod_network(ports.BLOCKS - 1).is_private)
 
     def test_reads_routes(self) -> None:

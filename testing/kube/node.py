@@ -85,6 +85,7 @@ class Node:
     directory: Path
     cgroup: str
     pod_network: str
+    address: str
     kubelet_port: int
 
     def prepare(self, hosts: str) -> list[mounts.Step]:
@@ -115,7 +116,7 @@ class Node:
             "containerd": [str(programs / "containerd"), "-c", "/etc/containerd/config.toml"],
             "kubelet": [str(programs / "kubelet"), "--config=/etc/kubernetes/kubelet.json",
                         "--kubeconfig=/etc/kubernetes/kubelet.kubeconfig",
-                        f"--hostname-override={self.spec.name}",
+                        f"--hostname-override={self.spec.name}", f"--node-ip={self.address}",
                         *([f"--node-labels={labels}"] if labels else [])],
         }
 

@@ -142,13 +142,17 @@ def _controller(cluster: ClusterHandle, port: int, health_port: int,
 def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
            guard: bool) -> list[dict[str, Any]]:
     container = "/spec/template/spec/containers/0"
-    port = cluster.free_port()  # all nodes have one network here: one agent has it, others do without
+    port = cluster.free_port()
     operations: list[dict[str, Any]] = [
         {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
         {"op": "replace", "path": f"{container}/args",
          "value": [f"--driver-root={DRIVER_ROOT}", f"--memory-unit={memory_unit}",
-                   f"--identity={identity}", KEY_FILE, f"--metrics-port={port}",
-                   *([GUARD_LIBRARY, "--listen=0.0.0.0", "--evaders=end"] if guard else [])]},
+                   f"--identity={identity}", KEY_FILE, "--listen=$(POD_IP)",
+                   f"--metrics-port={port}",
+                   *([GUARD_LIBRARY, "--evaders=end"] if guard else [])]},
+        # All nodes have one network here: on its node's own address each agent has the port.
+        {"op": "add", "path": f"{container}/env/-", "value": {
+            "name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}},
     ]
     if guard:
         operations.append({"op": "replace", "path": f"{container}/ports",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "adapters/http/certificate.hpp"
+#include "adapters/kube/agent_reader.hpp"
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "adapters/os/base64.hpp"
@@ -50,7 +51,8 @@ class Reader {
                     .policies = read_policies(),
                     .scheduler_commands = read_schedulers(),
                     .certificates = read_certificates(),
-                    .troubles = read_troubles()};
+                    .troubles = read_troubles(),
+                    .asked = read_answers()};
         facts.pods = read_pods();
         facts.nodes = read_nodes(selector_of(agents));
         facts.lease = look_again(lease, begin + kRenewals);
@@ -206,6 +208,20 @@ class Reader {
                               out.push_back(
                                   {PodUid(json["involvedObject"]["uid"].text_or("")), reason});
                           }));
+        }
+        return out;
+    }
+
+    Result<doctor::AskedAgents> read_answers() {
+        TRY(const auto answers, ask_agents(endpoint_, options_.space));
+        doctor::AskedAgents out;
+        for (const auto& [node, shares] : answers) {
+            if (shares) {
+                ++out.answered;
+            } else if (shares.error().code != Code::unsupported &&  // not meant to listen
+                       shares.error().code != Code::permission_denied) {
+                out.silent.push_back({node, shares.error().text});
+            }
         }
         return out;
     }

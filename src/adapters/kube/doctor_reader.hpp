@@ -13,7 +13,7 @@ struct DoctorReaderOptions {
     std::string own_version;
 };
 
-// Takes up to four seconds: the Lease is looked at twice.
+// Takes up to four seconds: the Lease is looked at twice. More where an agent does not answer.
 doctor::Facts read_doctor_facts(const HttpEndpoint& endpoint, const DoctorReaderOptions& options);
 
 }  // namespace tessera

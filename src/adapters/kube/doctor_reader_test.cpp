@@ -109,6 +109,31 @@ TEST(DoctorReader, ReadsTheCluster) {
     EXPECT_FALSE(facts.certificates->at(0).ends_s);
 }
 
+// Goal: an agent that has a port and does not answer on it is named; not one without a port, nor
+// one that we may not ask.
+TEST(DoctorReader, AsksTheAgents) {
+    const auto agent = [](const std::string& name, const std::string& ports) {
+        return R"({"metadata":{"name":"a-)" + name + R"("},"spec":{"nodeName":")" + name +
+               R"(","containers":[{"ports":[)" + ports + R"(]}]},"status":{"phase":"Running"}})";
+    };
+    const std::string port = R"({"name":"metrics","containerPort":9})";
+    const std::string pods = std::string("GET ") + kSpace + "pods";
+    ScriptedServer server;
+    server.answer(pods, 200,
+                  list_of(agent("n1", port) + "," + agent("n2", port) + "," + agent("n3", port) +
+                          "," + agent("n4", "")));
+    server.answer(pods + "/a-n1:9/proxy/shares", 200, R"({"version":1,"node":"n1","shares":[]})");
+    server.answer(pods + "/a-n2:9/proxy/shares", 503, R"({"message":"connection refused"})");
+    server.answer(pods + "/a-n3:9/proxy/shares", 403, "{}");
+    const doctor::Facts facts = read_doctor_facts(server.endpoint(), {});
+    ASSERT_TRUE(facts.asked) << facts.asked.error().text;
+    EXPECT_EQ(facts.asked->answered, 1);
+    ASSERT_EQ(facts.asked->silent.size(), 1U);
+    EXPECT_EQ(facts.asked->silent[0].node, NodeName("n2"));
+    EXPECT_NE(facts.asked->silent[0].reason.find("connection refused"), std::string::npos)
+        << facts.asked->silent[0].reason;
+}
+
 // Goal: a right that is missing is named in the words of RBAC.
 TEST(DoctorReader, NamesMissingRights) {
     ScriptedServer server;

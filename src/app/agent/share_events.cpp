@@ -18,12 +18,14 @@ PodEvent warning(const ShareUse& use, const char* reason, std::string message) {
             .source = "tessera-agent"};
 }
 
+// Without what it holds: the accounts tell what that is now, not what it was at the refusal.
 PodEvent limit_event(const ShareUse& use) {
     return warning(
         use, "GpuMemoryLimit",
-        fmt::format("Container {} was refused memory (CUDA says out of memory): its limit on {} is "
-                    "{}, and it holds {}. A larger share is asked for by tessera resize",
-                    use.container, use.card.str(), to_string(use.limit), to_string(use.held)));
+        fmt::format("Container {} was refused memory (CUDA says out of memory): it asked for more "
+                    "than was left of its limit on {}, which is {}. A larger share is asked for by "
+                    "tessera resize",
+                    use.container, use.card.str(), to_string(use.limit)));
 }
 
 PodEvent damage_event(const ShareUse& use) {

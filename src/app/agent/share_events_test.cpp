@@ -33,9 +33,11 @@ TEST_F(ShareEventsTest, TellsOnceOfEachContainerThatWasRefused) {
     ASSERT_EQ(events_.told.size(), 1U);
     EXPECT_EQ(events_.told[0].pod, PodUid("at-limit"));
     EXPECT_EQ(events_.told[0].type, PodEventType::warning);
-    EXPECT_EQ(events_.told[0].message,
-              "Container main was refused memory (CUDA says out of memory): its limit on GPU-a is "
-              "3Gi, and it holds 1Gi. A larger share is asked for by tessera resize");
+    EXPECT_EQ(
+        events_.told[0].message,
+        "Container main was refused memory (CUDA says out of memory): it asked for more than "
+        "was left of its limit on GPU-a, which is 3Gi. A larger share is asked for by tessera "
+        "resize");
 }
 
 TEST_F(ShareEventsTest, TriesAgainWhatCouldNotBeTold) {
@@ -92,7 +94,7 @@ TEST_F(ShareEventsTest, TellsAgainAfterAChange) {
     events_of_shares_.look();
     events_of_shares_.look();
     ASSERT_EQ(events_.told.size(), 2U);
-    EXPECT_NE(events_.told[1].message.find("is 4Gi, and"), std::string::npos);
+    EXPECT_NE(events_.told[1].message.find("which is 4Gi."), std::string::npos);
 }
 
 // Goal: of several cards the one whose limit was reached is named.

@@ -111,6 +111,24 @@ std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing)
         facts.space);
 }
 
+// Of agents that are all there: whether those that should listen do.
+Judgement answers(const Facts& facts, int agents) {
+    std::string found = fmt::format("{} GPU nodes, an agent on each", agents);
+    if (!facts.asked) return {Status::ok, std::move(found), ""};
+    Faults silent;
+    for (const auto& [node, reason] : facts.asked->silent)
+        silent.add(fmt::format("{}: {}", node.str(), reason));
+    if (silent.any()) {
+        return {Status::warning, "an agent that should listen does not answer: " + silent.text(),
+                fmt::format("kubectl -n {} logs -l component=agent --prefix (event metrics_off) "
+                            "says why; until then tessera top and Prometheus lack its containers",
+                            facts.space)};
+    }
+    if (facts.asked->answered > 0)
+        found += fmt::format("; {} answered when asked what is used", facts.asked->answered);
+    return {Status::ok, std::move(found), ""};
+}
+
 Judgement agents(const Facts& facts) {
     if (!facts.agents) {
         if (facts.agents.error().code != Code::not_found) return unread(facts.agents.error());
@@ -156,7 +174,7 @@ Judgement agents(const Facts& facts) {
         return {Status::warning, fmt::format("agents are {}, the controller is {}", agent, other),
                 "bring both to one release"};
     }
-    return {Status::ok, fmt::format("{} GPU nodes, an agent on each", good), ""};
+    return answers(facts, good);
 }
 
 Judgement cards(const Facts& facts) {

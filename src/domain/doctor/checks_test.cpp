@@ -49,6 +49,7 @@ Facts healthy() {
         .scheduler_commands = Commands(),
         .certificates = std::vector<Certificate>{{"Secret tls", kNow + 90 * kDay}},
         .troubles = std::vector<ShareTrouble>{{PodUid("uid-gone"), "GpuAccountsDamaged"}},
+        .asked = AskedAgents{.answered = 1, .silent = {}},
     };
     return facts;
 }
@@ -130,6 +131,25 @@ std::vector<Case> workload_cases() {
          {"controller-1", "not renew"},
          {"logs"},
          [](Facts& f) { f.lease->renewed = false; }},
+    };
+}
+
+std::vector<Case> answer_cases() {
+    return {
+        {"agents that answer",
+         "agents",
+         Status::ok,
+         {"an agent on each; 1 answered"},
+         {},
+         [](Facts&) {}},
+        {"an agent whose port is taken",
+         "agents",
+         Status::warning,
+         {"should listen", "n1: on its agent's port the agent of n2 answers"},
+         {"metrics_off", "tessera top"},
+         [](Facts& f) {
+             f.asked->silent = {{NodeName("n1"), "on its agent's port the agent of n2 answers"}};
+         }},
     };
 }
 
@@ -475,7 +495,7 @@ std::vector<Case> trust_cases() {
 // the other checks stay content, or say why they cannot tell.
 TEST(Doctor, FindsWhatIsBroken) {
     auto cases = workload_cases();
-    for (auto more : {node_cases(), pod_cases(), allocation_cases(), share_cases(),
+    for (auto more : {node_cases(), answer_cases(), pod_cases(), allocation_cases(), share_cases(),
                       stranger_cases(), trust_cases()})
         cases.insert(cases.end(), more.begin(), more.end());
     for (const Case& c : cases) {
@@ -516,6 +536,7 @@ TEST(Doctor, NoRights) {
     facts.policies = denied;
     facts.scheduler_commands = denied;
     facts.certificates = denied;
+    facts.asked = denied;
     for (const Finding& finding : examine(facts)) {
         if (finding.check == "api_server") continue;
         EXPECT_EQ(finding.status, Status::skipped) << finding.check;
@@ -547,6 +568,7 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},
         {[&](Facts& f) { f.certificates = denied; }, {"certificates"}},
         {[&](Facts& f) { f.troubles = denied; }, {}},
+        {[&](Facts& f) { f.asked = denied; }, {}},
     };
     for (std::size_t i = 0; i < rows.size(); ++i) {
         Facts facts = healthy();

@@ -57,6 +57,16 @@ struct ShareTrouble {
     std::string reason;  // kAccountsDamaged or kMemoryUnaccounted
 };
 
+// Of the agents that have a port to be asked on (deploy/listening).
+struct AskedAgents {
+    struct Silent {
+        NodeName node;
+        std::string reason;  // why it gave no answer
+    };
+    int answered = 0;
+    std::vector<Silent> silent;
+};
+
 struct Certificate {
     std::string where;
     Result<std::int64_t> ends_s;  // since 1970
@@ -80,6 +90,8 @@ struct Facts {
     Result<std::vector<std::vector<std::string>>> scheduler_commands;
     Result<std::vector<Certificate>> certificates;
     Result<std::vector<ShareTrouble>> troubles;
+    // Without those that one may not ask.
+    Result<AskedAgents> asked;
 };
 
 }  // namespace tessera::doctor
