@@ -3,6 +3,7 @@
 // before the simulated driver, whose own count is compared after each step.
 #include "guard/region/shared_memory.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -266,9 +267,11 @@ TEST_F(Sharing, ByDescriptorCountsOnceAndAfterItsMakerLetGo) {
         expect_held(2 * kContext + kBytes);
         EXPECT_EQ(tenant.take(600 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
         EXPECT_EQ(CALL(tenant.cuda, cuMemUnmap)(pointer, kBytes), CUDA_SUCCESS);
-        EXPECT_EQ(held_bytes(), 2 * kContext);
+        expect_held(2 * kContext + kBytes);
     });
     close(fd);
+    container_.region().reap();
+    expect_held(kContext);
 }
 
 TEST_F(Sharing, ADescriptorThatOutlivesItsMaker) {
@@ -281,7 +284,7 @@ TEST_F(Sharing, ADescriptorThatOutlivesItsMaker) {
         wire.send();
         wire.receive();
         EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
-        EXPECT_EQ(held_bytes(), kContext);
+        expect_held(kContext + kBytes);
     });
     EXPECT_EQ(importer.wire().receive(), 1U);
     maker->kill_hard();
@@ -289,32 +292,133 @@ TEST_F(Sharing, ADescriptorThatOutlivesItsMaker) {
     expect_held(kContext + kBytes);
     importer.wire().send();
     EXPECT_EQ(importer.join(), 0);
+    container_.region().reap();
+    expect_held(kBytes);
     close(fd);
     container_.region().reap();
     expect_held(0);
 }
 
-TEST_F(Sharing, WhatWasOnTheWayWhenItsMakerLetGoCountsWithWhoImportsIt) {
-    const auto maker = descriptor_maker();
-    const int fd = pipe_.receive();
-    tell(*maker);
-    EXPECT_EQ(held_bytes(), kContext) << "nobody has it but the descriptor";
-    in_tenant([&](Tenant& tenant) {
-        CUmemGenericAllocationHandle handle = 0;
-        EXPECT_EQ(tenant.take(700 * kMiB), CUDA_SUCCESS);
-        EXPECT_EQ(import(tenant, fd, handle), CUDA_ERROR_OUT_OF_MEMORY);
-        EXPECT_EQ(tenant.give(), CUDA_SUCCESS);
-        EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
-        expect_held(2 * kContext + kBytes);
-        EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
-        EXPECT_EQ(held_bytes(), 2 * kContext);
-    });
-    close(fd);
+// In a socket that nobody reads, and then in another process.
+TEST_F(Sharing, WhatIsOnTheWayCountsUntilItIsClosed) {
+    for (const bool dies : {false, true}) {
+        const auto maker = descriptor_maker();
+        dies ? maker->kill_hard() : tell(*maker);
+        const std::uint64_t of_maker = dies ? 0 : kContext;
+        container_.region().reap();
+        expect_held(of_maker + kBytes);
+        const int fd = pipe_.receive();
+        in_tenant([&](Tenant& tenant) {
+            CUmemGenericAllocationHandle handle = 0;
+            EXPECT_EQ(tenant.take(700 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+            EXPECT_EQ(import(tenant, fd, handle), CUDA_SUCCESS);
+            expect_held(of_maker + kContext + kBytes);
+            EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+            expect_held(of_maker + kContext + kBytes);
+        });
+        close(fd);
+        in_tenant([&](Tenant& tenant) {
+            EXPECT_EQ(tenant.take(700 * kMiB), CUDA_SUCCESS);
+            expect_held(of_maker + kContext + 700 * kMiB);
+        });
+    }
 }
 
-// The first who imports it is charged for it, the second is not; and it stays charged when the
-// first lets go or dies.
-TEST_F(Sharing, WhatWasOnTheWayIsAdoptedOnce) {
+// By a process that keeps nothing but descriptors.
+TEST_F(Sharing, MadeExportedAndReleasedInALoopIsRefusedAtTheLimit) {
+    in_tenant([&](Tenant& tenant) {
+        const auto free_bytes = [&tenant] {
+            size_t free = 0;
+            size_t total = 0;
+            EXPECT_EQ(CALL(tenant.cuda, cuMemGetInfo_v2)(&free, &total), CUDA_SUCCESS);
+            return free;
+        };
+        std::vector<int> fds;
+        for (int i = 0; i < 9; i++) {
+            const CUmemGenericAllocationHandle handle = create(tenant, 100 * kMiB);
+            fds.push_back(exported(tenant, handle));
+            EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(tenant.take(100 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+        expect_held(kContext + 900 * kMiB);
+        EXPECT_EQ(free_bytes(), 24 * kMiB);
+        close(fds[0]);
+        EXPECT_EQ(free_bytes(), 124 * kMiB);
+        close(fds[1]);
+        EXPECT_EQ(tenant.take(200 * kMiB), CUDA_SUCCESS);
+        expect_held(gpusim::kGiB - 24 * kMiB);
+        for (const int fd : fds)
+            close(fd);
+        EXPECT_EQ(free_bytes(), 724 * kMiB);
+        expect_held(kContext + 200 * kMiB);
+    });
+}
+
+TEST_F(Sharing, WhatADeadProcessLeftToDescriptorsCountsUntilTheLastIsClosed) {
+    constexpr int kExports = 5;
+    gpusim::Peer maker([&](gpusim::Wire& wire) {
+        const Tenant tenant(container_.facade());
+        for (int i = 0; i < kExports; i++)
+            pipe_.send(exported(tenant, create(tenant, 100 * kMiB)));
+        wire.send();
+        wire.receive();
+    });
+    EXPECT_EQ(maker.wire().receive(), 1U);
+    maker.kill_hard();
+    container_.region().reap();
+    expect_held(kExports * 100 * kMiB);
+    EXPECT_EQ(held_by(container_.region().accounts(), 0, kNobody), held_bytes() / kGranuleBytes);
+    for (int left = kExports - 1; left >= 0; left--) {
+        close(pipe_.receive());
+        container_.region().reap();
+        expect_held(static_cast<std::uint64_t>(left) * 100 * kMiB);
+    }
+    EXPECT_EQ(held_by(container_.region().accounts(), 0, kNobody), 0U);
+}
+
+TEST_F(Sharing, MoreDescriptorsOfTheSameCountOnce) {
+    in_tenant([&](Tenant& tenant) {
+        const CUmemGenericAllocationHandle handle = create(tenant);
+        const int first = exported(tenant, handle);
+        close(first);
+        container_.region().reap();
+        const int second = exported(tenant, handle);
+        EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+        container_.region().reap();
+        expect_held(kContext + kBytes);
+        close(second);
+        container_.region().reap();
+        expect_held(kContext);
+        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS);
+    });
+}
+
+// As many names as a slot has, again and again, though others of them are open: no name is given
+// to two.
+TEST_F(Sharing, NamesAreFoundBesideThoseThatAreOpen) {
+    for (int round = 0; round < 3; round++) {
+        gpusim::Peer maker([&](gpusim::Wire& wire) {
+            const Tenant tenant(container_.facade());
+            for (int i = 0; i < 100; i++) {
+                const CUmemGenericAllocationHandle handle = create(tenant, 2 * kMiB);
+                const int fd = exported(tenant, handle);
+                EXPECT_EQ(release(tenant, handle), CUDA_SUCCESS);
+                fcntl(fd, F_DUPFD, 500);
+            }
+            wire.send();
+            wire.receive();
+        });
+        EXPECT_EQ(maker.wire().receive(), 1U);
+        expect_held(kContext + 200 * kMiB);
+        maker.kill_hard();
+        container_.region().reap();
+        expect_held(0);
+    }
+}
+
+// Its maker is charged for it, then who imported it; and it stays charged when either lets go or
+// dies.
+TEST_F(Sharing, WhatWasOnTheWayCountsOnceWhoeverImportsIt) {
     for (const bool dies : {false, true}) {
         const auto maker = descriptor_maker();
         const int fd = pipe_.receive();
@@ -411,10 +515,11 @@ TEST_F(Sharing, OneProcessIsAsMany) {
         EXPECT_EQ(release(tenant, imported), CUDA_SUCCESS);
         expect_held(kContext + kBytes);
         EXPECT_EQ(release(tenant, again), CUDA_SUCCESS);
-        EXPECT_EQ(held_bytes(), kContext);
         close(fd);
+        expect_held(kContext + kBytes);
         close(second);
-        expect_held(kContext);
+        EXPECT_EQ(tenant.take(900 * kMiB), CUDA_SUCCESS);
+        expect_held(kContext + 900 * kMiB);
     });
 }
 
