@@ -293,9 +293,14 @@ bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& r
 
 bool read_held(int accounts_fd, int card, HeldReading& reading) {
     Account account = {};
-    if (!read_account(accounts_fd, card, account)) return false;
+    Slot slot = {};
+    constexpr std::size_t kOffset = offsetof(Accounts, slots) + std::size_t{kNobody} * sizeof(Slot);
+    if (!read_account(accounts_fd, card, account) ||
+        !read_at(accounts_fd, &slot, sizeof slot, kOffset))
+        return false;
     constexpr std::uint64_t kMost = INT64_MAX;
-    reading = {held(account), std::min(account.refusals.load(), kMost)};
+    reading = {held(account), held_by(account, card, {kNobody, slot}),
+               std::min(account.refusals.load(), kMost)};
     return true;
 }
 

@@ -25,6 +25,7 @@ bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& r
 // What a container holds of a card, and how often it was refused more. As above.
 struct HeldReading {
     Granules held = 0;           // what died within it counts until a neighbour takes it back
+    Granules nobodys = 0;        // of it, what descriptors alone may hold, their maker dead
     std::uint64_t refusals = 0;  // at most INT64_MAX
 };
 bool read_held(int accounts_fd, int card, HeldReading& reading);

@@ -38,7 +38,7 @@ CUresult adopt_opened(CUdeviceptr pointer, std::uint64_t key, int& index) {
     CUresult result = find_opened(pointer, card, granules);
     if (result == CUDA_SUCCESS) result = take_for_adoption(card, granules);
     if (result == CUDA_SUCCESS) {
-        index = adopt({key, granules}, card);
+        index = adopt({key, granules}, card, -1);
         if (index >= 0) return CUDA_SUCCESS;
         give_granules(card, granules);
         result = CUDA_ERROR_OUT_OF_MEMORY;

@@ -76,12 +76,15 @@ nvmlReturn_t find_share(nvmlDevice_t device, Share& share) {
     const int card = read_uuid(text, uuid) ? find_card(*all, uuid) : -1;
     if (card < 0) return NVML_ERROR_NO_PERMISSION;
     char path[kMaxPath];
-    share.count = path_of(kAccountsName, path) ? find_holders(path, card, share.holders) : -1;
+    Granules nobodys = 0;
+    share.count =
+        path_of(kAccountsName, path) ? find_holders(path, card, share.holders, nobodys) : -1;
     if (share.count < 0) {
         complain(has_complained, path, "cannot be read");
         return NVML_ERROR_OPERATING_SYSTEM;
     }
     share.limit = all->cards[card].memory.load(std::memory_order_relaxed) * kGranuleBytes;
+    share.held = nobodys * kGranuleBytes;
     for (int i = 0; i < share.count; i++)
         share.held += share.holders[i].granules * kGranuleBytes;
     return NVML_SUCCESS;

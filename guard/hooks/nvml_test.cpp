@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "gpusim/test_support/descriptor_pipe.hpp"
 #include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/tenant.hpp"
 #include "guard/region/account.hpp"
@@ -154,6 +155,40 @@ TEST_F(GuardNvml, ListsByProtocol) {
             EXPECT_EQ(list(nullptr, &count, &info), NVML_ERROR_INVALID_ARGUMENT);
         });
     });
+}
+
+// The descriptor of one who is dead is this process's.
+TEST_F(GuardNvml, WhatOnlyADescriptorHoldsIsUsedUntilItIsClosed) {
+    gpusim::DescriptorPipe pipe;
+    Peer maker([&](gpusim::Wire& wire) {
+        const Tenant tenant(container_.facade());
+        CUmemAllocationProp properties = {};
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        CUmemGenericAllocationHandle handle = 0;
+        int fd = -1;
+        EXPECT_EQ(CALL(tenant.cuda, cuMemCreate)(&handle, 300 * kMiB, &properties, 0),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemExportToShareableHandle)(
+                      &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                  CUDA_SUCCESS);
+        EXPECT_EQ(CALL(tenant.cuda, cuMemRelease)(handle), CUDA_SUCCESS);
+        pipe.send(fd);
+        wire.send();
+        wire.receive();
+    });
+    EXPECT_EQ(maker.wire().receive(), 1U);
+    with_nvml([&](const Library& nvml) { EXPECT_EQ(memory(nvml).used, 400 * kMiB); });
+    maker.kill_hard();
+    container_.region().reap();
+    with_nvml([&](const Library& nvml) {
+        EXPECT_EQ(memory(nvml).used, 300 * kMiB);
+        EXPECT_TRUE(processes(nvml).empty());
+        close(pipe.receive());
+        EXPECT_EQ(memory(nvml).used, 0U);
+    });
+    EXPECT_EQ(held(container_.region().accounts(), 0), granules_of(300 * kMiB)) << "only looked at";
 }
 
 // Nobody has taken back what they held, and who only looks may not.

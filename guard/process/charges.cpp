@@ -24,13 +24,6 @@ Granules limit_of(const Process& process, int card) {
     return process.limits->cards[card].memory.load(std::memory_order_relaxed);
 }
 
-// Takes back what the dead of the container held. On a descriptor of its own: a lock of ours on the
-// file would otherwise look like theirs.
-void reap(const Process& process) {
-    const Opened file(process.accounts_path, O_RDWR);
-    if (file.fd() >= 0) reap_dead(*process.seat.accounts, file.fd());
-}
-
 // Whoever died may have left what is asked for.
 bool reserve_or_reap(const Process& process, int card, Granules granules) {
     const auto try_now = [&] {
@@ -38,7 +31,7 @@ bool reserve_or_reap(const Process& process, int card, Granules granules) {
                        limit_of(process, card));
     };
     if (granules == 0 || try_now()) return true;
-    reap(process);
+    reap();
     return try_now();
 }
 
@@ -90,6 +83,13 @@ CUresult correct(int card, std::uint64_t set_aside_bytes, std::uint64_t taken_by
     here.holdings.count(card, taken_bytes);
     if (after < before) give_granules(card, before - after);
     return CUDA_SUCCESS;
+}
+
+// On a descriptor of its own: a lock of ours on the file would otherwise look like theirs.
+void reap() {
+    const Process& here = *process();
+    const Opened file(here.accounts_path, O_RDWR);
+    if (file.fd() >= 0) reap_dead(*here.seat.accounts, file.fd());
 }
 
 bool take_granules(int card, Granules granules) {
@@ -168,7 +168,12 @@ bool share_noted(std::uint64_t address, std::uint64_t key) {
         end_shared(accounts, before);
         holding->shared = 0;
     }
-    const int index = add_shared(accounts, {key, holding->card, granules}, here.seat.slot);
+    const SharedName name = {key, holding->card, granules};
+    int index = add_shared(accounts, name, here.seat.slot);
+    if (index < 0) {
+        reap();
+        index = add_shared(accounts, name, here.seat.slot);
+    }
     if (index >= 0) holding->shared = static_cast<std::uint16_t>(index + 1);
     return index >= 0;
 }
@@ -200,7 +205,11 @@ std::uint64_t limit_bytes(int card) {
 std::uint64_t held_bytes(int card) {
     Process& here = *process();
     const std::int64_t now = seconds_now();
-    if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) reap(here);
+    if (here.reaped_at.exchange(now, std::memory_order_relaxed) != now) {
+        reap();
+    } else {
+        give_closed_back(*here.seat.accounts);
+    }
     return held_now(card);
 }
 

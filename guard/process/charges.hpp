@@ -41,6 +41,8 @@ void give_granules(int card, Granules granules);
 CUresult take_for_adoption(int card, Granules granules);
 // What the driver has taken already, limit or not.
 void own_up_to(int card, Granules granules);
+// Takes back what the dead of the container held, and what only descriptors held that are closed.
+void reap();
 // Counts a refusal.
 CUresult refuse(int card);
 

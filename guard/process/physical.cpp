@@ -13,7 +13,7 @@ namespace {
 void let_go(const Physical& gone) {
     if (!gone.is_shared) return put_back(gone.card, gone.bytes);
     if (gone.is_imported) return end_import(gone.index);
-    end_shared(*seat().accounts, gone.index);
+    end_export(gone.index);
 }
 
 // The card of the memory, and room for it. -1 where it is the host's.
@@ -56,7 +56,7 @@ CUresult PhysicalMemory::undo_share(int fd) {
 }
 
 // Where its maker let go of it on the way, or died, nobody is charged for it any more: then we are.
-CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorName& name,
+CUresult PhysicalMemory::note_imported(PhysicalHandle handle, int fd, const DescriptorName& name,
                                        int index) {
     Physical* known = all_.find(handle);
     if (known != nullptr) {
@@ -69,7 +69,7 @@ CUresult PhysicalMemory::note_imported(PhysicalHandle handle, const DescriptorNa
     if (index < 0) {
         const CUresult over = take_adopted(handle, name.granules, card);
         if (over == CUDA_SUCCESS && card < 0) return CUDA_SUCCESS;
-        if (over == CUDA_SUCCESS) index = adopt(name, card);
+        if (over == CUDA_SUCCESS) index = adopt(name, card, fd);
         if (index < 0) {
             if (card >= 0 && over == CUDA_SUCCESS) give_granules(card, name.granules);
             driver()->cuMemRelease(handle);

@@ -2,7 +2,8 @@
 // handle nor a mapping of it is left, and so long it counts. It does not end with a context.
 //
 // Memory that was exported, or imported from others of the container, is charged to one of those
-// who have it (shared_memory.hpp). What others export is theirs, and is not here.
+// who have it, and while a descriptor of it is open (shared_memory.hpp). What others export is
+// theirs, and is not here.
 //
 // Each function but the first takes the call to the driver and returns what that said. Those that
 // do not wait for the card make it under the mutex, so that what was counted is in the order in
@@ -92,7 +93,7 @@ class PhysicalMemory {
             if (index >= 0) end_import(index);
             return result;
         }
-        return note_imported(*handle, name, index);
+        return note_imported(*handle, fd, name, index);
     }
 
     template <typename Call>
@@ -111,7 +112,7 @@ class PhysicalMemory {
   private:
     bool note_shared(PhysicalHandle handle, int fd);
     static CUresult undo_share(int fd);
-    CUresult note_imported(PhysicalHandle handle, const DescriptorName& name, int index);
+    CUresult note_imported(PhysicalHandle handle, int fd, const DescriptorName& name, int index);
     void add_handle(PhysicalHandle handle);
     void drop_handle(PhysicalHandle handle);
     bool add_mapping(Mapping mapping);

@@ -44,7 +44,7 @@ const char* text_of(SeatError error) {
         case SeatError::foreign_file:
             return "was cut off or written over";
         case SeatError::full:
-            return "has no room for another process: the container runs 1024 that use a GPU";
+            return "has no room for another process: the container runs 1023 that use a GPU";
         case SeatError::not_kept:
             return "is on a file system that keeps no locks (an overlay?); move guard_folder";
     }

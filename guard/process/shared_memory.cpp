@@ -6,6 +6,7 @@
 #include "guard/process/charges.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/process.hpp"
+#include "guard/region/descriptor_files.hpp"
 #include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
@@ -58,7 +59,9 @@ void join_own(SharedUse& here, int index, std::uint64_t key) {
 
 void leave_locked(SharedUse& here, int index) {
     const Seat& mine = seat();
-    if (--here.imports[index] == 0) leave_shared(*mine.accounts, index, mine.slot);
+    if (--here.imports[index] != 0) return;
+    leave_shared(*mine.accounts, index, mine.slot);
+    give_closed_back(*mine.accounts, index);
 }
 
 void leave_all_of(SharedUse& here, const OpenedAddress& gone) {
@@ -75,22 +78,31 @@ bool count_again(SharedUse& here, const OpenedAddress& use) {
     return true;
 }
 
+// The dead, and descriptors that are closed, may have left a place.
+int add_or_reap(const SharedName& name) {
+    const Seat& mine = seat();
+    const int index = add_shared(*mine.accounts, name, mine.slot);
+    if (index >= 0) return index;
+    reap();
+    return add_shared(*mine.accounts, name, mine.slot);
+}
+
 // A name that no shared memory of the container has, and no file that is still open.
 int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     const Seat& mine = seat();
-    constexpr int kTries = 64;
+    const int file = file_of(*mine.accounts, fd);
+    const int tries = file != 0 ? 1 << kCountBits : 0;
     const std::uint64_t of_slot = ours() << kNumberBits | static_cast<std::uint64_t>(mine.slot)
                                                               << kCountBits;
-    for (int tried = 0; tried < kTries; tried++) {
+    for (int tried = 0; tried < tries; tried++) {
         const std::uint64_t key = of_slot | (++here.last_name & kCountMask);
         if (key == 0 || find_shared(*mine.accounts, key) >= 0) continue;
-        if (set_new_name(fd, {key, granules}))
-            return add_shared(*mine.accounts, {key, card, granules}, mine.slot);
+        if (set_new_name(fd, {key, granules})) return add_or_reap({key, card, granules, file});
     }
-    // Nobody can tell who has it: its maker has it, until he ends.
+    // Nobody can tell who has it, or how long: its maker has it, until he ends.
     const std::uint64_t key =
         kOfHandle | static_cast<std::uint64_t>(mine.slot) << kSlotShift | ++here.last_name;
-    const int index = add_shared(*mine.accounts, {key, card, granules}, mine.slot);
+    const int index = add_or_reap({key, card, granules});
     if (index >= 0) join_own(here, index, key);
     return index;
 }
@@ -177,13 +189,22 @@ int share_descriptor(int fd, int card, Granules granules) {
 void name_again(int fd, int index, Granules granules) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
-    const std::uint64_t key = seat().accounts->shared_memory[index].key.load();
-    if ((key & kOfHandle) == 0 && set_name(fd, {key, granules})) return;
+    Accounts& accounts = *seat().accounts;
+    const std::uint64_t key = accounts.shared_memory[index].key.load();
+    const int file = accounts.shared_memory[index].file.load();
+    if (is_of_file(accounts, file, fd) && set_name(fd, {key, granules}))
+        return share_again(accounts, index);
     // As where it could not be named: this process has it, until it ends.
     if ((key & kOfHandle) == 0) join_locked(here, key);
 }
 
-int adopt(const DescriptorName& name, int card) {
+void end_export(int index) {
+    Accounts& accounts = *seat().accounts;
+    end_shared(accounts, index);
+    give_closed_back(accounts, index);
+}
+
+int adopt(const DescriptorName& name, int card, int fd) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);
     // Another importer may have been quicker, and is charged for it.
@@ -192,7 +213,8 @@ int adopt(const DescriptorName& name, int card) {
         return index;
     }
     const Seat& mine = seat();
-    const int index = add_shared(*mine.accounts, {name.key, card, name.granules}, mine.slot);
+    const int file = fd >= 0 ? file_of(*mine.accounts, fd) : 0;
+    const int index = add_or_reap({name.key, card, name.granules, file});
     if (index < 0) return -1;
     join_own(here, index, name.key);
     end_shared(*mine.accounts, index);

@@ -16,8 +16,8 @@
 #include <atomic>
 
 #include "guard/process/holdings.hpp"
-#include "guard/process/named_descriptor.hpp"
 #include "guard/process/table.hpp"
+#include "guard/region/named_descriptor.hpp"
 
 namespace tessera::guard {
 
@@ -68,10 +68,13 @@ void forget_opened_in(CUcontext context);
 int share_descriptor(int fd, int card, Granules granules);
 // One more descriptor of it.
 void name_again(int fd, int index, Granules granules);
+// This process, its maker, has let go of it: charged still while others have it, or a descriptor
+// is open.
+void end_export(int index);
 // Memory of the container that nobody of it was charged for any more; this process has set it
 // aside, and is charged for it now, or gives that back where another has adopted it first. -1 where
-// the region has no place.
-int adopt(const DescriptorName& name, int card);
+// the region has no place. `fd` has the name; -1: it is of an IPC handle.
+int adopt(const DescriptorName& name, int card, int fd);
 // Whether it is of this container.
 bool is_ours(const DescriptorName& name);
 

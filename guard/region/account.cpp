@@ -109,6 +109,16 @@ void release_while(Accounts& accounts, int card, int slot, Granules granules,
     });
 }
 
+bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t turn) {
+    bool is_of_that_turn = false;
+    move(accounts, card, slot, [&](Move& now) {
+        is_of_that_turn = now.turn == turn + 1;
+        if (!is_of_that_turn || now.slot_held <= granules) return false;
+        return take_off(now, now.slot_held - granules);
+    });
+    return is_of_that_turn;
+}
+
 Granules clear(Accounts& accounts, int card, int slot) {
     Granules given = 0;
     move(accounts, card, slot, [&given](Move& now) {

@@ -32,6 +32,10 @@ bool reserve_while(Accounts& accounts, int card, int slot, Granules granules,
 void release_while(Accounts& accounts, int card, int slot, Granules granules,
                    const Condition& condition);
 
+// Takes off what the slot holds of the card above so much, as of that turn of the account. False,
+// and nothing was changed, where the account has moved since.
+bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t turn);
+
 // Takes off all that the slot holds of the card. How much that was.
 Granules clear(Accounts& accounts, int card, int slot);
 

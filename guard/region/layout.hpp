@@ -16,6 +16,9 @@ namespace tessera::guard {
 inline constexpr std::uint64_t kGranuleBytes = std::uint64_t{2} << 20;
 inline constexpr int kMaxCards = 16;
 inline constexpr int kMaxProcesses = 1024;
+// Of these no process ever takes this one: it is charged for what descriptors alone hold, once its
+// maker is dead (shared_memory.hpp).
+inline constexpr int kNobody = kMaxProcesses - 1;
 
 // In the container both stand beside the guard's library.
 inline constexpr char kLimitsName[] = "limits";
@@ -135,6 +138,20 @@ struct alignas(64) SharedMemory {
     std::atomic<std::uint64_t> key;
     std::atomic<std::uint64_t> state;  // who is charged for what, in one value
     std::atomic<std::uint64_t> importers[kMaxProcesses / 64];  // one bit for each slot
+    // Odd while a descriptor of it may be open; it grows with each that is given away, and each
+    // use.
+    std::atomic<std::uint64_t> descriptors;
+    std::atomic<std::int32_t> file;  // that these are of (descriptor_files.hpp)
+};
+
+// A file that descriptors of memory are of, all of a driver's as a rule.
+inline constexpr int kMaxDescriptorFiles = 16;
+
+struct DescriptorFile {
+    std::atomic<std::uint32_t> state;
+    std::atomic<std::uint64_t> device;
+    std::atomic<std::uint64_t> inode;
+    char path[232];
 };
 
 // Contexts that may differ in what they take of a card: by the flags that they are made with, but
@@ -170,6 +187,7 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     FlightLog logs[kMaxProcesses];
     std::atomic<std::uint32_t> next_shared_memory;  // where the next one looks for a place first
     SharedMemory shared_memory[kMaxSharedMemory];
+    DescriptorFile descriptor_files[kMaxDescriptorFiles];
     std::atomic<std::uint32_t> may_have_shared[kMaxProcesses];  // charged for or imported
     MeasuredCost context_costs[kMaxCards][kContextKinds];       // of the first of each kind
     // CLOCK_MONOTONIC: when a thread last went on although it was not its turn.

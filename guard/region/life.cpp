@@ -59,7 +59,7 @@ int take_slot(Accounts& accounts, int fd) {
     const auto first = accounts.next_slot.fetch_add(1) % unsigned{kMaxProcesses};
     for (unsigned tried = 0; tried < unsigned{kMaxProcesses}; tried++) {
         const int slot = static_cast<int>((first + tried) % unsigned{kMaxProcesses});
-        if (!set_lock(fd, slot, F_WRLCK)) continue;
+        if (slot == kNobody || !set_lock(fd, slot, F_WRLCK)) continue;
         clear_slot(accounts, slot);
         accounts.slots[slot].pid.store(getpid());
         for (ProcessTime& time : accounts.times[slot])
@@ -119,10 +119,11 @@ SeatError take_seat(const char* accounts_path, Seat& seat) {
 Granules reap_dead(Accounts& accounts, int fd) {
     Granules given = 0;
     for (int slot = 0; slot < kMaxProcesses; slot++) {
-        if (is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK)) continue;
+        if (slot == kNobody || is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK)) continue;
         given += clear_slot(accounts, slot);
         set_lock(fd, slot, F_UNLCK);
     }
+    give_closed_back(accounts);
     return given;
 }
 

@@ -15,8 +15,10 @@ struct Holder {
     Granules granules;
 };
 
-// Finds those that hold something of the card. How many; -1 where the accounts cannot be read. What
-// the dead hold, until a neighbour takes it back, is nobody's.
-int find_holders(const char* accounts_path, int card, Holder (&holders)[kMaxProcesses]);
+// Finds those that hold something of the card, and what of it descriptors alone hold whose memory's
+// makers are dead. How many; -1 where the accounts cannot be read. What the dead hold, until a
+// neighbour takes it back, is in neither, nor what only descriptors held that are closed now.
+int find_holders(const char* accounts_path, int card, Holder (&holders)[kMaxProcesses],
+                 Granules& nobodys);
 
 }  // namespace tessera::guard

@@ -1,6 +1,7 @@
 #include "guard/region/shared_memory.hpp"
 
 #include "guard/region/account.hpp"
+#include "guard/region/descriptor_files.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -63,16 +64,42 @@ std::uint64_t bit_of(int slot) {
     return std::uint64_t{1} << (slot % 64);
 }
 
+// Of SharedMemory::descriptors. What it was changes with each that is given away, so who found all
+// closed does not take a later one for closed.
+bool may_be_open(std::uint64_t descriptors) {
+    return descriptors % 2 != 0;
+}
+std::uint64_t with_one_more(std::uint64_t descriptors) {
+    return (descriptors | 1) + 2;
+}
+std::uint64_t with_none(std::uint64_t descriptors) {
+    return descriptors & ~std::uint64_t{1};
+}
+
 bool is_importer(const SharedMemory& entry, int slot) {
+    if (slot == kNobody) return may_be_open(entry.descriptors.load());
     return (entry.importers[slot / 64].load() & bit_of(slot)) != 0;
 }
 
-int first_importer(const SharedMemory& entry) {
+int first_process(const SharedMemory& entry) {
     for (int word = 0; word < kMaxProcesses / 64; word++) {
         const std::uint64_t bits = entry.importers[word].load();
         if (bits != 0) return word * 64 + __builtin_ctzll(bits);
     }
     return -1;
+}
+
+// A descriptor after all processes: who can be named is charged.
+int first_importer(const SharedMemory& entry) {
+    const int process = first_process(entry);
+    if (process >= 0) return process;
+    return may_be_open(entry.descriptors.load()) ? kNobody : -1;
+}
+
+// Nobody but a descriptor may have it.
+bool is_left(const SharedMemory& entry) {
+    const std::uint64_t seen = entry.state.load();
+    return has(seen, kThere) && has(seen, kEnded) && first_process(entry) < 0;
 }
 
 // Frees the entry if its maker has let go, and nobody has it. Who wants to import it says so first,
@@ -125,6 +152,48 @@ void pass_on(Accounts& accounts, SharedMemory& entry, int from) {
     }
 }
 
+// What it was of is read after `descriptors`, which an entry that is used anew has changed. Who is
+// killed before the end leaves an entry that is_left() still.
+void take_if_closed(Accounts& accounts, SharedMemory& entry, DescriptorAsker& asker) {
+    std::uint64_t descriptors = entry.descriptors.load();
+    if (!is_left(entry)) return;
+    if (may_be_open(descriptors)) {
+        if (asker.may_be_open(entry.file.load(), entry.key.load())) return;
+        if (!entry.descriptors.compare_exchange_strong(descriptors, with_none(descriptors))) return;
+    }
+    end_if_unused(accounts, entry);
+}
+
+// What nobody's slot is charged for in the entry, or may be.
+Granules charged_to_nobody(const SharedMemory& entry, int card) {
+    const std::uint64_t seen = entry.state.load();
+    if (!has(seen, kFlags) || card_of(seen) != card) return 0;
+    const bool is_named = has(seen, kPassing) && heir_of(seen) == kNobody;
+    return is_named || payer_of(seen) == kNobody ? granules_in(seen) : 0;
+}
+
+// Whoever was at its end has taken nobody's charge off, or does not any more: then the sum below
+// does.
+void free_if_going(SharedMemory& entry) {
+    std::uint64_t seen = entry.state.load();
+    if (has(seen, kGoing) && payer_of(seen) == kNobody)
+        entry.state.compare_exchange_strong(seen, freed(seen));
+}
+
+// Nobody's slot is never buried, so what others were killed over and left on it is found by a sum:
+// that of the entries, which is no less than what was charged for them up to the turn before it.
+// Whoever takes one off meanwhile has moved the account, and the sum is made again.
+void mend_nobodys(Accounts& accounts, int card) {
+    constexpr int kTries = 16;
+    for (int tried = 0; tried < kTries && held_by(accounts, card, kNobody) != 0; tried++) {
+        const std::uint64_t turn = turn_of(accounts, card);
+        Granules sum = 0;
+        for (const SharedMemory& entry : accounts.shared_memory)
+            sum += charged_to_nobody(entry, card);
+        if (lower_to(accounts, card, kNobody, sum, turn)) return;
+    }
+}
+
 // What a dead process was to it, but for its bit.
 void forget(Accounts& accounts, SharedMemory& entry, int slot) {
     for (;;) {
@@ -153,8 +222,11 @@ int add_shared(Accounts& accounts, const SharedName& name, int payer) {
         const std::uint64_t payed = with_payer(next_round(seen), payer);
         if (!entry.state.compare_exchange_strong(seen, payed | kClaimed)) continue;
         entry.key.store(name.key);
+        entry.file.store(name.file);
         for (auto& word : entry.importers)
             word.store(0);
+        const std::uint64_t used = with_one_more(entry.descriptors.load());
+        entry.descriptors.store(name.file != 0 ? used : with_none(used));
         entry.state.store(payed | kThere | static_cast<std::uint64_t>(name.card) << kCardShift |
                           std::uint64_t{name.granules} << kGranulesShift);
         return index;
@@ -216,6 +288,41 @@ void end_shared(Accounts& accounts, int index) {
     while (has(seen, kThere) && !entry.state.compare_exchange_strong(seen, seen | kEnded)) {
     }
     end_if_unused(accounts, entry);
+}
+
+void share_again(Accounts& accounts, int index) {
+    std::atomic<std::uint64_t>& descriptors = accounts.shared_memory[index].descriptors;
+    std::uint64_t seen = descriptors.load();
+    while (!descriptors.compare_exchange_strong(seen, with_one_more(seen))) {
+    }
+}
+
+void give_closed_back(Accounts& accounts, int index) {
+    DescriptorAsker asker(accounts);
+    take_if_closed(accounts, accounts.shared_memory[index], asker);
+}
+
+void give_closed_back(Accounts& accounts) {
+    if (accounts.next_shared_memory.load() == 0) return;  // nobody has ever exported any
+    DescriptorAsker asker(accounts);
+    for (SharedMemory& entry : accounts.shared_memory) {
+        take_if_closed(accounts, entry, asker);
+        free_if_going(entry);
+    }
+    for (int card = 0; card < kMaxCards; card++)
+        mend_nobodys(accounts, card);
+}
+
+void find_closed(const Accounts& accounts, int card, Granules (&closed)[kMaxProcesses]) {
+    if (accounts.next_shared_memory.load() == 0) return;
+    DescriptorAsker asker(accounts);
+    for (const SharedMemory& entry : accounts.shared_memory) {
+        const std::uint64_t seen = entry.state.load();
+        if (card_of(seen) != card || !is_left(entry)) continue;
+        const bool is_open = may_be_open(entry.descriptors.load()) &&
+                             asker.may_be_open(entry.file.load(), entry.key.load());
+        if (!is_open) closed[payer_of(seen)] += granules_in(seen);
+    }
 }
 
 // The bit first: who names an heir after that does not name this one, and whom it named before,

@@ -2,10 +2,15 @@
 // card has it until the last of them lets go, whoever made it. So it is charged to one of them as
 // long as any has it: to its maker while that has it or lives, and then to one who imported it.
 //
+// A descriptor has it as an importer has, who never says that he lets go: what it alone holds is
+// charged to the maker while he lives, then to nobody's slot (kNobody), until somebody asks whether
+// it is open still and finds that it is not (descriptor_files.hpp).
+//
 // Every state that can be seen is whole, as with the accounts, however many die over it: memory
 // that somebody has is always charged, and nothing is taken off who holds other memory. Who is
 // killed on the way, or dies while it is charged, may leave memory charged that is gone: until the
-// process that is charged for it ends, and no longer.
+// process that is charged for it ends, and no longer; what is charged to nobody, until the next
+// give_closed_back().
 //
 // Any thread of any process of the container.
 #pragma once
@@ -19,6 +24,7 @@ struct SharedName {
     std::uint64_t key;
     int card;
     Granules granules;
+    int file = 0;  // file_of() a descriptor that has the name; 0: there is none
 };
 
 // -1: there are as many as there may be. The slot is charged already, and goes on being.
@@ -44,6 +50,15 @@ void leave_shared(Accounts& accounts, int index, int slot);
 // Its maker has let go of it, and is not to take its charge back: that is done here, at once where
 // nobody has imported it.
 void end_shared(Accounts& accounts, int index);
+
+// One more descriptor of it, of the same file, has the name now. Whoever says so has it himself.
+void share_again(Accounts& accounts, int index);
+
+// Takes off what nobody has any more but descriptors that are closed: of one, and of all.
+void give_closed_back(Accounts& accounts, int index);
+void give_closed_back(Accounts& accounts);
+// What that would take off each slot of a card, for who may not write: added to zeros.
+void find_closed(const Accounts& accounts, int card, Granules (&closed)[kMaxProcesses]);
 
 // The process in the slot is dead: what it imported it has not, and what it is charged for is
 // charged to another who has it. To be called before the slot is cleared.

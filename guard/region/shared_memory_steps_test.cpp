@@ -2,10 +2,15 @@
 // memory, whatever happens between two instructions of who passes its charge on or takes it off:
 // that one is killed, another dies, or another's slot is taken again. Method: a process that is run
 // one instruction at a time, up to each of many of them, and then as the row says.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 
 #include "guard/region/account.hpp"
+#include "guard/region/descriptor_files.hpp"
+#include "guard/region/named_descriptor.hpp"
 #include "guard/region/shared_memory.hpp"
 #include "guard/test_support/stepped.hpp"
 #include "guard/test_support/test_region.hpp"
@@ -43,9 +48,25 @@ class SharedMemorySteps : public testing::Test {
         bury(slot);
         ASSERT_TRUE(reserve(accounts_, 0, slot, kOthers, kLimit));
     }
+    // Of the maker, who has let go of it, and in a descriptor.
+    void give_away() {
+        accounts_.next_shared_memory = 0;
+        fd_ = open(region_.path("device").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        ASSERT_TRUE(set_new_name(fd_, {kKey, kSize}));
+        ASSERT_TRUE(reserve(accounts_, 0, kMaker, kSize, kLimit));
+        ASSERT_EQ(add_shared(accounts_, {kKey, 0, kSize, file_of(accounts_, fd_)}, kMaker), 0);
+        end_shared(accounts_, 0);
+    }
+    void close_it() {
+        if (fd_ >= 0) close(fd_);
+        fd_ = -1;
+    }
     void expect_nothing_left() {
+        close_it();
+        give_closed_back(accounts_);
         for (const int slot : {kMaker, kFirst, kSecond})
             bury(slot);
+        give_closed_back(accounts_);
         EXPECT_EQ(held(accounts_, 0), 0U);
         EXPECT_FALSE(is_in_use(accounts_.shared_memory[0]));
     }
@@ -96,6 +117,7 @@ class SharedMemorySteps : public testing::Test {
     }
 
   private:
+    int fd_ = -1;
     static constexpr int kQuiet = 10'000;  // instructions without a change: nothing is to come
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
     static constexpr int kPoints = 10;  // each fork is slow, and an access is many instructions
@@ -176,6 +198,73 @@ TEST_F(SharedMemorySteps, ThatTakeOffBesideOneWhoJoins) {
             if (!has_joined) return;
             EXPECT_GE(held(accounts_, 0), kSize);
             leave_shared(accounts_, 0, kSecond);
+        });
+}
+
+TEST_F(SharedMemorySteps, ThatPassOnToNobody) {
+    at_each_step([this] { give_away(); }, [this] { forget_shared_of(accounts_, kMaker); }, [] {},
+                 [this](bool) {
+                     EXPECT_GE(held(accounts_, 0), kSize);
+                     bury(kMaker);
+                     EXPECT_GE(held(accounts_, 0), kSize);
+                     give_closed_back(accounts_);
+                     EXPECT_EQ(held(accounts_, 0), kSize);
+                     EXPECT_EQ(held_by(accounts_, 0, kNobody), kSize);
+                 });
+}
+
+TEST_F(SharedMemorySteps, ThatPassOnBesideADescriptorThatIsClosed) {
+    const auto body = [this] {
+        close_it();  // its own copy
+        forget_shared_of(accounts_, kMaker);
+    };
+    const auto meanwhile = [this] {
+        close_it();
+        give_closed_back(accounts_);
+    };
+    at_each_step([this] { give_away(); }, body, meanwhile,
+                 [this](bool) {
+                     bury(kMaker);
+                     give_closed_back(accounts_);
+                     EXPECT_EQ(held(accounts_, 0), 0U);
+                 });
+}
+
+TEST_F(SharedMemorySteps, ThatTakeOffWhatWasClosedOfNobody) {
+    const auto begin = [this] {
+        give_away();
+        bury(kMaker);
+        close_it();
+    };
+    for (const bool is_other_quicker : {false, true}) {
+        at_each_step(
+            begin, [this] { give_closed_back(accounts_, 0); },
+            [&] {
+                if (is_other_quicker) give_closed_back(accounts_);
+            },
+            [this](bool) {
+                give_closed_back(accounts_);
+                EXPECT_EQ(held(accounts_, 0), 0U);
+            });
+    }
+}
+
+// Its maker's slot is another's by then, or he has exported something else in the same place.
+TEST_F(SharedMemorySteps, ThatTakeOffWhatWasClosedBesideALaterUse) {
+    const auto begin = [this] {
+        give_away();
+        close_it();
+    };
+    at_each_step(
+        begin, [this] { give_closed_back(accounts_, 0); },
+        [this] {
+            bury(kMaker);
+            give_closed_back(accounts_);
+            give_away();
+        },
+        [this](bool) {
+            give_closed_back(accounts_);
+            EXPECT_GE(held(accounts_, 0), kSize) << "of the later use";
         });
 }
 

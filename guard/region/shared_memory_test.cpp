@@ -3,8 +3,10 @@
 // are killed; the last test, many at once.
 #include "guard/region/shared_memory.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +16,8 @@
 
 #include "gpusim/test_support/peer.hpp"
 #include "guard/region/account.hpp"
+#include "guard/region/descriptor_files.hpp"
+#include "guard/region/named_descriptor.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {
@@ -142,6 +146,111 @@ TEST_F(RegionSharedMemory, AreRefusedWhereThereIsNoPlace) {
     EXPECT_EQ(add_shared(accounts_, {5000, 0, kSize}, 1), -1);
     bury(1);
     EXPECT_GE(add_shared(accounts_, {5000, 0, kSize}, 1), 0);
+}
+
+// Of an open file that has the name, which is closed at the end.
+class RegionDescriptors : public RegionSharedMemory {
+  protected:
+    ~RegionDescriptors() override { close(fd_); }
+
+    std::string path_ = region_.path("device");
+    int fd_ = open_again();
+
+    int open_again() const { return open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
+    int given_away(int maker) {
+        EXPECT_TRUE(set_new_name(fd_, {kKey, kSize}));
+        EXPECT_TRUE(reserve(accounts_, 0, maker, kSize, 640));
+        const int file = file_of(accounts_, fd_);
+        EXPECT_NE(file, 0);
+        return add_shared(accounts_, {kKey, 0, kSize, file}, maker);
+    }
+    void close_it() {
+        close(fd_);
+        fd_ = -1;
+    }
+    Granules closed(int slot) const {
+        Granules of[kMaxProcesses] = {};
+        find_closed(accounts_, 0, of);
+        return of[slot];
+    }
+};
+
+TEST_F(RegionDescriptors, ItsMakerIsChargedUntilItIsClosed) {
+    const int index = given_away(1);
+    end_shared(accounts_, index);
+    give_closed_back(accounts_);
+    EXPECT_EQ(held_by(accounts_, 0, 1), kSize);
+    EXPECT_EQ(closed(1), 0U);
+    close_it();
+    EXPECT_EQ(closed(1), kSize);
+    give_closed_back(accounts_, index);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+    EXPECT_FALSE(is_in_use(accounts_.shared_memory[index]));
+}
+
+TEST_F(RegionDescriptors, NobodyIsChargedAfterItsMakerAndAProcessBeforeNobody) {
+    const int index = given_away(1);
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 2));
+    bury(1);
+    EXPECT_EQ(held_by(accounts_, 0, 2), kSize);
+    bury(2);
+    EXPECT_EQ(held_by(accounts_, 0, kNobody), kSize);
+    EXPECT_TRUE(join_shared(accounts_, index, kKey, 3));
+    close_it();
+    give_closed_back(accounts_);
+    EXPECT_EQ(held(accounts_, 0), kSize) << "one who lives has it";
+    leave_shared(accounts_, index, 3);
+    give_closed_back(accounts_);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+}
+
+TEST_F(RegionDescriptors, OneThatIsGivenAwayLaterKeepsIt) {
+    const int index = given_away(1);
+    const std::uint64_t before = accounts_.shared_memory[index].descriptors;
+    share_again(accounts_, index);
+    EXPECT_GT(accounts_.shared_memory[index].descriptors, before);
+    end_shared(accounts_, index);
+    give_closed_back(accounts_);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+}
+
+// Its path is another file's, or nobody's: then nobody can say that it is closed.
+TEST_F(RegionDescriptors, CountsWhereNobodyCanTell) {
+    const int index = given_away(1);
+    end_shared(accounts_, index);
+    unlink(path_.c_str());
+    give_closed_back(accounts_);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    const int other = open_again();
+    give_closed_back(accounts_);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    close(other);
+    bury(1);
+    give_closed_back(accounts_);
+    EXPECT_EQ(held_by(accounts_, 0, kNobody), kSize);
+}
+
+TEST_F(RegionDescriptors, WhatOthersLeftChargedToNobodyIsTakenOff) {
+    const int index = given_away(1);
+    bury(1);
+    EXPECT_TRUE(reserve(accounts_, 0, kNobody, 70, 640));
+    give_closed_back(accounts_);
+    EXPECT_EQ(held(accounts_, 0), kSize);
+    close_it();
+    give_closed_back(accounts_, index);
+    EXPECT_EQ(held(accounts_, 0), 0U);
+}
+
+TEST_F(RegionDescriptors, AreOfFilesThatCanBeOpened) {
+    const int other = memfd_create("nowhere", MFD_CLOEXEC);
+    EXPECT_EQ(file_of(accounts_, other), 0);
+    const int file = file_of(accounts_, fd_);
+    EXPECT_EQ(file_of(accounts_, fd_), file);
+    EXPECT_TRUE(is_of_file(accounts_, file, fd_));
+    EXPECT_FALSE(is_of_file(accounts_, file, other));
+    EXPECT_FALSE(is_of_file(accounts_, 0, fd_));
+    EXPECT_FALSE(is_of_file(accounts_, kMaxDescriptorFiles + 1, fd_));
+    close(other);
 }
 
 // A few keys that everybody makes, imports, and keeps for a while, until he is killed. Half of them

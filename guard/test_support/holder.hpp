@@ -25,8 +25,8 @@ struct Exchange {
     gpusim::DescriptorPipe* pipe = nullptr;
 };
 
-// What only a descriptor on its way holds, nobody is charged for: so these are small.
-inline constexpr std::uint64_t kPassedBytes = 2 * gpusim::kMiB;
+// Some are on their way at any time, so these are small.
+inline constexpr std::uint64_t kPassedBytes = 16 * gpusim::kMiB;
 
 // A process that holds memory of every family.
 class Holder {

@@ -38,7 +38,9 @@ class ShareKeeping {
     [[nodiscard]] ShareHolder& holder() { return guard_; }
     [[nodiscard]] LiveLimits& limits() { return guard_.limits(); }
     // Any thread.
-    [[nodiscard]] ShareFacts facts() const { return {guard_.uses(), evaders_.found()}; }
+    [[nodiscard]] ShareFacts facts() const {
+        return {guard_.uses(), evaders_.found(), evaders_.unclaimed()};
+    }
 
     // The threads end with `stop`.
     [[nodiscard]] std::vector<std::jthread> start(const std::stop_token& stop);

@@ -56,7 +56,9 @@ PodName read_pod_name(const fs::path& path) {
 }
 
 // Tenants write the accounts: more than the container could ever hold is not believed.
-void add_processes(const std::vector<guard::Holder>& holders, guard::Granules most, ShareUse& use) {
+void add_held(const std::vector<guard::Holder>& holders, guard::Granules nobodys,
+              guard::Granules most, ShareUse& use) {
+    use.held = bytes_of(std::min(nobodys, most));
     for (const guard::Holder& holder : holders) {
         const Bytes held = bytes_of(std::min(holder.granules, most));
         use.processes.push_back({.pid = std::max(holder.pid, 0), .held = held});
@@ -83,7 +85,7 @@ ShareUse read_use(const OpenRegion& region, int card) {
     }
     use.refusals = static_cast<std::int64_t>(held.refusals);
     use.waited_ns = time.waited_ns;
-    add_processes(holders, limit.most_memory.load(), use);
+    add_held(holders, held.nobodys, limit.most_memory.load(), use);
     return use;
 }
 

@@ -10,7 +10,6 @@ namespace tessera {
 
 Result<std::vector<CardProcess>> EvaderWatch::read_processes() {
     TRY(const auto processes, ports_.driver.processes());
-    const std::set<PodUid> unreadable = ports_.shares.unreadable();
     std::vector<CardProcess> out;
     for (const GpuProcess& process : processes) {
         if (process.pid == 0) {
@@ -19,24 +18,29 @@ Result<std::vector<CardProcess>> EvaderWatch::read_processes() {
                         "have hostPID (deploy/guard)?");
         }
         const PodUid pod = ports_.processes.pod_of(process.pid).value_or(PodUid());
-        if (unreadable.contains(pod)) continue;
         out.push_back({.card = process.card, .pid = process.pid, .pod = pod, .used = process.used});
     }
     return out;
 }
 
 void EvaderWatch::look() {
-    const auto processes = read_processes();
+    auto processes = read_processes();
     if (!processes) {
         if (!is_blind_) log_event(Event::evaders_unseen, {{"reason", processes.error().text}});
         is_blind_ = true;
         looks_.clear();
+        card_looks_.clear();
         const std::scoped_lock lock(mutex_);
         found_.clear();
+        unclaimed_.clear();
         return;
     }
     is_blind_ = false;
-    const auto now = find_unaccounted(*processes, ports_.shares.uses(), options_.allowance);
+    const auto uses = ports_.shares.uses();
+    look_at_cards(*processes, uses);
+    const std::set<PodUid> unreadable = ports_.shares.unreadable();
+    std::erase_if(*processes, [&](const CardProcess& of) { return unreadable.contains(of.pod); });
+    const auto now = find_unaccounted(*processes, uses, options_.allowance);
     std::map<Key, int> looks;
     std::vector<Unaccounted> found;
     for (const Unaccounted& evader : now) {
@@ -53,6 +57,30 @@ void EvaderWatch::look() {
     }
     const std::scoped_lock lock(mutex_);
     found_ = std::move(found);
+}
+
+// Nobody can be told or ended for it, for nobody is known to have it.
+void EvaderWatch::look_at_cards(const std::vector<CardProcess>& processes,
+                                const std::vector<ShareUse>& uses) {
+    std::vector<CardInUse> cards;
+    const auto readings = ports_.driver.read();
+    for (const GpuReading& card : readings.value_or(std::vector<GpuReading>()))
+        if (card.lost.empty()) cards.push_back({card.uuid, card.used});
+    std::map<GpuUuid, int> looks;
+    std::vector<Unclaimed> found;
+    for (const Unclaimed& each : find_unclaimed(cards, processes, uses, options_.allowance)) {
+        const auto before = card_looks_.find(each.card);
+        const int in_a_row = before == card_looks_.end() ? 1 : before->second + 1;
+        looks[each.card] = in_a_row;
+        if (in_a_row >= kLooks) found.push_back(each);
+        if (in_a_row != kLooks) continue;
+        log_event(Event::memory_unclaimed, {{"gpu", each.card.str()},
+                                            {"used", to_string(each.used)},
+                                            {"claimed", to_string(each.claimed)}});
+    }
+    card_looks_ = std::move(looks);
+    const std::scoped_lock lock(mutex_);
+    unclaimed_ = std::move(found);
 }
 
 void EvaderWatch::report(const Unaccounted& evader) {
@@ -101,6 +129,11 @@ void EvaderWatch::run(Clock& clock, const std::stop_token& stop) {
 std::vector<Unaccounted> EvaderWatch::found() const {
     const std::scoped_lock lock(mutex_);
     return found_;
+}
+
+std::vector<Unclaimed> EvaderWatch::unclaimed() const {
+    const std::scoped_lock lock(mutex_);
+    return unclaimed_;
 }
 
 }  // namespace tessera

@@ -47,11 +47,15 @@ class EvaderWatch {
     void run(Clock& clock, const std::stop_token& stop);
     // Those that were found kLooks times, up to the last look. Any thread.
     [[nodiscard]] std::vector<Unaccounted> found() const;
+    // The same of cards of which some is nobody's.
+    [[nodiscard]] std::vector<Unclaimed> unclaimed() const;
 
   private:
     using Key = std::pair<PodUid, GpuUuid>;
 
     Result<std::vector<CardProcess>> read_processes();
+    void look_at_cards(const std::vector<CardProcess>& processes,
+                       const std::vector<ShareUse>& uses);
     void report(const Unaccounted& evader);
     void end(const Unaccounted& evader);
 
@@ -59,9 +63,11 @@ class EvaderWatch {
     const EvaderOptions options_;
     std::map<Key, int> looks_;  // in a row
     std::set<Key> told_;
-    bool is_blind_ = false;  // it was said that nothing can be compared
+    std::map<GpuUuid, int> card_looks_;  // in a row
+    bool is_blind_ = false;              // it was said that nothing can be compared
     mutable std::mutex mutex_;
-    std::vector<Unaccounted> found_;  // guarded by mutex_
+    std::vector<Unaccounted> found_;    // guarded by mutex_
+    std::vector<Unclaimed> unclaimed_;  // guarded by mutex_
 };
 
 }  // namespace tessera

@@ -110,6 +110,30 @@ TEST_F(EvaderWatchTest, TellsAgainWhatNobodyHeard) {
     EXPECT_EQ(events_.told.size(), 1U);
 }
 
+// Goal: memory of a card that is nobody's is told of once, after three looks, for as long as it is
+// there; nobody is ended for it.
+TEST_F(EvaderWatchTest, TellsOfMemoryThatNobodyHas) {
+    const auto in_use = [this](Bytes used) {
+        driver_.set(std::vector<GpuReading>{{.uuid = GpuUuid("GPU-a"), .used = used}});
+    };
+    const auto before = event_count(Event::memory_unclaimed);
+    const Bytes claimed = gibibytes(5 + 1 + 9) + mebibytes(500);
+    in_use(claimed + mebibytes(600));
+    look(3);
+    EXPECT_TRUE(watch_.unclaimed().empty());
+    in_use(claimed + gibibytes(3));
+    look(2);
+    EXPECT_TRUE(watch_.unclaimed().empty());
+    look(2);
+    ASSERT_EQ(watch_.unclaimed().size(), 1U);
+    EXPECT_EQ(watch_.unclaimed()[0].claimed, claimed);
+    EXPECT_EQ(event_count(Event::memory_unclaimed), before + 1);
+    driver_.set_processes(fail(Code::unavailable, "the driver is being replaced"));
+    look(1);
+    EXPECT_TRUE(watch_.unclaimed().empty());
+    EXPECT_TRUE(processes_.ended.empty());
+}
+
 // Goal: what was seen before it went blind is not said of now.
 TEST_F(EvaderWatchTest, KnowsNobodyWhileItIsBlind) {
     look(3);

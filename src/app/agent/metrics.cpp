@@ -64,6 +64,10 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         unaccounted.Add({{"pod_uid", evader.pod.str()}, {"uuid", evader.card.str()}})
             .Set(static_cast<double>((evader.used - evader.held).count));
     }
+    for (const Unclaimed& card : shares.unclaimed) {
+        unclaimed.Add({{"uuid", card.card.str()}})
+            .Set(static_cast<double>((card.used - card.claimed).count));
+    }
     for (const ResultRow& row : kResults) {
         containers.Add({{"result", row.result}})
             .Increment(static_cast<double>(event_count(row.event)));

@@ -16,6 +16,7 @@ namespace tessera {
 struct ShareFacts {
     std::vector<ShareUse> uses;
     std::vector<Unaccounted> evaders;
+    std::vector<Unclaimed> unclaimed;
 };
 
 std::string agent_exposition(const NodeInventory& node, const CardReadings& readings,

@@ -22,20 +22,22 @@ TEST(AgentMetrics, Exposition) {
             {.uuid = gpu.uuid, .index = gpu.index, .memory = gpu.memory, .used = gibibytes(2)});
     }
     readings.cards[1].lost = "GPU is lost";
-    const std::string text = agent_exposition(node, readings,
-                                              {{{.pod = PodUid("uid-p"),
-                                                 .container = "main",
-                                                 .card = node.gpus[0].uuid,
-                                                 .held = gibibytes(1),
-                                                 .limit = gibibytes(4),
-                                                 .refusals = 3,
-                                                 .in_flight = {.kernels_ns = 1'500'000'000},
-                                                 .had = {.copies_ns = 500'000'000}}},
-                                               {{.pod = PodUid("uid-e"),
-                                                 .card = node.gpus[0].uuid,
-                                                 .used = gibibytes(5),
-                                                 .held = gibibytes(1)}}},
-                                              {.program = "tessera-agent"});
+    const std::string text = agent_exposition(
+        node, readings,
+        {{{.pod = PodUid("uid-p"),
+           .container = "main",
+           .card = node.gpus[0].uuid,
+           .held = gibibytes(1),
+           .limit = gibibytes(4),
+           .refusals = 3,
+           .in_flight = {.kernels_ns = 1'500'000'000},
+           .had = {.copies_ns = 500'000'000}}},
+         {{.pod = PodUid("uid-e"),
+           .card = node.gpus[0].uuid,
+           .used = gibibytes(5),
+           .held = gibibytes(1)}},
+         {{.card = node.gpus[1].uuid, .used = gibibytes(7), .claimed = gibibytes(5)}}},
+        {.program = "tessera-agent"});
     const std::string card0 = R"({gpu="0",node="n1",uuid="GPU-n1-0"})";
     const std::string card1 = R"({gpu="1",node="n1",uuid="GPU-n1-1"})";
     EXPECT_TRUE(has_line(text, "tessera_agent_gpu_used_bytes" + card0 + " 2147483648")) << text;
@@ -54,6 +56,7 @@ TEST(AgentMetrics, Exposition) {
                          R"(pod_uid="uid-p",uuid="GPU-n1-0"} 0.5)"));
     EXPECT_TRUE(has_line(
         text, R"(tessera_agent_unaccounted_bytes{pod_uid="uid-e",uuid="GPU-n1-0"} 4294967296)"));
+    EXPECT_TRUE(has_line(text, R"(tessera_agent_unclaimed_bytes{uuid="GPU-n1-1"} 2147483648)"));
     EXPECT_TRUE(has_line(text, "tessera_agent_driver_age_seconds 3"));
     EXPECT_NE(text.find(R"(tessera_agent_containers_total{result="refused"} )"), std::string::npos);
     EXPECT_NE(text.find(R"(tessera_build_info{program="tessera-agent",)"), std::string::npos);

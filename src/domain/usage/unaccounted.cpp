@@ -44,4 +44,26 @@ std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes
     return found;
 }
 
+std::vector<Unclaimed> find_unclaimed(std::span<const CardInUse> cards,
+                                      std::span<const CardProcess> processes,
+                                      std::span<const ShareUse> uses, Bytes allowance) {
+    std::vector<Unclaimed> found;
+    for (const CardInUse& card : cards) {
+        std::map<PodUid, Bytes> used;
+        std::map<PodUid, Bytes> held;
+        for (const CardProcess& process : processes)
+            if (process.card == card.card) used[process.pod] += process.used;
+        for (const ShareUse& use : uses)
+            if (use.card == card.card) held[use.pod] += use.held;
+        if (held.empty()) continue;
+        Bytes claimed;
+        for (const auto& [pod, bytes] : used)
+            claimed += std::max(bytes, held[pod]);
+        for (const auto& [pod, bytes] : held)
+            if (!used.contains(pod)) claimed += bytes;
+        if (card.used > claimed + allowance) found.push_back({card.card, card.used, claimed});
+    }
+    return found;
+}
+
 }  // namespace tessera

@@ -38,4 +38,27 @@ struct Unaccounted {
 std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes,
                                           std::span<const ShareUse> uses, Bytes allowance);
 
+// What is in use of a card, by whomever, as the driver says.
+struct CardInUse {
+    GpuUuid card;
+    Bytes used;
+};
+
+// More of a card is in use than all who are known have of it: a descriptor past the guard holds it,
+// or the driver keeps it.
+struct Unclaimed {
+    GpuUuid card;
+    Bytes used;     // of the card
+    Bytes claimed;  // by its processes, as the driver says, or by its shares, as the accounts do
+
+    friend bool operator==(const Unclaimed&, const Unclaimed&) = default;
+};
+
+// Cards with shares of which over `allowance` is nobody's. Each pod has what its processes use or
+// its shares hold, whichever is more: what a descriptor holds the accounts know, and the driver
+// counts for no process. All looks are of about one time, so one finding alone proves nothing.
+std::vector<Unclaimed> find_unclaimed(std::span<const CardInUse> cards,
+                                      std::span<const CardProcess> processes,
+                                      std::span<const ShareUse> uses, Bytes allowance);
+
 }  // namespace tessera

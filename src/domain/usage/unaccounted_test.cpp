@@ -65,5 +65,23 @@ TEST(Unaccounted, Strangers) {
     EXPECT_TRUE(find_unaccounted(stranger, {}, kContext).empty());
 }
 
+// Goal: what is in use of a card and nobody's is found, beyond the allowance; not what a share
+// holds by a descriptor, which the driver counts for no process, nor a process of no pod, nor a
+// card without shares. Method: a table of what is in use of the card.
+TEST(Unclaimed, IsWhatNobodyHas) {
+    const std::vector uses{share("p", 4), share("q", 1), share("dead", 2, false)};
+    const std::vector processes{process("p", 7, gibibytes(1)), process("q", 8, gibibytes(3)),
+                                process("", 9, gibibytes(5))};
+    const Bytes claimed = gibibytes(4 + 3 + 5 + 2);
+    for (const Bytes used : {Bytes{}, claimed, claimed + kContext})
+        EXPECT_TRUE(find_unclaimed(std::vector<CardInUse>{{kCard, used}}, processes, uses, kContext)
+                        .empty());
+    const Bytes more = claimed + kContext + Bytes{1};
+    EXPECT_EQ(
+        find_unclaimed(std::vector<CardInUse>{{GpuUuid("GPU-b"), gibibytes(9)}, {kCard, more}},
+                       processes, uses, kContext),
+        (std::vector<Unclaimed>{{.card = kCard, .used = more, .claimed = claimed}}));
+}
+
 }  // namespace
 }  // namespace tessera

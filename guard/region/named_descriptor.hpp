@@ -22,5 +22,7 @@ bool set_name(int fd, const DescriptorName& name);
 bool set_new_name(int fd, const DescriptorName& name);
 // Key 0: it has none.
 DescriptorName name_of(int fd);
+// Whether an open file of the same has a name with that key; `fd` has none. It may be read-only.
+bool is_anyones_name(int fd, std::uint64_t key);
 
 }  // namespace tessera::guard

@@ -1,4 +1,4 @@
-#include "guard/process/named_descriptor.hpp"
+#include "guard/region/named_descriptor.hpp"
 
 #include <fcntl.h>
 
@@ -29,9 +29,12 @@ struct flock lock_of(const Run& run) {
     return lock;
 }
 
+std::int64_t start_of(std::uint64_t key) {
+    return static_cast<std::int64_t>(key << (kLengthBits + kCopyBits));
+}
+
 bool set_lock(int fd, std::uint64_t key, int copy, Granules granules) {
-    const std::int64_t start = static_cast<std::int64_t>(key << (kLengthBits + kCopyBits)) |
-                               static_cast<std::int64_t>(copy) << kLengthBits;
+    const std::int64_t start = start_of(key) | static_cast<std::int64_t>(copy) << kLengthBits;
     struct flock lock = lock_of({start, start + granules});
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
@@ -75,6 +78,10 @@ DescriptorName name_of(int fd) {
     if (own.end == 0) return {};
     return {static_cast<std::uint64_t>(own.start) >> (kLengthBits + kCopyBits),
             static_cast<Granules>(own.end - own.start)};
+}
+
+bool is_anyones_name(int fd, std::uint64_t key) {
+    return find_others(fd, {start_of(key), start_of(key) + kFirst}).end != 0;
 }
 
 }  // namespace tessera::guard
