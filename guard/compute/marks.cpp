@@ -46,14 +46,6 @@ std::int64_t reached_at(const StreamTiming& of, const Mark& mark) {
     return std::clamp(ns, mark.recorded_ns, monotonic_ns());
 }
 
-// The mark is known to be reached, and later than those before it. By a clock that is late all of
-// them would seem to have been reached now, and nothing was between them.
-void fit_clock(const StreamTiming& of, const Mark& mark) {
-    const std::int64_t ns = happened_at(of, mark.event, mark.clock_ns);
-    const std::int64_t now = monotonic_ns();
-    if (ns > now) is_too_late(of, ns - now);
-}
-
 // The mark is where the stream's work begins, and was reached when it had had none for so long.
 void begin_at(StreamTiming& of, Mark& mark, std::int64_t reached_ns, std::int64_t without_ns) {
     pause(of, {reached_ns - without_ns, reached_ns});
@@ -138,7 +130,10 @@ CUresult harvest(StreamTiming& of) {
         asked = driver()->cuEventQuery(mark.event);
         if (asked != CUDA_SUCCESS) break;
     }
-    if (reached > 0) fit_clock(of, of.marks.places[mark_place(of, reached - 1)]);
+    if (reached > 0) {
+        const Mark& last = of.marks.places[mark_place(of, reached - 1)];
+        has_happened(of, last.event, last.clock_ns);
+    }
     for (; reached > 0; reached--) {
         reach(of, of.marks.places[mark_place(of, 0)]);
         of.marks.first = mark_place(of, 1);

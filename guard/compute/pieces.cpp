@@ -52,7 +52,6 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
     std::int64_t start = started_at(of);
-    if (start + length > now) is_too_late(of, start + length - now);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);
     return {{start, start + length}, excess};
@@ -82,6 +81,7 @@ void learn_overhead(int card, std::int64_t excess_ns) {
 
 void end_piece(StreamTiming& of, Ended how) {
     if (!of.is_in_flight) return;
+    if (of.start.is_recorded && is_end_known(of)) has_happened(of, of.end.event, of.start.clock_ns);
     if (of.marks.ahead > 0) {
         const Relaxed relaxed;
         harvest(of);
