@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <optional>
 
 #include "adapters/kube/kube_cluster.hpp"
 #include "adapters/kube/kube_defrag.hpp"
@@ -16,13 +17,26 @@
 namespace tessera {
 namespace {
 
+constexpr char kUnknownPolicy[] =
+    "the cluster's policy is not known: the Deployment tessera-controller of tessera-system cannot "
+    "be read";
+
+// Nobody is evicted by a guess: where the new pods go is another policy's to say.
 Result<std::string> policy_of(const DefragOptions& options, const KubeConnection& connection) {
-    std::string said = options.policy;
-    if (said.empty()) {
+    std::optional<std::string> said;
+    if (!options.policy.empty()) {
+        said = options.policy;
+    } else {
         HttpClient http(connection.endpoint);
-        said = read_cluster_policy(http, "tessera-system").value_or(std::string(kBestFitInBytes));
+        said = read_cluster_policy(http, "tessera-system");
     }
-    TRY(const FleetPolicyRow* row, find_policy_option(said));
+    if (!said && options.apply)
+        return fail(Code::invalid_argument,
+                    fmt::format("{}; say --policy ({})", kUnknownPolicy, policies_help()));
+    if (!said)
+        std::cerr << fmt::format("tessera: {}; planned as by {} (--policy says another)\n",
+                                 kUnknownPolicy, kBestFitInBytes);
+    TRY(const FleetPolicyRow* row, find_policy_option(said.value_or(std::string(kBestFitInBytes))));
     return std::string(row->name);
 }
 

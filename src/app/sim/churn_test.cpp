@@ -57,8 +57,6 @@ TEST(Churn, WhoGivesUp) {
     EXPECT_DOUBLE_EQ(result.held, (2 * 35 + 1 * 10) / (2 * 45.0));
 }
 
-// Goal: a gang waits for room for all of it, lets others go before it meanwhile, is counted apart,
-// and gives up whole.
 // Goal: who may not be beside another instance of his application waits until that leaves, and
 // keeps no other application waiting.
 TEST(Churn, CapsOfApplications) {
@@ -71,6 +69,8 @@ TEST(Churn, CapsOfApplications) {
     EXPECT_DOUBLE_EQ(result.held, (20 + 10 + 4) / (2 * 100.0));
 }
 
+// Goal: a gang waits for room for all of it, lets others go before it meanwhile, is counted apart,
+// and gives up whole.
 TEST(Churn, Gangs) {
     std::vector<ChurnTask> tasks = {{cards(1), 10, 20},   // from 10 to 30
                                     {cards(1), 15, 10},   // of two: waits, from 30 to 40

@@ -57,8 +57,10 @@ std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
 
 bool has_host_room(const NodeView& node, const HostAsk& ask) {
     if (node.inventory.host == HostAsk{}) return true;  // it has not said
-    return ask.cpu_milli <= node.load.cpu_milli &&
-           (ask.memory.count + kMiB - 1) / kMiB <= node.load.memory_mib;
+    // Who asks for nothing of it fits where less than that is left, too.
+    const auto memory_mib = (ask.memory.count + kMiB - 1) / kMiB;
+    return (ask.cpu_milli == 0 || ask.cpu_milli <= node.load.cpu_milli) &&
+           (memory_mib == 0 || memory_mib <= node.load.memory_mib);
 }
 
 }  // namespace
