@@ -65,9 +65,8 @@ struct Card {
     std::uint32_t numa;         // the NUMA node of its slot
     std::uint32_t pcie_switch;  // cards with the same number are behind one; kNone
     std::uint32_t nvlink;       // cards with the same number are linked, each with each; kNone
-    std::uint32_t
-        event_clock_fast_ppm;         // by how much the clock of events is faster than the host's
-    std::atomic<std::uint32_t> lost;  // 1 from `gpusimctl lose` to `recover`
+    std::uint32_t event_clock_fast_ppm;          // the clock of events, beside the host's
+    std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
     std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
     std::atomic<Sharing> sharing;

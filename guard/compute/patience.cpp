@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t kShortestNs = 1'000'000'000;
 constexpr std::int64_t kLongestNs = 10'000'000'000;
 
-// Of any of the container's processes, on any card. What the dead say of themselves they say for
-// ever; it lets one thread pass where none need.
+// Of any of the container's processes that is believed, on any card. One that died just now is; it
+// lets one thread pass where none need.
 bool is_any_in_flight_since(std::int64_t ns, std::int64_t now) {
     const Accounts& accounts = *seat().accounts;
     const int end = slots_end(accounts);

@@ -48,6 +48,12 @@ const Waits kCallbackPerThread = [](const Worker& worker, CUstream stream) {
         stream, [](CUstream, CUresult, void*) { sleep_on_host(); }, nullptr, 0);
 };
 
+Waits for_event(CUevent event) {
+    return [event](const Worker& worker, CUstream stream) {
+        return CALL(worker.cuda, cuStreamWaitEvent)(stream, event, 0);
+    };
+}
+
 class GuardStreamWaits : public testing::Test {
   protected:
     explicit GuardStreamWaits(const std::string& more = "")
@@ -139,9 +145,7 @@ TEST_F(GuardStreamWaits, ForNothingLeaveNoWorkOut) {
         const Worker worker(container_.facade());
         CUevent done = worker.mark();
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
-        const Waits for_nothing = [&](const Worker& of, CUstream stream) {
-            return CALL(of.cuda, cuStreamWaitEvent)(stream, done, 0);
-        };
+        const Waits for_nothing = for_event(done);
         EXPECT_GT(charged_between(worker, for_nothing, 2000, 1000, 500 * kMicrosecond), 0.95);
         EXPECT_GT(charged_between(worker, for_nothing, 2000, 1, 100 * kMicrosecond), 0.95);
         EXPECT_GT(charged_between(worker, for_nothing, 20'000, 64, 20 * kMicrosecond), 0.95);
@@ -185,9 +189,7 @@ TEST_F(GuardStreamWaitsByAFastClock, LeaveNoWorkOut) {
         const Worker worker(container_.facade());
         CUevent done = worker.mark();
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
-        const Waits for_nothing = [&](const Worker& of, CUstream stream) {
-            return CALL(of.cuda, cuStreamWaitEvent)(stream, done, 0);
-        };
+        const Waits for_nothing = for_event(done);
         for (int round = 0; round < 2; round++) {
             for (const auto& [ns, ahead] : {std::pair{20, 64}, {100, 4}, {100, 6}, {500, 64}}) {
                 const auto each_ns = static_cast<std::uint64_t>(ns) * kMicrosecond;

@@ -9,7 +9,6 @@ namespace {
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr auto kFloat = CU_AD_FORMAT_FLOAT;
 
 using GuardArrays = HeldMemory;

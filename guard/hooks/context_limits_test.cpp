@@ -10,7 +10,6 @@ using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr std::uint64_t kThreads = 40 * 1024;  // that the simulated card runs at once
 
 class GuardContextLimits : public HeldMemory {

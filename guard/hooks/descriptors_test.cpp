@@ -15,8 +15,6 @@ namespace {
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
-
 using SharingDescriptors = Sharing;
 
 TEST_F(SharingDescriptors, ByDescriptorCountsOnceAndAfterItsMakerLetGo) {

@@ -10,8 +10,6 @@ namespace {
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
-
 using GuardGraphs = HeldMemory;
 
 struct Graph {

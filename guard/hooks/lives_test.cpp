@@ -31,7 +31,6 @@ constexpr int kLives = 10'000;
 #endif
 constexpr int kAtOnce = 64;
 constexpr int kBatch = 1'000;  // after which all is looked at
-constexpr std::uint64_t kContext = 100 * gpusim::kMiB;
 constexpr std::uint64_t kLimit = kAtOnce * kContext + kGiB;
 // A charge that is being passed on by one who takes it from the dead counts twice for a moment.
 constexpr std::uint64_t kMostPassedOn = kAtOnce * kPassedBytes;

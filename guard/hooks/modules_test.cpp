@@ -13,8 +13,6 @@ using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
-
 std::string module_of(const std::string& variables) {
     return "// made by a test\n.version 6.0\n.target sm_60\n.address_size 64\n" + variables;
 }

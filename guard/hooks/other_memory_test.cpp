@@ -14,8 +14,6 @@ using gpusim::kMiB;
 using gpusim::Library;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
-
 using GuardOtherMemory = HeldMemory;
 
 TEST_F(GuardOtherMemory, RowsCountWithTheirPadding) {

@@ -14,7 +14,6 @@ using gpusim::kMillisecond;
 using gpusim::Tenant;
 using gpusim::Worker;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr auto kThreshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
 
 CUmemoryPool default_pool(const Tenant& tenant) {

@@ -19,7 +19,6 @@ using gpusim::kGiB;
 using gpusim::kMiB;
 using gpusim::Peer;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr unsigned kProcesses = 8;
 constexpr int kRounds = 20;
 constexpr int kSteps = 400;

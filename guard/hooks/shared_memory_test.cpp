@@ -21,8 +21,6 @@ namespace {
 using gpusim::kMiB;
 using gpusim::Tenant;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
-
 using GuardSharedMemory = HeldMemory;
 
 TEST_F(GuardSharedMemory, ByIpcCountsOnceWithItsMaker) {

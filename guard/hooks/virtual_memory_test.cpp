@@ -13,7 +13,6 @@ using gpusim::kMiB;
 using gpusim::Tenant;
 using Handle = CUmemGenericAllocationHandle;
 
-constexpr std::uint64_t kContext = 100 * kMiB;
 constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 void* at(std::uint64_t address) {

@@ -9,7 +9,6 @@
 #include "guard/process/state.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/mapping.hpp"
-#include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -92,6 +91,14 @@ void reap() {
     if (file.fd() >= 0) reap_dead(*here.seat.accounts, file.fd());
 }
 
+int add_or_reap(const SharedName& name) {
+    const Seat& mine = seat();
+    const int index = add_shared(*mine.accounts, name, mine.slot);
+    if (index >= 0) return index;
+    reap();
+    return add_shared(*mine.accounts, name, mine.slot);
+}
+
 bool take_granules(int card, Granules granules) {
     return reserve_or_reap(*process(), card, granules);
 }
@@ -168,12 +175,7 @@ bool share_noted(std::uint64_t address, std::uint64_t key) {
         end_shared(accounts, before);
         holding->shared = 0;
     }
-    const SharedName name = {key, holding->card, granules};
-    int index = add_shared(accounts, name, here.seat.slot);
-    if (index < 0) {
-        reap();
-        index = add_shared(accounts, name, here.seat.slot);
-    }
+    const int index = add_or_reap({key, holding->card, granules});
     if (index >= 0) holding->shared = static_cast<std::uint16_t>(index + 1);
     return index >= 0;
 }

@@ -6,6 +6,7 @@
 #include "api/nvidia/cuda.h"
 #include "guard/process/holdings.hpp"
 #include "guard/region/layout.hpp"
+#include "guard/region/shared_memory.hpp"
 
 namespace tessera::guard {
 
@@ -43,6 +44,8 @@ CUresult take_for_adoption(int card, Granules granules);
 void own_up_to(int card, Granules granules);
 // Takes back what the dead of the container held, and what only descriptors held that are closed.
 void reap();
+// As add_shared(), with this process charged, also where such as those must leave a place first.
+int add_or_reap(const SharedName& name);
 // Counts a refusal.
 CUresult refuse(int card);
 

@@ -78,15 +78,6 @@ bool count_again(SharedUse& here, const OpenedAddress& use) {
     return true;
 }
 
-// The dead, and descriptors that are closed, may have left a place.
-int add_or_reap(const SharedName& name) {
-    const Seat& mine = seat();
-    const int index = add_shared(*mine.accounts, name, mine.slot);
-    if (index >= 0) return index;
-    reap();
-    return add_shared(*mine.accounts, name, mine.slot);
-}
-
 // A name that no shared memory of the container has, and no file that is still open.
 int share_as_new(SharedUse& here, int fd, int card, Granules granules) {
     const Seat& mine = seat();

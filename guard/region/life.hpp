@@ -32,9 +32,8 @@ bool is_lived_in(int fd, int slot);
 bool is_anyone_in(int fd);
 
 // Gives back what processes held that are no more, and what only descriptors held that are closed
-// now. `fd` is a descriptor of the accounts file,
-// opened for this. Safe beside any other reaper. How many granules of the former came back, of all
-// cards.
+// now. `fd` is a descriptor of the accounts file, opened for this. Safe beside any other reaper.
+// How many granules of the former came back, of all cards.
 Granules reap_dead(Accounts& accounts, int fd);
 
 }  // namespace tessera::guard

@@ -14,14 +14,17 @@
 
 namespace tessera::guard {
 
+// What a context costs of the first card.
+inline constexpr std::uint64_t kContext = 100 * gpusim::kMiB;
+
 class HeldMemory : public testing::Test {
   protected:
-    // A context costs 100 MiB of the first card. The container has no share of the second.
+    // The container has no share of the second.
     gpusim::SimulatedNode node_{
         "cards:\n"
         "  - {model: A, memory: 8GiB, context_overhead: 100MiB}\n"
         "  - {model: B, memory: 8GiB}\n"};
-    GuardedContainer container_{node_, {{0, gpusim::kGiB, 100 * gpusim::kMiB}}};
+    GuardedContainer container_{node_, {{0, gpusim::kGiB, kContext}}};
 
     // By the container, as its accounts say.
     [[nodiscard]] std::uint64_t held_bytes() const {

@@ -41,15 +41,10 @@ void EvaderWatch::look() {
     const std::set<PodUid> unreadable = ports_.shares.unreadable();
     std::erase_if(*processes, [&](const CardProcess& of) { return unreadable.contains(of.pod); });
     const auto now = find_unaccounted(*processes, uses, options_.allowance);
-    std::map<Key, int> looks;
     std::vector<Unaccounted> found;
-    for (const Unaccounted& evader : now) {
-        const Key key{evader.pod, evader.card};
-        const auto before = looks_.find(key);
-        looks[key] = before == looks_.end() ? 1 : before->second + 1;
-        if (looks[key] >= kLooks) found.push_back(evader);
-    }
-    looks_ = std::move(looks);
+    for (const Unaccounted& evader : now)
+        if (looks_.found({evader.pod, evader.card}) >= kLooks) found.push_back(evader);
+    looks_.end_look();
     std::erase_if(told_, [&](const Key& key) { return !looks_.contains(key); });
     for (const Unaccounted& evader : found) {
         report(evader);
@@ -66,19 +61,16 @@ void EvaderWatch::look_at_cards(const std::vector<CardProcess>& processes,
     const auto readings = ports_.driver.read();
     for (const GpuReading& card : readings.value_or(std::vector<GpuReading>()))
         if (card.lost.empty()) cards.push_back({card.uuid, card.used});
-    std::map<GpuUuid, int> looks;
     std::vector<Unclaimed> found;
     for (const Unclaimed& each : find_unclaimed(cards, processes, uses, options_.allowance)) {
-        const auto before = card_looks_.find(each.card);
-        const int in_a_row = before == card_looks_.end() ? 1 : before->second + 1;
-        looks[each.card] = in_a_row;
+        const int in_a_row = card_looks_.found(each.card);
         if (in_a_row >= kLooks) found.push_back(each);
         if (in_a_row != kLooks) continue;
         log_event(Event::memory_unclaimed, {{"gpu", each.card.str()},
                                             {"used", to_string(each.used)},
                                             {"claimed", to_string(each.claimed)}});
     }
-    card_looks_ = std::move(looks);
+    card_looks_.end_look();
     const std::scoped_lock lock(mutex_);
     unclaimed_ = std::move(found);
 }

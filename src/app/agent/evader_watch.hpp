@@ -32,6 +32,25 @@ struct EvaderOptions {
     bool ends_them = false;  // or only says so
 };
 
+// How often in a row each was found.
+template <class Key>
+class InARow {
+  public:
+    // Once more, in this look.
+    int found(const Key& key) {
+        const auto before = last_.find(key);
+        return now_[key] = before == last_.end() ? 1 : before->second + 1;
+    }
+    void end_look() { last_ = std::exchange(now_, {}); }
+    void clear() { last_.clear(); }
+    // In the last look.
+    [[nodiscard]] bool contains(const Key& key) const { return last_.contains(key); }
+
+  private:
+    std::map<Key, int> last_;
+    std::map<Key, int> now_;
+};
+
 class EvaderWatch {
   public:
     static constexpr std::chrono::seconds kPeriod{5};
@@ -61,10 +80,10 @@ class EvaderWatch {
 
     const EvaderPorts ports_;
     const EvaderOptions options_;
-    std::map<Key, int> looks_;  // in a row
+    InARow<Key> looks_;
     std::set<Key> told_;
-    std::map<GpuUuid, int> card_looks_;  // in a row
-    bool is_blind_ = false;              // it was said that nothing can be compared
+    InARow<GpuUuid> card_looks_;
+    bool is_blind_ = false;  // it was said that nothing can be compared
     mutable std::mutex mutex_;
     std::vector<Unaccounted> found_;    // guarded by mutex_
     std::vector<Unclaimed> unclaimed_;  // guarded by mutex_

@@ -20,10 +20,9 @@ namespace {
 constexpr int kBestScore = 10;
 constexpr int kSecondScore = 7;
 
-using Price = NodePrice;
-constexpr Price kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
+constexpr NodePrice kNoFit{std::numeric_limits<std::int64_t>::max(), 0};
 
-bool is_unrated(const Price& price) {
+bool is_unrated(const NodePrice& price) {
     return price.first == -NodeRater::kLast;
 }
 
@@ -31,7 +30,8 @@ bool is_unrated(const Price& price) {
 constexpr std::size_t kFew = 64;
 
 // Of the pod that `placer` places; kNoFit where it does not fit.
-Price price_of(Placer& placer, const ClusterView& view, std::uint32_t position, const Asker& pod) {
+NodePrice price_of(Placer& placer, const ClusterView& view, std::uint32_t position,
+                   const Asker& pod) {
     const PlacementRow& row = view.row(position);
     std::optional<std::int64_t> price;
     if (!row.promised || !row.open) {
@@ -44,7 +44,7 @@ Price price_of(Placer& placer, const ClusterView& view, std::uint32_t position, 
 
 // What the rater says in place of the prices of those that fit. Parallel to positions.
 void rate(const ClusterView& view, std::span<const std::uint32_t> positions, const PodAsk& pod,
-          const NodeRater& rater, std::vector<Price>& prices) {
+          const NodeRater& rater, std::vector<NodePrice>& prices) {
     std::vector<std::uint32_t> fitting;
     fitting.reserve(positions.size());
     for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -61,14 +61,14 @@ void rate(const ClusterView& view, std::span<const std::uint32_t> positions, con
 // Of many nodes, by position. kube-scheduler names nodes in an order of its own, and fetching their
 // rows and cards from all over the memory costs more than weighing them: so they are weighed where
 // they lie (extender_bench).
-std::vector<Price> prices_by_position(Placer& placer, const ClusterView& view,
-                                      std::span<const std::uint32_t> positions, const PodAsk& pod,
-                                      const NodeRater* rater) {
+std::vector<NodePrice> prices_by_position(Placer& placer, const ClusterView& view,
+                                          std::span<const std::uint32_t> positions,
+                                          const PodAsk& pod, const NodeRater* rater) {
     std::vector<char> is_named(view.places());
     for (const std::uint32_t position : positions) {
         if (position != NameIndex::kNone) is_named[position] = 1;
     }
-    std::vector<Price> prices(is_named.size(), kNoFit);
+    std::vector<NodePrice> prices(is_named.size(), kNoFit);
     for (std::uint32_t position = 0; position < is_named.size(); ++position) {
         if (is_named[position] != 0)
             prices[position] = price_of(placer, view, position, {pod.uid, pod.priority});
@@ -81,13 +81,13 @@ std::vector<Price> prices_by_position(Placer& placer, const ClusterView& view,
 }
 
 // Parallel to positions.
-std::vector<Price> prices_of(Placer& placer, const ClusterView& view,
-                             std::span<const std::uint32_t> positions, const PodAsk& pod,
-                             const NodeRater* rater) {
-    std::vector<Price> prices(positions.size(), kNoFit);
+std::vector<NodePrice> prices_of(Placer& placer, const ClusterView& view,
+                                 std::span<const std::uint32_t> positions, const PodAsk& pod,
+                                 const NodeRater* rater) {
+    std::vector<NodePrice> prices(positions.size(), kNoFit);
     const bool are_few = positions.size() <= kFew;
-    const auto all =
-        are_few ? std::vector<Price>{} : prices_by_position(placer, view, positions, pod, rater);
+    const auto all = are_few ? std::vector<NodePrice>{}
+                             : prices_by_position(placer, view, positions, pod, rater);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (positions[i] == NameIndex::kNone) continue;
         prices[i] = are_few ? price_of(placer, view, positions[i], {pod.uid, pod.priority})
@@ -113,14 +113,14 @@ FilterAnswer only_on(const NodeName& node, const ExtenderArgs& args) {
 }
 
 // kNoFit where the pod fits nowhere.
-Price lowest_of(const std::vector<Price>& prices) {
+NodePrice lowest_of(const std::vector<NodePrice>& prices) {
     return prices.empty() ? kNoFit : std::ranges::min(prices);
 }
 
 // The positions of the lowest price, the first `most` of them.
-std::vector<std::size_t> cheapest(const std::vector<Price>& prices, std::size_t most) {
+std::vector<std::size_t> cheapest(const std::vector<NodePrice>& prices, std::size_t most) {
     std::vector<std::size_t> out;
-    const Price lowest = lowest_of(prices);
+    const NodePrice lowest = lowest_of(prices);
     if (lowest == kNoFit) return out;
     for (std::size_t i = 0; i < prices.size() && out.size() < most; ++i) {
         if (prices[i] == lowest) out.push_back(i);
@@ -138,7 +138,7 @@ FilterAnswer choose_nodes(const ClusterView& view, const ExtenderArgs& args, con
     const PodAsk pod = view.joined(asked);
     Placer placer(pod.request);
     const auto positions = view.positions(args.names);
-    const std::vector<Price> prices = prices_of(placer, view, positions, pod, rater);
+    const std::vector<NodePrice> prices = prices_of(placer, view, positions, pod, rater);
     Refusals refusals(placer, pod.request, view, args);
     for (std::size_t i = 0; i < positions.size(); ++i) {
         if (prices[i] == kNoFit) {
@@ -173,12 +173,12 @@ std::vector<int> score_nodes(const ClusterView& view, const ExtenderArgs& args, 
     }
     const PodAsk pod = view.joined(asked);
     Placer placer(pod.request);
-    const std::vector<Price> prices =
+    const std::vector<NodePrice> prices =
         prices_of(placer, view, view.positions(args.names), pod, rater);
-    const Price cheapest = lowest_of(prices);
+    const NodePrice cheapest = lowest_of(prices);
     if (cheapest == kNoFit) return scores;
     std::int64_t dearest = cheapest.first;
-    for (const Price& price : prices) {
+    for (const NodePrice& price : prices) {
         if (price != kNoFit && !is_unrated(price)) dearest = std::max(dearest, price.first);
     }
     const auto span = static_cast<double>(std::max<std::int64_t>(dearest - cheapest.first, 1));
