@@ -165,6 +165,8 @@ bool bench_streams() {
                    among_host_functions(500 * kMicrosecond, 500 * kMicrosecond));
     holds &= alone("4 threads of a stream each", in_threads(4, 300 * kMicrosecond, false));
     holds &= alone("4 threads' default streams", in_threads(4, 300 * kMicrosecond, true));
+    holds &= alone("16 threads that launch and wait, 30 ms",
+                   in_threads(16, 30 * kMillisecond, false, true));
     holds &= beside("2 streams of 500 us", over_streams(2, 500 * kMicrosecond));
     holds &= beside("8 streams of 100 us", over_streams(8, 100 * kMicrosecond));
     return holds;

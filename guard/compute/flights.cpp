@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "guard/compute/gate.hpp"
+#include "guard/compute/outstanding.hpp"
 #include "guard/compute/stream_table.hpp"
 
 namespace tessera::guard {
@@ -109,7 +110,9 @@ void leave_flight(const StreamTiming& of, Span work) {
     flight.last_end_ns = std::max(flight.last_end_ns, work.end_ns);
     add(flight, work);
     settle(of);
-    if (flight.streams == 0) flight.last_ns = flight.last_end_ns - flight.began_ns;
+    if (flight.streams > 0) return;
+    flight.last_ns = flight.last_end_ns - flight.began_ns;
+    expect_nothing(of.card, of.kind);
 }
 
 void pause(StreamTiming& of, Span without) {

@@ -1,9 +1,11 @@
 #include "guard/compute/gate.hpp"
 
+#include <stdio.h>
 #include <time.h>
 
 #include <algorithm>
 
+#include "guard/compute/outstanding.hpp"
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/place.hpp"
@@ -34,10 +36,10 @@ void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkK
 
 // What the balance is now, if the neighbours do as they did in the last tick. Without an arbiter
 // each process counts for itself, from where that left it.
+// Wants the mutex of timing().
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];
-    const Locked lock(timing(card).mutex);
     Timing::Seen& seen = timing(card).seen[index];
     see(seen, mine, granted, kind, now);
     const std::int64_t in_flight = in_flight_ns(mine, now);
@@ -93,6 +95,13 @@ Millionths rate_of(int card, const Granted& granted, std::int64_t now) {
     return rate / static_cast<Millionths>(processes_at_work(card, now));
 }
 
+// Where next to nobody else wants the card nothing is kept back for him; and without an arbiter
+// each process has a balance of its own.
+bool do_others_count(const Granted& granted, std::int64_t now) {
+    constexpr Millionths kNearlyAll = kWhole - kWhole / 100;
+    return granted.rate < kNearlyAll && now - granted.as_of_ns <= kStaleNs;
+}
+
 std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {
     if (rate == 0) return kLongestSleepNs;
     __extension__ using Wide = __int128;
@@ -107,15 +116,36 @@ bool is_timed(int card) {
     return card_limit(card).is_timed.load(std::memory_order_relaxed) != 0;
 }
 
-std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns) {
+std::int64_t time_to_turn(int card, const Asking& asking) {
     const CardLimit& limit = card_limit(card);
     Granted granted = read_grant(limit.grant);
     if (granted.as_of_ns == 0 || !is_timed(card)) return 0;
     const std::int64_t now = monotonic_ns();
     note_seen(card, now);
     granted.rate = rate_of(card, granted, now);
-    const std::int64_t balance = balance_ns(card, kind, granted, now) - ahead_ns;
-    return balance > 0 ? 0 : sleep_for(-balance + 1, granted.rate);
+    const Locked lock(timing(card).mutex);
+    const std::int64_t balance = balance_ns(card, asking.kind, granted, now);
+    const bool do_others = do_others_count(granted, now);
+    const Millionths part = granted.of[static_cast<int>(asking.kind)].part;
+    std::int64_t own = asking.ahead_ns;
+    if (do_others && asking.may_others_be)
+        own = std::max(own, own_outstanding_ns(card, asking.kind, now));
+    const auto missing_ns = [&] {
+        const std::int64_t others =
+            do_others ? others_outstanding_ns(card, asking.kind, now) : std::int64_t{0};
+        return part_of(own + others, part) - balance;
+    };
+    const std::int64_t missing = missing_ns();
+    if (missing >= 0) return sleep_for(missing + 1, granted.rate);
+    // Said before it is looked again whether others have: of those who ask at once none has his
+    // turn, at worst, and not all.
+    const std::int64_t until = now + asking.ahead_ns + asking.about_ns;
+    if (until - now < kLeastOutstandingNs) return 0;
+    const std::int64_t before = expect_until(card, asking.kind, until);
+    const std::int64_t missing_now = missing_ns();
+    if (missing_now < 0) return 0;
+    expect_again(card, asking.kind, until, before);
+    return sleep_for(missing_now + 1, granted.rate);
 }
 
 std::int64_t debt_time_ns(int card) {

@@ -10,9 +10,16 @@ namespace tessera::guard {
 // Whether anybody shares out the card's time. If not, nothing here is to be called.
 bool is_timed(int card);
 
-// 0: it is the container's turn for more than the card is about to do for it anyway, `ahead_ns` of
-// work. Else how long to sleep before asking again.
-std::int64_t time_to_turn(int card, WorkKind kind, std::int64_t ahead_ns);
+// A stream's, for its turn.
+struct Asking {
+    WorkKind kind;
+    std::int64_t ahead_ns;  // that the card is about to work for it anyway,
+    std::int64_t about_ns;  // and with what it is about to get
+    bool may_others_be;     // that have work of the process's on the card
+};
+// 0: it is the container's turn for more than the card is about to do for it anyway; work that is
+// long is outstanding from now on. Else how long to sleep before asking again.
+std::int64_t time_to_turn(int card, const Asking& asking);
 void sleep_ns(std::int64_t ns);
 // In which the largest debt is paid back, at the rate of now; kNever where there is none.
 inline constexpr std::int64_t kNever = INT64_MAX;

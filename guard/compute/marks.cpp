@@ -212,7 +212,9 @@ std::int64_t learn_first(StreamTiming& of, bool is_untold) {
 }
 
 void learn_pace(StreamTiming& of, int launches, std::int64_t ns) {
-    if (launches > 0 && ns / launches > kMarkNs / of.pace.batch) learn_batch(of, launches, ns);
+    if (launches <= 0 || ns < 0) return;
+    if (ns / launches > kMarkNs / of.pace.batch) return learn_batch(of, launches, ns);
+    of.pace.each_ns = std::min(of.pace.each_ns, static_cast<double>(ns) / launches);
 }
 
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {

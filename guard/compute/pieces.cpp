@@ -51,19 +51,21 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
         std::max(static_cast<std::int64_t>(static_cast<double>(ms) * 1e6), std::int64_t{0});
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
+    // What it took to record the start others do not have.
+    const std::int64_t of_all = std::max(excess - of.start.took_ns, std::int64_t{0});
     std::int64_t start = started_at(of);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);
-    return {{start, start + length}, excess};
+    return {{start, start + length}, of_all};
 }
 
 // Of a piece that is over.
 std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
     const int launches = of.since.launches - of.credit.load(std::memory_order_relaxed);
     const std::int64_t first_ns = learn_first(of, is_untold(of));
-    if (of.marks.last_reached == nullptr) learn_pace(of, launches, work.end_ns - work.start_ns);
     std::int64_t start = work.start_ns;
     if (of.marks.last_reached != nullptr) start = last_mark_reached_ns(of);
+    if (start != 0 && start < work.end_ns) learn_pace(of, launches, work.end_ns - start);
     if (is_untold(of) || start == 0 || start >= work.end_ns) return 0;
     const bool is_awaited = is_end_awaited(of) && !of.since.has_wait;
     const std::int64_t awaited_ns = is_awaited ? of.end.awaited_ns : work.end_ns;
@@ -150,6 +152,7 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     const InContext there(of.context);
     of.start.is_recorded =
         driver()->cuEventRecord(of.start.event, of.stream.load()) == CUDA_SUCCESS;
+    of.start.took_ns = monotonic_ns() - of.began_ns;
 }
 
 void end_piece(StreamTiming& of) {

@@ -167,6 +167,16 @@ TEST(GuardShares, SeveralThreads) {
     expect_shares({{{20, 20}, in_threads(4, 300 * kMicrosecond, true), 20}});
 }
 
+// In single seconds: those that all took one turn would have none in the next.
+TEST(GuardShares, ManyThatWaitForLongKernels) {
+    using std::chrono_literals::operator""s;
+    const Measuring a_second = {.window = 1s};
+    expect_shares({{{20, 20}, in_threads(16, 30 * kMillisecond, false, true), 20}}, a_second);
+    expect_shares({{{20, 20}, launch_and_wait(30 * kMillisecond), 20, 16},
+                   {{80, 80}, free_running(kMillisecond), 80}},
+                  a_second);
+}
+
 TEST(GuardShares, SeveralProcesses) {
     expect_shares({{{20, 20}, free_running(kMillisecond), 20, 8},
                    {{80, 80}, free_running(kMillisecond), 80}});

@@ -63,27 +63,37 @@ void drain(const Place& place, std::int64_t until_ns) {
     end_if_done(of);
 }
 
-// What the card is about to do for a stream.
-std::int64_t ahead_ns(const Place& place) {
+// What a process's first work is taken to be: by then the arbiter has seen how long it is so far.
+constexpr std::int64_t kUnknownNs = 20'000'000;
+
+Asking asking_for(const Place& place, WorkKind kind) {
     const Locked lock(timing(place.card).mutex);
     StreamTiming& of = *place.of;
-    if (of.generation != place.generation || of.is_gone) return 0;
+    if (of.generation != place.generation || of.is_gone) return {kind, 0, 0, true};
     const Relaxed relaxed;
     harvest(of);
-    return static_cast<std::int64_t>(of.pace.each_ns * launches_ahead(of));
+    const auto for_launches = [&](int launches) {
+        return static_cast<std::int64_t>(of.pace.each_ns * launches);
+    };
+    const Timing::Flight& flight = timing(place.card).flights[static_cast<int>(kind)];
+    std::int64_t about_ns = for_launches(std::max(of.pace.to_mark, 1));
+    if (flight.last_ns == 0) about_ns = std::max(about_ns, kUnknownNs);
+    return {kind, for_launches(launches_ahead(of)), about_ns, flight.only != &of};
 }
 
 // In turn with the neighbours on the card. False where it goes on without its turn.
 bool wait_for_turn(const Place& of, WorkKind kind) {
     const int card = of.card;
-    if (time_to_turn(card, kind, ahead_ns(of)) == 0) return true;
+    Asking asking = asking_for(of, kind);
+    if (time_to_turn(card, asking) == 0) return true;
     constexpr std::int64_t kUnseenNs = 500'000;
     const Waiting waiting(card);
     const Patience patience(card);
     look_for_ended_meanwhile(card);
     drain(of, patience.end_ns());
     bool is_seen = look_for_ended_meanwhile(card);
-    while (const std::int64_t ns = time_to_turn(card, kind, 0)) {
+    asking = {kind, 0, asking.about_ns, true};
+    while (const std::int64_t ns = time_to_turn(card, asking)) {
         if (patience.is_over()) return false;
         sleep_ns(is_seen || ns < kUnseenNs ? ns : kUnseenNs);
         is_seen = look_for_ended_meanwhile(card);

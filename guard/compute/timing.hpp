@@ -70,6 +70,7 @@ struct Start {
     bool is_recorded;
     bool is_reached;        // as far as is known
     std::int64_t clock_ns;  // which clock its context had then; 0: none
+    std::int64_t took_ns;   // to record it
 };
 
 // An event behind all of it.

@@ -26,8 +26,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raised together, with every change of what either file means: the agent tells by the limits,
 // which it wrote itself, whether it can read the accounts beside them.
-inline constexpr std::uint32_t kLimitsMagic = 0x364c5354;    // "TSL6"
-inline constexpr std::uint32_t kAccountsMagic = 0x36415354;  // "TSA6"
+inline constexpr std::uint32_t kLimitsMagic = 0x374c5354;    // "TSL7"
+inline constexpr std::uint32_t kAccountsMagic = 0x37415354;  // "TSA7"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;
@@ -192,6 +192,9 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     MeasuredCost context_costs[kMaxCards][kContextKinds];       // of the first of each kind
     // CLOCK_MONOTONIC: when a thread last went on although it was not its turn.
     std::atomic<std::int64_t> impatient_ns[kMaxCards];
+    // CLOCK_MONOTONIC: when each process expects to be done with what it has given a card, where
+    // that is long (compute/outstanding.hpp). Together, for all are read at each turn.
+    std::atomic<std::int64_t> expected_end_ns[kMaxCards][kWorkKinds][kMaxProcesses];
 };
 
 // No slot from there on was ever taken.

@@ -47,11 +47,14 @@ bool is_empty(const Accounts& accounts, int slot) {
 }
 
 // The last owner's work ended with it. What it had in all stays: the arbiter counts from there.
-void end_time(ProcessTime& time) {
+void end_time(Accounts& accounts, int card, int slot) {
+    ProcessTime& time = accounts.times[slot][card];
     for (InFlight& kind : time.in_flight)
         kind.since_ns.store(0);
     time.waiting.store(0);
     time.seen_ns.store(0);
+    for (auto& ends : accounts.expected_end_ns[card])
+        ends[slot].store(0);
 }
 
 // Locks and clears a slot whose owner is gone. -1: all live.
@@ -62,8 +65,8 @@ int take_slot(Accounts& accounts, int fd) {
         if (slot == kNobody || !set_lock(fd, slot, F_WRLCK)) continue;
         clear_slot(accounts, slot);
         accounts.slots[slot].pid.store(getpid());
-        for (ProcessTime& time : accounts.times[slot])
-            end_time(time);
+        for (int card = 0; card < kMaxCards; card++)
+            end_time(accounts, card, slot);
         std::uint32_t end = accounts.slots_end.load();
         const auto at_least = static_cast<std::uint32_t>(slot) + 1;
         while (end < at_least && !accounts.slots_end.compare_exchange_weak(end, at_least)) {

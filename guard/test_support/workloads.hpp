@@ -159,8 +159,9 @@ inline Workload among_host_functions(std::uint64_t kernel_ns, std::uint64_t host
     };
 }
 
-// Threads that each have a stream, or each their own default stream.
-inline Workload in_threads(int count, std::uint64_t ns, bool default_streams) {
+// Threads that each have a stream, or each their own default stream; they wait for each kernel, or
+// for none.
+inline Workload in_threads(int count, std::uint64_t ns, bool default_streams, bool wait = false) {
     return [=](gpusim::Worker& worker) {
         std::vector<std::jthread> threads;
         threads.reserve(static_cast<std::size_t>(count));
@@ -168,8 +169,10 @@ inline Workload in_threads(int count, std::uint64_t ns, bool default_streams) {
             threads.emplace_back([&] {
                 CALL(worker.cuda, cuCtxSetCurrent)(worker.context);
                 CUstream stream = default_streams ? CU_STREAM_PER_THREAD : worker.make_stream();
-                for (;;)
+                for (;;) {
                     worker.launch(ns, stream);
+                    if (wait) CALL(worker.cuda, cuStreamSynchronize)(stream);
+                }
             });
         }
     };

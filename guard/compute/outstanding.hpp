@@ -1,0 +1,24 @@
+// Work that the container's processes have given a card and not paid for yet. Each says until when
+// it expects to be at it; without, all who wait for their turn would take the same one, and of long
+// kernels that is a second of the card's time and more. What a process says lapses by itself, so
+// nobody need know whether it lives. Any thread.
+#pragma once
+
+#include "guard/region/layout.hpp"
+
+namespace tessera::guard {
+
+// Less is not said: a turn is for about as much.
+inline constexpr std::int64_t kLeastOutstandingNs = 2'000'000;
+
+// The process expects to have work until then, at least. What was expected before.
+std::int64_t expect_until(int card, WorkKind kind, std::int64_t ns);
+// Unless somebody else has said more since.
+void expect_again(int card, WorkKind kind, std::int64_t said_ns, std::int64_t before_ns);
+void expect_nothing(int card, WorkKind kind);
+// How much longer this process has work in flight,
+std::int64_t own_outstanding_ns(int card, WorkKind kind, std::int64_t now);
+// and the container's others, each for itself, together.
+std::int64_t others_outstanding_ns(int card, WorkKind kind, std::int64_t now);
+
+}  // namespace tessera::guard
