@@ -209,6 +209,7 @@ bool bench_processes() {
                    {{{20, 20}, launch_and_wait(30 * kMillisecond), 20, 16}, rest});
     holds &= bench_ending("20:80, a process for each kernel of 1 ms", 1, kMillisecond);
     holds &= bench_ending("20:80, 16 processes for kernels of 20 ms", 16, 20 * kMillisecond);
+    holds &= bench_ending("20:80, 60 processes for kernels of 20 ms", 60, 20 * kMillisecond);
     return holds;
 }
 
