@@ -61,14 +61,15 @@ std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     }
     if (most > 0) return most;
     Placer placer(request);
-    if (layout_.fit(placer, node)) return 0;
-    return could_fit(placer, node) ? 1 : kNever;
+    if (layout_.fits(placer, room.pod.host, node)) return 0;
+    return could_fit(placer, room.pod.host, node) ? kLeastPart : kNever;
 }
 
-// Rules on cards and links are not in the costs: where they are against the node no moves help.
-bool Bounds::could_fit(Placer& placer, std::size_t node) {
+// Rules on cards, links, CPU and memory are not in the costs: where they are against the node no
+// moves help.
+bool Bounds::could_fit(Placer& placer, const HostAsk& host, std::size_t node) {
     could_fit_.resize(layout_.nodes());
-    if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, node);
+    if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, host, node);
     return *could_fit_[node];
 }
 
@@ -99,6 +100,7 @@ std::int64_t Bounds::edge() const {
 }
 
 bool Bounds::may_lower(const Lodger& lodger, std::int64_t edge) const {
+    if (layout_.has_nominees(lodger.node)) return true;
     const auto is_near = [&](std::int64_t cost) { return cost > 0 && cost < edge + kOneMove; };
     const std::vector<std::int64_t>& costs = costs_[lodger.node];
     if (std::holds_alternative<RoomFor>(goal_)) return is_near(costs.front());

@@ -29,7 +29,7 @@ class Bounds {
 
   private:
     std::int64_t cost_of_room(const RoomFor& room, std::size_t node);
-    bool could_fit(Placer& placer, std::size_t node);
+    bool could_fit(Placer& placer, const HostAsk& host, std::size_t node);
 
     const Layout& layout_;
     const Goal& goal_;

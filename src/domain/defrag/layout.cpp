@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "domain/placement/engine_terms.hpp"
+#include "domain/placement/given_cards.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -55,12 +56,18 @@ std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
     return lack <= 0 ? std::optional(taken) : std::nullopt;
 }
 
-bool has_host_room(const NodeView& node, const HostAsk& ask) {
-    if (node.inventory.host == HostAsk{}) return true;  // it has not said
-    // Who asks for nothing of it fits where less than that is left, too.
-    const auto memory_mib = (ask.memory.count + kMiB - 1) / kMiB;
-    return (ask.cpu_milli == 0 || ask.cpu_milli <= node.load.cpu_milli) &&
-           (memory_mib == 0 || memory_mib <= node.load.memory_mib);
+// Who asks for the pod's new one: a pod that nobody has heard of.
+Asker successor_of(const MovablePod& pod) {
+    static const PodUid unknown;
+    return {unknown, pod.ask.priority};
+}
+
+// Who asks for nothing of it fits where less than that is left, too.
+bool has_host_room(const NodeInventory& node, const HostAsk& left, const HostAsk& ask) {
+    if (node.host == HostAsk{}) return true;  // it has not said
+    const Bytes whole_mib{(ask.memory.count + kMiB - 1) / kMiB * kMiB};
+    return (ask.cpu_milli == 0 || ask.cpu_milli <= left.cpu_milli) &&
+           (whole_mib == Bytes{} || whole_mib <= left.memory);
 }
 
 }  // namespace
@@ -73,7 +80,10 @@ bool Place::touches(const Lodger& lodger) const {
     });
 }
 
-Layout::Layout(const Cluster& cluster, const Asker& asker) {
+Layout::Layout(const Cluster& cluster, const Asker& asker)
+    : asker_(asker), has_nominees_(std::ranges::any_of(cluster.nodes, [](const auto& node) {
+          return !node->nominees.empty();
+      })) {
     rooms_.reserve(cluster.nodes.size());
     for (const ClusterView::NodePtr& node : cluster.nodes) {
         NodeRoom room{.view = node.get(),
@@ -83,7 +93,6 @@ Layout::Layout(const Cluster& cluster, const Asker& asker) {
                       .open = node->blocked.empty() && !node->cards.empty() &&
                               !cluster.closed.contains(node->inventory.name),
                       .lodgers = {}};
-        room.now.cards = cards_left(*node, asker);
         room.lodgers.resize(room.now.cards.size());
         refresh(room);
         rooms_.push_back(std::move(room));
@@ -122,10 +131,17 @@ void Layout::add_lodgers(const Cluster& cluster) {
     }
 }
 
+HostAsk Layout::host_left(std::size_t node) const {
+    const NodeRoom& room = rooms_[node];
+    const HostAsk& has = room.view->inventory.host;
+    return {has.cpu_milli - room.used.cpu_milli, has.memory - room.used.memory};
+}
+
 std::size_t Layout::kind_of(const MovablePod& pod) {
     const auto is_alike = [&](const MovablePod* of) {
         return of->rater == pod.rater && of->ask.request == pod.ask.request &&
-               of->ask.host == pod.ask.host;
+               of->ask.host == pod.ask.host &&
+               (!has_nominees_ || of->ask.priority == pod.ask.priority);
     };
     const auto known = std::ranges::find_if(kinds_, is_alike);
     if (known == kinds_.end() && kinds_.size() < kMostKinds) {
@@ -140,7 +156,7 @@ Room Layout::room() const {
     Room out;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
-        for (const Card& card : node.now.cards) {
+        for (const Card& card : left(node)) {
             out.largest = std::max(out.largest, card.free());
             if (card.healthy && card.holders == 0 && card.held == Bytes{}) ++out.free_cards;
         }
@@ -158,21 +174,28 @@ std::size_t Layout::usable_cards() const {
     return count;
 }
 
-std::optional<Fit> Layout::fit(Placer& placer, std::size_t node) const {
-    const NodeRoom& room = rooms_[node];
-    if (!room.open) return std::nullopt;
-    const Fit* found = placer.try_node(room.now.offer());
-    return found == nullptr ? std::nullopt : std::optional(*found);
+bool Layout::fits(Placer& placer, const HostAsk& host, std::size_t node) const {
+    const NodeView& now = rooms_[node].now;
+    return is_open(node) && has_host_room(now.inventory, host_left(node), host) &&
+           try_left(placer, now, asker_) != nullptr;
 }
 
-bool Layout::could_fit(Placer& placer, std::size_t node) const {
+bool Layout::could_fit(Placer& placer, const HostAsk& host, std::size_t node) const {
     const NodeView& view = *rooms_[node].view;
     std::vector<Card> cards = view.cards;
-    for (const Lodger& lodger : lodgers_) {
-        if (lodger.node == node) count_holds(*lodger.tenant, view.inventory.gpus, cards, -1);
+    HostAsk left{view.load.cpu_milli, mebibytes(view.load.memory_mib)};
+    for (std::size_t card = 0; card < cards.size(); ++card) {
+        for (const std::size_t i : rooms_[node].lodgers[card]) {
+            const Lodger& lodger = lodgers_[i];
+            if (lodger.cards.front() != card) continue;  // once, whatever number of them it is on
+            count_holds(*lodger.tenant, view.inventory.gpus, cards, -1);
+            const HostAsk& its = lodger.pod->ask.host;
+            left = {left.cpu_milli + its.cpu_milli, left.memory + its.memory};
+        }
     }
-    const RoomLeft left(std::move(cards));
-    return placer.try_node(left.offer(view)) != nullptr;
+    const RoomLeft room(std::move(cards));
+    return has_host_room(view.inventory, left, host) &&
+           placer.try_node(room.offer(view)) != nullptr;
 }
 
 std::optional<Place> Layout::place(std::size_t lodger) {
@@ -193,12 +216,8 @@ std::optional<Place> Layout::best_place(const Lodger& lodger) {
         if (found && (!best || *found < best->first)) best = {*found, node};
     }
     if (!best) return std::nullopt;
-    const NodeView& node = rooms_[best->second].now;
-    if (pod.rater != nullptr) {
-        if (auto chosen = pod.rater->choose(node, node.offer(), pod.ask))
-            return Place{best->second, *std::move(chosen)};
-    }
-    return Place{best->second, *placer.try_node(node.offer())};
+    auto cards = given_cards(rooms_[best->second].now, pod.ask, successor_of(pod), pod.rater.get());
+    return Place{best->second, *std::move(cards)};
 }
 
 std::optional<NodePrice> Layout::price(const Lodger& lodger, std::size_t node, Placer& placer) {
@@ -212,13 +231,13 @@ std::optional<NodePrice> Layout::price(const Lodger& lodger, std::size_t node, P
 std::optional<NodePrice> Layout::price_anew(const MovablePod& pod, std::size_t node,
                                             Placer& placer) const {
     const NodeView& now = rooms_[node].now;
-    if (!has_host_room(now, pod.ask.host)) return std::nullopt;
-    const Offer room = now.offer();
-    const Fit* fit = placer.try_node(room);
+    if (!has_host_room(now.inventory, host_left(node), pod.ask.host)) return std::nullopt;
+    const Fit* fit = try_left(placer, now, successor_of(pod));
     if (fit == nullptr) return std::nullopt;
+    // Nominees decide where it fits, and not which node is the better one (node_choice.cpp).
     if (pod.rater != nullptr)
-        return price_of_rating(pod.rater->rate_room(now, room, pod.ask), fit->price, node);
-    return price_of_fit(fit->price, std::accumulate(room.free.begin(), room.free.end(), Bytes{}));
+        return price_of_rating(pod.rater->rate_room(now, now.offer(), pod.ask), fit->price, node);
+    return price_of_fit(fit->price, std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
 }
 
 void Layout::leave(std::size_t lodger) {
@@ -268,6 +287,7 @@ void Layout::add(std::size_t node, TenantPtr tenant, const HostAsk& host) {
 
 void Layout::refresh(NodeRoom& room) {
     room.now.free = free_of(room.now.cards);
+    if (!room.now.nominees.empty()) room.left = cards_left(room.now, asker_);
     room.now.load = load_of(room.now, room.view->load.model, room.used);
     room.version = ++versions_;
 }
@@ -279,10 +299,14 @@ std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
     if (!room.open || !card.healthy) return kNever;
     const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const Bytes ask = bytes_of(container.gpu.memory, room.view->inventory.unit, card.capacity);
+    const auto fits_on = [&](const Card& of) {
+        return ask <= of.free() && (of.cores_held + container.gpu.cores).value <= 100 &&
+               !(whole && of.holders > 0);
+    };
+    if (fits_on(left(room)[at])) return 0;
+    if (fits_on(card)) return kLeastPart;
     const Bytes lack = ask - card.free();
     const int cores_lack = (card.cores_held + container.gpu.cores).value - 100;
-    const bool fits = lack <= Bytes{} && cores_lack <= 0 && !(whole && card.holders > 0);
-    if (fits) return 0;
     std::vector<std::int64_t> memory;
     std::vector<int> cores;
     std::int64_t all = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "domain/defrag/plan.hpp"
@@ -17,6 +18,7 @@ namespace tessera::defrag {
 // A cost is a lower bound of moves, in parts: a pod that lies on several cards counts in part on
 // each.
 inline constexpr std::int64_t kOneMove = 840;  // divisible by 1 to 8
+inline constexpr std::int64_t kLeastPart = 1;
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 1024;
 
 // A movable pod where it is now.
@@ -40,8 +42,9 @@ struct Place {
 
 class Layout {
   public:
-    // The cluster outlives the layout. `asker`: for whom room is sought, whom nominees may come
-    // before.
+    // Both outlive the layout. `asker`: for whom room is sought. It is offered what the nominees
+    // that come before it leave, and a lodger's new pod what those before that pod leave, which may
+    // be others.
     Layout(const Cluster& cluster, const Asker& asker);
 
     [[nodiscard]] const std::vector<Lodger>& lodgers() const { return lodgers_; }
@@ -51,6 +54,10 @@ class Layout {
     [[nodiscard]] std::size_t cards(std::size_t node) const {
         return rooms_[node].now.cards.size();
     }
+    // Of moves on a node with nominees it is not known beforehand which cards they leave: they turn
+    // to others as pods come and go.
+    [[nodiscard]] bool has_nominees() const { return has_nominees_; }
+    [[nodiscard]] bool has_nominees(std::size_t node) const { return !view(node).nominees.empty(); }
     [[nodiscard]] Room room() const;
     // In order, and on nodes that take new pods.
     [[nodiscard]] std::size_t usable_cards() const;
@@ -61,10 +68,10 @@ class Layout {
     // Where the lodger's new pod would go as all is now; nothing where it would find no room, or
     // come back to cards that the lodger has.
     [[nodiscard]] std::optional<Place> place(std::size_t lodger);
-    // The best fit of a request on a node.
-    [[nodiscard]] std::optional<Fit> fit(Placer& placer, std::size_t node) const;
-    // Whether it would fit without any of the lodgers that the node began with.
-    [[nodiscard]] bool could_fit(Placer& placer, std::size_t node) const;
+    // Whether the pod that `placer` places finds its cards on a node, and what it asks of the host.
+    [[nodiscard]] bool fits(Placer& placer, const HostAsk& host, std::size_t node) const;
+    // Whether it would without any of the lodgers that the node began with.
+    [[nodiscard]] bool could_fit(Placer& placer, const HostAsk& host, std::size_t node) const;
 
     // Moves of lodgers that are not there any more must be undone in the reverse order.
     void leave(std::size_t lodger);
@@ -72,7 +79,8 @@ class Layout {
     void undo_leave(std::size_t lodger);
     void undo_enter(std::size_t lodger, const Place& place);
 
-    // How many lodgers must leave before one card of the container fits here, at least.
+    // How many lodgers must leave before one card of the container fits here, at least. Where none
+    // is in its way but a nominee, the least part of a move: some move may turn that one away.
     [[nodiscard]] std::int64_t cost(const ContainerRequest& container, std::size_t node,
                                     std::size_t card) const;
 
@@ -80,6 +88,7 @@ class Layout {
     struct NodeRoom {
         const NodeView* view = nullptr;  // as it was
         NodeView now;
+        std::vector<Card> left;  // of its cards, to the asker; empty: all of them
         HostAsk used;
         bool open = false;
         std::vector<std::vector<std::size_t>> lodgers;  // by card
@@ -92,6 +101,10 @@ class Layout {
     };
     static constexpr std::size_t kMostKinds = 64;  // whose prices are kept
 
+    [[nodiscard]] static std::span<const Card> left(const NodeRoom& room) {
+        return room.left.empty() ? room.now.cards : room.left;
+    }
+    [[nodiscard]] HostAsk host_left(std::size_t node) const;
     void add_lodgers(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
     [[nodiscard]] std::optional<Place> best_place(const Lodger& lodger);
@@ -103,6 +116,8 @@ class Layout {
     void add(std::size_t node, TenantPtr tenant, const HostAsk& host);
     void refresh(NodeRoom& room);
 
+    const Asker asker_;
+    bool has_nominees_ = false;
     std::vector<NodeRoom> rooms_;
     std::vector<Lodger> lodgers_;              // the smallest first
     std::vector<const MovablePod*> kinds_;     // one of each

@@ -25,7 +25,7 @@ struct Step {
 class Search {
   public:
     Search(Layout& layout, Bounds& bounds, const Effort& effort)
-        : layout_(layout), bounds_(bounds), effort_(effort) {}
+        : layout_(layout), bounds_(bounds), effort_(effort), exact_(!layout.has_nominees()) {}
 
     // Whether it found the moves; the layout is then as it is after them.
     bool run() {
@@ -125,7 +125,9 @@ class Search {
     std::set<State> been_;  // with moves of one number left
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
-    bool exact_ = true;
+    // No sequence was left out that might do. helps() leaves out those in which a new pod turns a
+    // nominee away, or to another card.
+    bool exact_;
     bool fewest_ = false;
 };
 
@@ -228,7 +230,8 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     Layout layout(cluster, asker_of(goal));
     Bounds bounds(layout, goal);
     const std::int64_t least = bounds.moves();
-    if (least >= kNever) return NoPlan{out_of_reach(layout, goal)};
+    if (least >= kNever || (least > 0 && layout.lodgers().empty()))
+        return NoPlan{out_of_reach(layout, goal)};
     Plan plan{.moves = {}, .before = layout.room(), .after = {}, .fits_on = {}};
     Search search(layout, bounds, effort);
     const bool found = search.run();
