@@ -112,8 +112,8 @@ class Played {
                               .whole = gib == kCardGib});
         }
         pod = build::bound(pod, build::allocation(pod, node.name.str(), std::move(shares)));
-        const auto kind =
-            *rc::gen::element<std::string>("ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet");
+        const auto kind = *rc::gen::element<std::string>("ReplicaSet", "ReplicaSet", "ReplicaSet",
+                                                         "StatefulSet", "Job", "PyTorchJob");
         snapshot_.states.push_back({.uid = pod.uid,
                                     .name = pod.name,
                                     .node = pod.node,
