@@ -41,12 +41,7 @@ Result<std::string> policy_of(const DefragOptions& options, const KubeConnection
 }
 
 Result<DefragAsk> ask_of_options(const DefragOptions& options, const KubeConnection& connection) {
-    TRY(const std::string policy, policy_of(options, connection));
-    DefragAsk ask{.pod = std::nullopt,
-                  .cards = options.cards,
-                  .foreseen = [policy](const defrag::Snapshot& snapshot) {
-                      return foreseen_raters(snapshot, policy);
-                  }};
+    DefragAsk ask{.pod = std::nullopt, .cards = options.cards};
     if (options.pod.empty()) return ask;
     TRY(ask.pod, pod_argument("--for", options.pod,
                               options.space.empty() ? connection.space : options.space));
@@ -70,8 +65,12 @@ Result<int> defrag_with(const DefragOptions& options) {
     }
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const DefragAsk ask, ask_of_options(options, connection));
+    TRY(const std::string policy, policy_of(options, connection));
+    const Foreseen foreseen = [&](const defrag::Snapshot& snapshot) {
+        return foreseen_raters(snapshot, policy);
+    };
     KubeDefrag cluster(connection.endpoint);
-    TRY(const DefragAnswer answer, plan_defrag(cluster, ask));
+    TRY(const DefragAnswer answer, plan_defrag(cluster, ask, foreseen));
     std::cout << (options.output == "json" ? defrag_json(ask, answer) + "\n"
                                            : defrag_text(ask, answer))
               << std::flush;
@@ -90,7 +89,8 @@ Result<int> defrag_with(const DefragOptions& options) {
          .cards_wanted = answer.cards_wanted,
          .timeout = std::chrono::seconds(options.timeout_s),
          .say = [](const std::string& line) { std::cout << line << "\n"
-                                                        << std::flush; }}));
+                                                        << std::flush; }},
+        foreseen));
     return 0;
 }
 

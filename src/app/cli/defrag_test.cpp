@@ -9,6 +9,7 @@
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_defrag_cluster.hpp"
+#include "testing/fakes/last_rater.hpp"
 
 namespace tessera {
 namespace {
@@ -51,7 +52,7 @@ class DefragCommandTest : public testing::Test {
         ask_.pod = PodName{"default", "waits"};
     }
     DefragAnswer planned() {
-        auto answer = plan_defrag(cluster_, ask_);
+        auto answer = plan_defrag(cluster_, ask_, foreseen_);
         EXPECT_TRUE(answer) << answer.error().text;
         return answer ? *std::move(answer) : DefragAnswer{};
     }
@@ -62,7 +63,8 @@ class DefragCommandTest : public testing::Test {
                              .plan = std::get<defrag::Plan>(answer.found),
                              .cards_wanted = answer.cards_wanted,
                              .timeout = seconds(5),
-                             .say = [this](const std::string& line) { said_ += line + "\n"; }});
+                             .say = [this](const std::string& line) { said_ += line + "\n"; }},
+                            foreseen_);
     }
     Error stopped() {
         const auto applied = apply();
@@ -73,6 +75,12 @@ class DefragCommandTest : public testing::Test {
     FakeDefragCluster cluster_;
     FakeClock clock_;
     DefragAsk ask_;
+    Foreseen foreseen_ = [](const defrag::Snapshot&) {
+        return [](const PodAsk& pod) -> std::shared_ptr<const NodeRater> {
+            if (pod.policy != "spread") return nullptr;
+            return std::make_shared<const LastRater>();
+        };
+    };
     std::string next_ = "c";
     std::string said_;
 };
@@ -96,6 +104,28 @@ TEST_F(DefragCommandTest, ShowsThePlan) {
     EXPECT_NE(defrag_text(ask_, planned()).find("Pod default/waits then fits on node a."),
               std::string::npos);
     EXPECT_TRUE(cluster_.evicted().empty());
+}
+
+// Goal: each pod is planned by its own policy, at first and when it is looked at anew. Method: the
+// best fit would leave y where it is.
+TEST_F(DefragCommandTest, GoesByThePolicyOfEachPod) {
+    cluster_.snapshot().nodes.push_back(build::node("d", 1, gibibytes(16)));
+    put("u", "c", 4, false);
+    put("w", "d", 1, false);
+    const auto to = [&] {
+        const DefragAnswer answer = planned();
+        const auto* plan = std::get_if<defrag::Plan>(&answer.found);
+        return plan == nullptr ? "" : plan->moves.front().to.str();
+    };
+    EXPECT_EQ(to(), "c") << "the best fit for x";
+    for (const char* uid : {"uid-x", "uid-y"})
+        std::ranges::find(cluster_.snapshot().pods, PodUid(uid), &PodFacts::uid)->policy = "spread";
+    EXPECT_EQ(to(), "d");
+    ask_.cards = 2;
+    next_ = "d";
+    const auto applied = apply();
+    EXPECT_TRUE(applied) << applied.error().text << said_;
+    EXPECT_EQ(cluster_.evicted().size(), 2U);
 }
 
 TEST_F(DefragCommandTest, SaysWhyThereIsNoPlan) {
@@ -231,12 +261,12 @@ TEST_F(DefragCommandTest, WhatElseMayComeBetween) {
 
 TEST_F(DefragCommandTest, WhatCannotBeAsked) {
     ask_.pod = PodName{"default", "nobody"};
-    EXPECT_EQ(plan_defrag(cluster_, ask_).error().code, Code::not_found);
+    EXPECT_EQ(plan_defrag(cluster_, ask_, foreseen_).error().code, Code::not_found);
     ask_.pod = PodName{"default", "x"};
-    EXPECT_EQ(plan_defrag(cluster_, ask_).error(),
+    EXPECT_EQ(plan_defrag(cluster_, ask_, foreseen_).error(),
               (Error{Code::conflict, "pod default/x is on a node already"}));
     cluster_.fail_next_read({Code::permission_denied, "no"});
-    EXPECT_EQ(plan_defrag(cluster_, ask_).error().code, Code::permission_denied);
+    EXPECT_EQ(plan_defrag(cluster_, ask_, foreseen_).error().code, Code::permission_denied);
 }
 
 }  // namespace

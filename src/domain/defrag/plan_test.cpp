@@ -12,6 +12,7 @@
 
 #include "domain/cluster/state.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/fakes/last_rater.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -174,33 +175,6 @@ TEST(DefragPlan, SaysWhyThereIsNone) {
               "is 6Gi");
 }
 
-// Rates the nodes whose name is later in the alphabet higher, and takes the last card with room.
-class LastRater final : public NodeRater {
-  public:
-    [[nodiscard]] std::vector<std::int64_t> rate(const ClusterView&, std::span<const std::uint32_t>,
-                                                 const PodAsk&) const override {
-        ADD_FAILURE() << "of what would be, and not of a view";
-        return {};
-    }
-    [[nodiscard]] std::int64_t rate_room(const NodeView& node, const Offer& /*room*/,
-                                         const PodAsk& /*pod*/) const override {
-        return node.inventory.name.str().front();
-    }
-    [[nodiscard]] bool is_by_lot() const override { return false; }
-    [[nodiscard]] std::optional<Fit> choose(const NodeView& /*node*/, const Offer& room,
-                                            const PodAsk& pod) const override {
-        const Bytes ask = bytes_of(pod.request.front().gpu.memory, room.unit, {});
-        int card = static_cast<int>(room.free.size()) - 1;
-        while (room.free[static_cast<std::size_t>(card)] < ask)
-            --card;
-        return Fit{.cards = {card}, .price = 0};
-    }
-    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView&, const Offer&,
-                                               const PodAsk&) const override {
-        return {};
-    }
-};
-
 // Goal: a pod is planned to where its policy would place it, and not into the hole that the best
 // fit has for it; where it would take a free card, or its own, no card comes free.
 TEST(DefragPlan, GoesByThePolicyOfThePod) {
@@ -227,7 +201,7 @@ TEST(DefragPlan, GoesByThePolicyOfThePod) {
 }
 
 // Goal: a pod that the best fit would put back on its own card is not moved, whatever other room
-// there is. That of a StatefulSet is placed when the old one has given its card back.
+// there is. Where it is made once the old one is gone, it is placed when that one's card is free.
 TEST(DefragPlan, WhoWouldComeBackStays) {
     Scene scene;
     scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 8).pod("y", "b", {0}, 7, false);
