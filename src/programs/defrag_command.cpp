@@ -4,40 +4,30 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <optional>
 
-#include "adapters/kube/kube_cluster.hpp"
 #include "adapters/kube/kube_defrag.hpp"
 #include "adapters/os/system_clock.hpp"
+#include "app/cli/assumed_policy.hpp"
 #include "app/cli/defrag_text.hpp"
 #include "app/scheduler/foreseen.hpp"
 #include "app/scheduler/placements.hpp"
+#include "programs/cluster_policy.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr char kUnknownPolicy[] =
-    "the cluster's policy is not known: the Deployment tessera-controller of tessera-system cannot "
-    "be read";
-
 // Nobody is evicted by a guess: where the new pods go is another policy's to say.
 Result<std::string> policy_of(const DefragOptions& options, const KubeConnection& connection) {
-    std::optional<std::string> said;
-    if (!options.policy.empty()) {
-        said = options.policy;
-    } else {
-        HttpClient http(connection.endpoint);
-        said = read_cluster_policy(http, "tessera-system");
-    }
-    if (!said && options.apply)
+    HttpClient http(connection.endpoint);
+    TRY(ClusterPolicy policy, cluster_policy(http, options.policy));
+    if (!policy.is_assumed) return std::move(policy.name);
+    const std::string assumed = assumed_policy_text(policy.name);
+    if (options.apply)
         return fail(Code::invalid_argument,
-                    fmt::format("{}; say --policy ({})", kUnknownPolicy, policies_help()));
-    if (!said)
-        std::cerr << fmt::format("tessera: {}; planned as by {} (--policy says another)\n",
-                                 kUnknownPolicy, kBestFitInBytes);
-    TRY(const FleetPolicyRow* row, find_policy_option(said.value_or(std::string(kBestFitInBytes))));
-    return std::string(row->name);
+                    fmt::format("--apply: {}: {}", assumed, policies_help()));
+    std::cerr << fmt::format("tessera: {}\n", assumed);
+    return std::move(policy.name);
 }
 
 Result<DefragAsk> ask_of_options(const DefragOptions& options, const KubeConnection& connection) {
