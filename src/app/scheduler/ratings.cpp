@@ -311,11 +311,13 @@ std::int64_t Ratings::rate_room(const NodeView& node, const Offer& room, const P
     if (!tasks) return kLast;
     const NodeLoad load = load_for(pod, node, room);
     const auto locked = lock();
+    ++requests_;
     std::int64_t sum = 0;
     for (Task task : *tasks) {
         leave_out_memory(task);
         const auto known = columns_.find(task);
         Column& column = known != columns_.end() ? known->second : add_column(task);
+        column.asked = requests_;
         const std::int32_t one = score(column, task, load, Effort::anew).value_or(kNotTaken);
         if (one == kNotTaken) return kLast;
         sum += one;

@@ -27,26 +27,40 @@ Bounds::Bounds(const Layout& layout, const Goal& goal)
     : layout_(layout), goal_(goal), costs_(layout.nodes()) {
     if (const auto* free = std::get_if<FreeCards>(&goal))
         free_wanted_ = layout.room().free_cards + free->cards;
+    if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = layout.barred_nodes(room->barred);
     for (std::size_t node = 0; node < layout.nodes(); ++node)
         refresh(node);
 }
 
-void Bounds::refresh(std::size_t node) {
-    std::vector<std::int64_t>& costs = costs_[node];
-    if (const auto* room = std::get_if<RoomFor>(&goal_)) {
-        costs.assign(1, cost_of_room(*room, node));
+void Bounds::count(std::int64_t cost, int by) {
+    if (by > 0) {
+        ++costs_counted_[cost];
         return;
     }
-    costs.clear();
-    costs.reserve(layout_.cards(node));
-    for (std::size_t card = 0; card < layout_.cards(node); ++card)
-        costs.push_back(layout_.cost(whole_card(), node, card));
+    const auto counted = costs_counted_.find(cost);
+    if (--counted->second == 0) costs_counted_.erase(counted);
+}
+
+void Bounds::refresh(std::size_t node) {
+    std::vector<std::int64_t>& costs = costs_[node];
+    for (const std::int64_t cost : costs)
+        count(cost, -1);
+    if (const auto* room = std::get_if<RoomFor>(&goal_)) {
+        costs.assign(1, cost_of_room(*room, node));
+    } else {
+        costs.clear();
+        costs.reserve(layout_.cards(node));
+        for (std::size_t card = 0; card < layout_.cards(node); ++card)
+            costs.push_back(layout_.cost(whole_card(), node, card));
+    }
+    for (const std::int64_t cost : costs)
+        count(cost, 1);
 }
 
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     const PodRequest& request = room.pod.request;
     const bool single = layout_.view(node).offer().single_share;
-    if (!layout_.is_open(node) || layout_.is_barred(room.barred, node) ||
+    if (!layout_.is_open(node) || (!barred_.empty() && barred_[node] != 0) ||
         (single && !asks_one_share(request)))
         return kNever;
     // Each container alone needs so many; together they need no fewer.
@@ -73,30 +87,31 @@ bool Bounds::could_fit(Placer& placer, const HostAsk& host, std::size_t node) {
     return *could_fit_[node];
 }
 
+// What moves() adds up: one node's room, or so many cards.
+std::size_t Bounds::counted() const {
+    return std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
+}
+
 std::int64_t Bounds::moves() const {
-    std::int64_t parts = kNever;
-    if (std::holds_alternative<RoomFor>(goal_)) {
-        for (const auto& costs : costs_)
-            parts = std::min(parts, costs.front());
-    } else {
-        std::vector<std::int64_t> all;
-        for (const auto& costs : costs_)
-            all.insert(all.end(), costs.begin(), costs.end());
-        parts = sum_of_smallest(std::move(all), static_cast<std::size_t>(free_wanted_));
+    std::size_t left = counted();
+    std::int64_t parts = 0;
+    for (const auto& [cost, times] : costs_counted_) {
+        if (left == 0 || cost >= kNever) break;
+        const std::size_t taken = std::min(left, times);
+        parts += cost * static_cast<std::int64_t>(taken);
+        left -= taken;
     }
-    return parts >= kNever ? kNever : (parts + kOneMove - 1) / kOneMove;
+    return left > 0 ? kNever : (parts + kOneMove - 1) / kOneMove;
 }
 
 std::int64_t Bounds::edge() const {
-    std::vector<std::int64_t> all;
-    for (const auto& costs : costs_)
-        all.insert(all.end(), costs.begin(), costs.end());
-    const std::size_t counted =
-        std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
-    if (counted == 0 || all.size() < counted) return kNever;
-    const auto last = all.begin() + static_cast<std::ptrdiff_t>(counted - 1);
-    std::ranges::nth_element(all, last);
-    return *last;
+    std::size_t left = counted();
+    if (left == 0) return kNever;
+    for (const auto& [cost, times] : costs_counted_) {
+        if (times >= left) return cost;
+        left -= times;
+    }
+    return kNever;
 }
 
 bool Bounds::may_lower(const Lodger& lodger, std::int64_t edge) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,8 @@ class Bounds {
     [[nodiscard]] NodeName fits_on() const;
 
   private:
+    [[nodiscard]] std::size_t counted() const;
+    void count(std::int64_t cost, int by);
     std::int64_t cost_of_room(const RoomFor& room, std::size_t node);
     bool could_fit(Placer& placer, const HostAsk& host, std::size_t node);
 
@@ -35,7 +38,9 @@ class Bounds {
     const Goal& goal_;
     int free_wanted_ = 0;                           // of FreeCards: in all
     std::vector<std::vector<std::int64_t>> costs_;  // by node: of its cards, or one for the pod
-    std::vector<std::optional<bool>> could_fit_;    // by node, where it was asked
+    std::map<std::int64_t, std::size_t> costs_counted_;  // how often each is among them: few differ
+    std::vector<char> barred_;                           // of RoomFor: Layout::barred_nodes
+    std::vector<std::optional<bool>> could_fit_;         // by node, where it was asked
 };
 
 }  // namespace tessera::defrag

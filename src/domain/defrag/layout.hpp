@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "domain/defrag/plan.hpp"
+#include "domain/defrag/price_list.hpp"
 #include "domain/placement/node_price.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
@@ -28,7 +30,8 @@ struct Lodger {
     std::vector<std::size_t> cards;  // positions on the node, ascending
     Bytes size;
     const MovablePod* pod = nullptr;
-    std::size_t kind = 0;  // pods of one kind are placed alike
+    std::vector<std::pair<Bytes, Percent>> held;  // of each of the cards, as count_holds has it
+    std::optional<std::size_t> kind{};            // pods of one kind are placed alike; once placed
     bool moved = false;
 };
 
@@ -62,9 +65,8 @@ class Layout {
     // In order, and on nodes that take new pods.
     [[nodiscard]] std::size_t usable_cards() const;
 
-    [[nodiscard]] bool is_barred(const Barred& barred, std::size_t node) const {
-        return barred && barred->contains(view(node).inventory.name);
-    }
+    // By node. Nothing: none of them.
+    [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
     // Where the lodger's new pod would go as all is now; nothing where it would find no room, or
     // come back to cards that the lodger has.
     [[nodiscard]] std::optional<Place> place(std::size_t lodger);
@@ -92,14 +94,19 @@ class Layout {
         HostAsk used;
         bool open = false;
         std::vector<std::vector<std::size_t>> lodgers;  // by card
-        std::uint64_t version = 0;                      // of `now`: no two are alike
+        std::uint64_t version = 0;  // of `now`: no two are alike; what is undone has its own again
+        std::vector<std::uint64_t> versions_before;  // what is not undone yet
     };
-    // What a pod of some kind would find on a node; nothing where that is no room.
-    struct Priced {
-        std::uint64_t version = 0;
-        std::optional<NodePrice> price;
+    // Pods that find the same, but for the memory of the host, and what that is.
+    struct Kind {
+        const MovablePod* one = nullptr;
+        std::vector<char> barred;
+        std::optional<PriceList> prices{};      // once one of them was placed
+        std::vector<std::uint64_t> versions{};  // by node, of what was priced
+        std::size_t followed = 0;               // changes_
     };
-    static constexpr std::size_t kMostKinds = 64;  // whose prices are kept
+    // Whose prices are kept: some 150 MB of a cluster of 5,000 nodes.
+    static constexpr std::size_t kMostKinds = 1'024;
 
     [[nodiscard]] static std::span<const Card> left(const NodeRoom& room) {
         return room.left.empty() ? room.now.cards : room.left;
@@ -107,21 +114,27 @@ class Layout {
     [[nodiscard]] HostAsk host_left(std::size_t node) const;
     void add_lodgers(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
-    [[nodiscard]] std::optional<Place> best_place(const Lodger& lodger);
-    std::optional<NodePrice> price(const Lodger& lodger, std::size_t node, Placer& placer);
-    [[nodiscard]] std::optional<NodePrice> price_anew(const MovablePod& pod, std::size_t node,
-                                                      Placer& placer) const;
-    // Takes a tenant away, or puts it there.
-    void remove(std::size_t node, const Tenant& tenant, const HostAsk& host);
-    void add(std::size_t node, TenantPtr tenant, const HostAsk& host);
-    void refresh(NodeRoom& room);
+    [[nodiscard]] std::optional<Place> best_place(Lodger& lodger);
+    [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod, Kind& kind) const;
+    // Looks at the nodes that have changed since it did last.
+    void follow(Kind& kind);
+    void look_at(Kind& kind, std::size_t node, Placer& placer);
+    [[nodiscard]] std::optional<NodePrice> price(const MovablePod& pod, std::size_t node,
+                                                 Placer& placer) const;
+    // Takes a tenant away, or puts it there: as a new state of the node, or the one before the
+    // last.
+    enum class As { new_state, undone };
+    void remove(std::size_t node, const Tenant& tenant, const HostAsk& host, As as);
+    void add(std::size_t node, TenantPtr tenant, const HostAsk& host, As as);
+    void refresh(std::size_t node);
+    void note_change(std::size_t node, As as);
 
     const Asker asker_;
     bool has_nominees_ = false;
     std::vector<NodeRoom> rooms_;
-    std::vector<Lodger> lodgers_;              // the smallest first
-    std::vector<const MovablePod*> kinds_;     // one of each
-    std::vector<std::vector<Priced>> prices_;  // by kind and node
+    std::vector<Lodger> lodgers_;  // the smallest first
+    std::vector<Kind> kinds_;
+    std::vector<std::uint32_t> changes_;  // nodes, each as often as it changed
     std::uint64_t versions_ = 0;
 };
 
