@@ -62,7 +62,7 @@ class DefragCommandTest : public testing::Test {
                             {.ask = ask_,
                              .plan = std::get<defrag::Plan>(answer.found),
                              .cards_wanted = answer.cards_wanted,
-                             .timeout = seconds(5),
+                             .timeout = timeout_,
                              .say = [this](const std::string& line) { said_ += line + "\n"; }},
                             foreseen_);
     }
@@ -82,6 +82,7 @@ class DefragCommandTest : public testing::Test {
         };
     };
     std::string next_ = "c";
+    seconds timeout_{5};
     std::string said_;
 };
 
@@ -206,6 +207,32 @@ TEST_F(DefragCommandTest, StopsWhereABudgetRefuses) {
     EXPECT_EQ(stopped(), (Error{Code::conflict,
                                 "stopped, 0 pods were evicted: pod default/x was not evicted: "
                                 "Cannot evict pod. The disruption budget b needs 1"}));
+}
+
+// Goal: who plans for long in a large cluster rests as long before he does so again.
+TEST_F(DefragCommandTest, RestsForAsLongAsALookTakes) {
+    timeout_ = seconds(20);
+    int looks = 0;
+    bool is_evicted = false;
+    const Foreseen quickly = foreseen_;
+    foreseen_ = [&](const defrag::Snapshot& now) {
+        if (is_evicted) {
+            ++looks;
+            clock_.advance(seconds(4));
+        }
+        return quickly(now);
+    };
+    cluster_.on_evict([&](const PodUid& uid) {
+        is_evicted = true;
+        for (defrag::PodState& pod : cluster_.snapshot().states)
+            pod.allowed = false;  // nothing more can be gained
+        return end(uid);
+    });
+    ask_.cards = 2;
+    cluster_.snapshot().nodes.push_back(build::node("d", 1, gibibytes(10)));
+    put("w", "d", 1, false);
+    EXPECT_FALSE(apply());
+    EXPECT_EQ(looks, 3) << "from 0 to 4 s, from 8 to 12 and from 16 to 20";
 }
 
 TEST_F(DefragCommandTest, StopsWhereNoNewPodComes) {

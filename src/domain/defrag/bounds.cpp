@@ -28,23 +28,19 @@ Bounds::Bounds(const Layout& layout, const Goal& goal)
     if (const auto* free = std::get_if<FreeCards>(&goal))
         free_wanted_ = layout.room().free_cards + free->cards;
     if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = layout.barred_nodes(room->barred);
-    for (std::size_t node = 0; node < layout.nodes(); ++node)
+    for (std::size_t node = 0; node < layout.nodes(); ++node) {
         refresh(node);
-}
-
-void Bounds::count(std::int64_t cost, int by) {
-    if (by > 0) {
-        ++costs_counted_[cost];
-        return;
+        if (layout.has_nominees(node)) with_nominees_.push_back(node);
     }
-    const auto counted = costs_counted_.find(cost);
-    if (--counted->second == 0) costs_counted_.erase(counted);
 }
 
 void Bounds::refresh(std::size_t node) {
     std::vector<std::int64_t>& costs = costs_[node];
-    for (const std::int64_t cost : costs)
-        count(cost, -1);
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        const auto at = by_cost_.find(costs[i]);
+        at->second.erase({node, i});
+        if (at->second.empty()) by_cost_.erase(at);
+    }
     if (const auto* room = std::get_if<RoomFor>(&goal_)) {
         costs.assign(1, cost_of_room(*room, node));
     } else {
@@ -53,8 +49,8 @@ void Bounds::refresh(std::size_t node) {
         for (std::size_t card = 0; card < layout_.cards(node); ++card)
             costs.push_back(layout_.cost(whole_card(), node, card));
     }
-    for (const std::int64_t cost : costs)
-        count(cost, 1);
+    for (std::size_t i = 0; i < costs.size(); ++i)
+        by_cost_[costs[i]].insert({node, i});
 }
 
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
@@ -95,9 +91,9 @@ std::size_t Bounds::counted() const {
 std::int64_t Bounds::moves() const {
     std::size_t left = counted();
     std::int64_t parts = 0;
-    for (const auto& [cost, times] : costs_counted_) {
+    for (const auto& [cost, where] : by_cost_) {
         if (left == 0 || cost >= kNever) break;
-        const std::size_t taken = std::min(left, times);
+        const std::size_t taken = std::min(left, where.size());
         parts += cost * static_cast<std::int64_t>(taken);
         left -= taken;
     }
@@ -107,20 +103,34 @@ std::int64_t Bounds::moves() const {
 std::int64_t Bounds::edge() const {
     std::size_t left = counted();
     if (left == 0) return kNever;
-    for (const auto& [cost, times] : costs_counted_) {
-        if (times >= left) return cost;
-        left -= times;
+    for (const auto& [cost, where] : by_cost_) {
+        if (where.size() >= left) return cost;
+        left -= where.size();
     }
     return kNever;
 }
 
-bool Bounds::may_lower(const Lodger& lodger, std::int64_t edge) const {
-    if (layout_.has_nominees(lodger.node)) return true;
-    const auto is_near = [&](std::int64_t cost) { return cost > 0 && cost < edge + kOneMove; };
-    const std::vector<std::int64_t>& costs = costs_[lodger.node];
-    if (std::holds_alternative<RoomFor>(goal_)) return is_near(costs.front());
-    return std::ranges::any_of(lodger.cards,
-                               [&](std::size_t card) { return is_near(costs[card]); });
+std::vector<std::size_t> Bounds::who_may_lower() const {
+    std::vector<std::size_t> out;
+    const auto add = [&](std::size_t node, std::size_t card) {
+        const auto on = layout_.lodgers_on(node, card);
+        out.insert(out.end(), on.begin(), on.end());
+    };
+    const auto add_all = [&](std::size_t node) {
+        for (std::size_t card = 0; card < layout_.cards(node); ++card)
+            add(node, card);
+    };
+    const bool is_of_nodes = std::holds_alternative<RoomFor>(goal_);
+    const std::int64_t end = edge() + kOneMove;
+    for (auto near = by_cost_.upper_bound(0); near != by_cost_.end() && near->first < end; ++near) {
+        for (const auto& [node, card] : near->second)
+            is_of_nodes ? add_all(node) : add(node, card);
+    }
+    std::ranges::for_each(with_nominees_, add_all);
+    std::ranges::sort(out);
+    const auto twice = std::ranges::unique(out);
+    out.erase(twice.begin(), twice.end());
+    return out;
 }
 
 NodeName Bounds::fits_on() const {

@@ -65,6 +65,11 @@ class Layout {
     // In order, and on nodes that take new pods.
     [[nodiscard]] std::size_t usable_cards() const;
 
+    // Those that the card began with.
+    [[nodiscard]] std::span<const std::size_t> lodgers_on(std::size_t node,
+                                                          std::size_t card) const {
+        return rooms_[node].lodgers[card];
+    }
     // By node. Nothing: none of them.
     [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
     // Where the lodger's new pod would go as all is now; nothing where it would find no room, or

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -37,7 +38,7 @@ class Search {
                 return false;
             }
             steps_end_ = std::min(effort_.steps, steps_ + effort_.steps_per_length);
-            been_.clear();
+            seen_states_.clear();
             if (dive(length)) {
                 fewest_ = length == least || exact_;
                 return true;
@@ -48,6 +49,7 @@ class Search {
     }
 
     [[nodiscard]] const std::vector<Step>& steps() const { return made_; }
+    [[nodiscard]] std::size_t steps_taken() const { return steps_; }
     [[nodiscard]] bool is_fewest() const { return fewest_; }
     // Whether there is no sequence at all, where none was found.
     [[nodiscard]] bool is_sure() const { return exact_; }
@@ -59,11 +61,9 @@ class Search {
     bool dive(std::int64_t left) {
         const std::int64_t needed = bounds_.moves();
         if (needed == 0) return true;
-        if (needed > left || !been_.insert(state()).second) return false;
-        const std::int64_t edge = bounds_.edge();
-        for (std::size_t i = 0; i < layout_.lodgers().size(); ++i) {
+        if (needed > left || !seen_states_.insert(state()).second) return false;
+        for (const std::size_t i : needed == left ? bounds_.who_may_lower() : everybody()) {
             if (layout_.lodgers()[i].moved) continue;
-            if (needed == left && !bounds_.may_lower(layout_.lodgers()[i], edge)) continue;
             if (steps_ >= steps_end_) return false;
             if (!helps(i, left)) continue;
             if (steps_ >= steps_end_) return false;
@@ -75,6 +75,12 @@ class Search {
             take_back();
         }
         return false;
+    }
+
+    [[nodiscard]] std::vector<std::size_t> everybody() const {
+        std::vector<std::size_t> out(layout_.lodgers().size());
+        std::iota(out.begin(), out.end(), std::size_t{0});
+        return out;
     }
 
     // Whether the rest is within reach were the pod simply gone.
@@ -122,7 +128,7 @@ class Search {
     Bounds& bounds_;
     const Effort effort_;
     std::vector<Step> made_;
-    std::set<State> been_;  // with moves of one number left
+    std::set<State> seen_states_;  // with moves of one number left
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
     // No sequence was left out that might do. helps() leaves out those in which a new pod turns a
@@ -133,12 +139,13 @@ class Search {
 
 // Where the whole is too much to search: one card after the other, each by its fewest moves. The
 // layout is as it is after them, whether enough were found or not.
-bool free_one_by_one(Layout& layout, int cards, const Effort& effort, std::vector<Step>& made) {
+bool free_one_by_one(Layout& layout, int cards, Effort effort, std::vector<Step>& made) {
     const Goal one = FreeCards{1};
     for (int i = 0; i < cards; ++i) {
         Bounds bounds(layout, one);
         Search search(layout, bounds, effort);
         if (bounds.moves() >= kNever || !search.run()) return false;
+        effort.steps -= std::min(effort.steps, search.steps_taken());
         made.insert(made.end(), search.steps().begin(), search.steps().end());
     }
     return true;

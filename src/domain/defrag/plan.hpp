@@ -85,7 +85,9 @@ struct NoPlan {
 };
 
 // What one call may try: so many pods taken from their cards on paper, and put on others, in all
-// and for one number of moves.
+// and for one number of moves; the same once more for cards one by one, where all at once are too
+// many. No clock: the same input has the same answer. What that takes is measured
+// (testing/bench/defrag_bench.cpp).
 struct Effort {
     std::size_t steps = 60'000;
     std::size_t steps_per_length = 20'000;
