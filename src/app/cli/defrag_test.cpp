@@ -92,7 +92,7 @@ TEST_F(DefragCommandTest, ShowsThePlan) {
               "1     default/x  a     0    4Gi   c            0\n"
               "\n"
               "Free whole cards: 0 now, 1 after. Largest room on a card: 12Gi now, 16Gi after.\n"
-              "Fewer moves do not do.\n"
+              "Fewer moves do not do, where each pod moves once and keeps none of its cards.\n"
               "Each move ends a pod, and its controller makes another, which goes where it is "
               "placed then; the plan says where that would be now.\n");
     const std::string json = defrag_json(ask_, planned());
