@@ -281,6 +281,31 @@ TEST_F(ManyNodes, GoByWhatTheyWere) {
     EXPECT_EQ(rate(ratings, 200), truth);
 }
 
+// Goal: who asks what would be is remembered like any other: of more kinds than can be, those that
+// were asked for longest ago are forgotten.
+TEST_F(ManyNodes, ForgetWhatRoomWasAskedForLongestAgo) {
+    constexpr int kKinds = 256;
+    const Ratings ratings = fgd();
+    const auto view = state_.view();
+    const NodeView& node = *view->row(0).node;
+    const auto ask = [&](int from, int to) {
+        for (int milli = from; milli < to; ++milli) {
+            const PodAsk pod = build::ask(build::pod("asks", build::native(mebibytes(milli))));
+            (void)ratings.rate_room(node, node.offer(), pod);
+        }
+    };
+    ask(1, kKinds + 1);
+    ask(1, kKinds / 2);
+    const auto first = ratings.kinds();
+    ask(kKinds + 1, kKinds + kKinds / 2);
+    const auto then = ratings.kinds();
+    EXPECT_EQ(then.size(), first.size());
+    for (int milli = 1; milli < kKinds / 2; ++milli)
+        EXPECT_TRUE(std::ranges::any_of(then, [&](const Task& kind) {
+            return kind.milli == milli;
+        })) << milli;
+}
+
 // Goal: those who ask while others catch up, and forget all, get what is known or the last place.
 TEST_F(ManyNodes, AreAskedAboutMeanwhile) {
     Ratings ratings = fgd();
