@@ -23,9 +23,10 @@ Result<std::string> policy_of(const DefragOptions& options, const KubeConnection
     TRY(ClusterPolicy policy, cluster_policy(http, options.policy));
     if (!policy.is_assumed) return std::move(policy.name);
     const std::string assumed = assumed_policy_text(policy.name);
-    if (options.apply)
+    if (options.apply) {
         return fail(Code::invalid_argument,
                     fmt::format("--apply: {}: {}", assumed, policies_help()));
+    }
     std::cerr << fmt::format("tessera: {}\n", assumed);
     return std::move(policy.name);
 }

@@ -31,9 +31,10 @@ CardRules rules_of(const PodFacts& pod) {
     const CardRuleTexts& texts = pod.card_rules;
     auto rules = parse_card_rules(texts, pod.name.space);
     // It is where it is; whom it keeps away counts, whatever else it says.
-    if (!rules)
+    if (!rules) {
         rules =
             parse_card_rules({.apart = texts.apart, .together = texts.together}, pod.name.space);
+    }
     return rules ? *std::move(rules) : CardRules{};
 }
 
