@@ -4,49 +4,35 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <optional>
 
-#include "adapters/kube/kube_cluster.hpp"
 #include "adapters/kube/kube_defrag.hpp"
 #include "adapters/os/system_clock.hpp"
+#include "app/cli/assumed_policy.hpp"
 #include "app/cli/defrag_text.hpp"
 #include "app/scheduler/foreseen.hpp"
 #include "app/scheduler/placements.hpp"
+#include "programs/cluster_policy.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr char kUnknownPolicy[] =
-    "the cluster's policy is not known: the Deployment tessera-controller of tessera-system cannot "
-    "be read";
-
 // Nobody is evicted by a guess: where the new pods go is another policy's to say.
 Result<std::string> policy_of(const DefragOptions& options, const KubeConnection& connection) {
-    std::optional<std::string> said;
-    if (!options.policy.empty()) {
-        said = options.policy;
-    } else {
-        HttpClient http(connection.endpoint);
-        said = read_cluster_policy(http, "tessera-system");
-    }
-    if (!said && options.apply)
+    HttpClient http(connection.endpoint);
+    TRY(ClusterPolicy policy, cluster_policy(http, options.policy));
+    if (!policy.is_assumed) return std::move(policy.name);
+    const std::string assumed = assumed_policy_text(policy.name);
+    if (options.apply) {
         return fail(Code::invalid_argument,
-                    fmt::format("{}; say --policy ({})", kUnknownPolicy, policies_help()));
-    if (!said)
-        std::cerr << fmt::format("tessera: {}; planned as by {} (--policy says another)\n",
-                                 kUnknownPolicy, kBestFitInBytes);
-    TRY(const FleetPolicyRow* row, find_policy_option(said.value_or(std::string(kBestFitInBytes))));
-    return std::string(row->name);
+                    fmt::format("--apply: {}: {}", assumed, policies_help()));
+    }
+    std::cerr << fmt::format("tessera: {}\n", assumed);
+    return std::move(policy.name);
 }
 
 Result<DefragAsk> ask_of_options(const DefragOptions& options, const KubeConnection& connection) {
-    TRY(const std::string policy, policy_of(options, connection));
-    DefragAsk ask{.pod = std::nullopt,
-                  .cards = options.cards,
-                  .foreseen = [policy](const defrag::Snapshot& snapshot) {
-                      return foreseen_raters(snapshot, policy);
-                  }};
+    DefragAsk ask{.pod = std::nullopt, .cards = options.cards};
     if (options.pod.empty()) return ask;
     TRY(ask.pod, pod_argument("--for", options.pod,
                               options.space.empty() ? connection.space : options.space));
@@ -70,8 +56,12 @@ Result<int> defrag_with(const DefragOptions& options) {
     }
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const DefragAsk ask, ask_of_options(options, connection));
+    TRY(const std::string policy, policy_of(options, connection));
+    const Foreseen foreseen = [&](const defrag::Snapshot& snapshot) {
+        return foreseen_raters(snapshot, policy);
+    };
     KubeDefrag cluster(connection.endpoint);
-    TRY(const DefragAnswer answer, plan_defrag(cluster, ask));
+    TRY(const DefragAnswer answer, plan_defrag(cluster, ask, foreseen));
     std::cout << (options.output == "json" ? defrag_json(ask, answer) + "\n"
                                            : defrag_text(ask, answer))
               << std::flush;
@@ -90,7 +80,8 @@ Result<int> defrag_with(const DefragOptions& options) {
          .cards_wanted = answer.cards_wanted,
          .timeout = std::chrono::seconds(options.timeout_s),
          .say = [](const std::string& line) { std::cout << line << "\n"
-                                                        << std::flush; }}));
+                                                        << std::flush; }},
+        foreseen));
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "app/cli/explain_text.hpp"
 #include "app/scheduler/explain.hpp"
 #include "app/scheduler/placements.hpp"
+#include "programs/cluster_policy.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {
@@ -19,15 +20,11 @@ Result<std::string> explain(const ExplainOptions& options) {
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const PodName pod,
         pod_argument("pod", options.pod, options.space.empty() ? connection.space : options.space));
-    if (!options.policy.empty()) {
-        TRY_VOID(find_policy_option(options.policy));
-    }
     HttpClient http(connection.endpoint);
+    TRY(const ClusterPolicy policy, cluster_policy(http, options.policy));
     TRY(const defrag::Snapshot snapshot, read_cluster(http));
-    const auto told = options.policy.empty() ? read_cluster_policy(http, "tessera-system")
-                                             : std::optional(options.policy);
-    TRY(PodStory story, explain_pod(snapshot, pod, told.value_or(std::string(kBestFitInBytes))));
-    if (told && story.policy_source == PodStory::Source::assumed)
+    TRY(PodStory story, explain_pod(snapshot, pod, policy.name));
+    if (!policy.is_assumed && story.policy_source == PodStory::Source::assumed)
         story.policy_source = PodStory::Source::controller;
     return options.output == "json" ? explain_json(story) + "\n"
                                     : explain_text(story, options.all ? 0 : kShown);

@@ -16,19 +16,14 @@ constexpr std::chrono::milliseconds kPoll{1'000};
 using defrag::Move;
 using defrag::PodState;
 
-defrag::RaterOf raters_of(const DefragAsk& ask, const defrag::Snapshot& snapshot) {
-    if (ask.foreseen) return ask.foreseen(snapshot);
-    return [](const PodAsk&) { return nullptr; };
-}
-
 std::string place_text(const NodeName& node, const std::vector<int>& cards) {
     return fmt::format("node {}, card {}", node.str(), fmt::join(cards, ", "));
 }
 
 class Run {
   public:
-    Run(DefragCluster& cluster, Clock& clock, const DefragRun& run)
-        : cluster_(cluster), clock_(clock), run_(run) {}
+    Run(DefragCluster& cluster, Clock& clock, const DefragRun& run, const Foreseen& foreseen)
+        : cluster_(cluster), clock_(clock), run_(run), foreseen_(foreseen) {}
 
     Result<> go() {
         std::vector<Move> moves = run_.plan.moves;
@@ -52,16 +47,20 @@ class Run {
         return evicted_ == 1 ? "1 pod was evicted" : fmt::format("{} pods were evicted", evicted_);
     }
 
-    // Calls `look` until it has a value or time is over. A server that is away for a moment is
-    // asked again.
+    // Calls `look` until it has a value or time is over; a look that has begun by then is the last.
+    // A server that is away for a moment is asked again. Who looks for long, planning anew in a
+    // large cluster, rests for as long: that is half of a core at most, and half of the reads.
     template <class Look>
     auto wait(const Look& look) -> decltype(look()) {
         const auto until = clock_.steady() + run_.timeout;
         while (true) {
+            const auto began = clock_.steady();
             auto seen = look();
             const bool again = !seen && seen.error().code == Code::unavailable;
-            if (!again || clock_.steady() >= until) return seen;
-            clock_.sleep_for(kPoll);
+            const auto now = clock_.steady();
+            if (!again || now >= until) return seen;
+            clock_.sleep_for(
+                std::max(kPoll, std::chrono::ceil<std::chrono::milliseconds>(now - began)));
         }
     }
 
@@ -121,8 +120,7 @@ class Run {
             TRY(const defrag::Snapshot now, cluster_.read());
             if (is_placed(now)) return std::vector<Move>();
             TRY(const defrag::Goal goal, goal_of(now));
-            const auto found =
-                defrag::make_plan(defrag::cluster_of(now, raters_of(run_.ask, now)), goal);
+            const auto found = defrag::make_plan(defrag::cluster_of(now, foreseen_(now)), goal);
             if (const auto* plan = std::get_if<defrag::Plan>(&found)) return plan->moves;
             return fail(Code::unavailable, fmt::format("stopped, {}: {}", evicted_text(),
                                                        std::get<defrag::NoPlan>(found).reason));
@@ -172,14 +170,16 @@ class Run {
     DefragCluster& cluster_;
     Clock& clock_;
     const DefragRun& run_;
+    const Foreseen& foreseen_;
     int evicted_ = 0;
 };
 
 }  // namespace
 
-Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask) {
+Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask,
+                                 const Foreseen& foreseen) {
     TRY(const defrag::Snapshot now, cluster.read());
-    const defrag::RaterOf raters = raters_of(ask, now);
+    const defrag::RaterOf raters = foreseen(now);
     const defrag::Cluster seen = defrag::cluster_of(now, raters);
     DefragAnswer out{.found = {}, .stays = defrag::stays_of(now, raters)};
     if (ask.pod) {
@@ -192,8 +192,9 @@ Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask) {
     return out;
 }
 
-Result<> apply_defrag(DefragCluster& cluster, Clock& clock, const DefragRun& run) {
-    return Run(cluster, clock, run).go();
+Result<> apply_defrag(DefragCluster& cluster, Clock& clock, const DefragRun& run,
+                      const Foreseen& foreseen) {
+    return Run(cluster, clock, run, foreseen).go();
 }
 
 }  // namespace tessera

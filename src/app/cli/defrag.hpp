@@ -13,13 +13,14 @@
 
 namespace tessera {
 
-// By which policy each pod of a snapshot is placed (app/scheduler/foreseen.hpp).
+// By which policy each pod of a snapshot is placed (app/scheduler/foreseen.hpp). Nobody plans
+// without it: a pod that is ended by another policy's guess comes back to the cards that were to be
+// freed.
 using Foreseen = std::function<defrag::RaterOf(const defrag::Snapshot&)>;
 
 struct DefragAsk {
     std::optional<PodName> pod;  // make room for it; else free whole cards
     int cards = 1;               // more than are free now
-    Foreseen foreseen;           // null: all by the best fit
 };
 
 struct DefragAnswer {
@@ -29,7 +30,8 @@ struct DefragAnswer {
 };
 
 // Reads and changes nothing. Errors: of the pod (defrag::find_waiting), of reading the cluster.
-Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask);
+Result<DefragAnswer> plan_defrag(DefragCluster& cluster, const DefragAsk& ask,
+                                 const Foreseen& foreseen);
 
 struct DefragRun {
     DefragAsk ask;
@@ -44,6 +46,7 @@ struct DefragRun {
 // what is then; until the goal is reached. A caller that ends at any instant leaves no more than
 // one eviction under way. Errors: conflict, nothing more can be gained, or somebody forbids the
 // eviction; unavailable, it took too long; whichever of them says what was done and what is left.
-Result<> apply_defrag(DefragCluster& cluster, Clock& clock, const DefragRun& run);
+Result<> apply_defrag(DefragCluster& cluster, Clock& clock, const DefragRun& run,
+                      const Foreseen& foreseen);
 
 }  // namespace tessera

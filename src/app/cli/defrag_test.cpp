@@ -9,6 +9,7 @@
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
 #include "testing/fakes/fake_defrag_cluster.hpp"
+#include "testing/fakes/last_rater.hpp"
 
 namespace tessera {
 namespace {
@@ -51,7 +52,7 @@ class DefragCommandTest : public testing::Test {
         ask_.pod = PodName{"default", "waits"};
     }
     DefragAnswer planned() {
-        auto answer = plan_defrag(cluster_, ask_);
+        auto answer = plan_defrag(cluster_, ask_, foreseen_);
         EXPECT_TRUE(answer) << answer.error().text;
         return answer ? *std::move(answer) : DefragAnswer{};
     }
@@ -61,8 +62,9 @@ class DefragCommandTest : public testing::Test {
                             {.ask = ask_,
                              .plan = std::get<defrag::Plan>(answer.found),
                              .cards_wanted = answer.cards_wanted,
-                             .timeout = seconds(5),
-                             .say = [this](const std::string& line) { said_ += line + "\n"; }});
+                             .timeout = timeout_,
+                             .say = [this](const std::string& line) { said_ += line + "\n"; }},
+                            foreseen_);
     }
     Error stopped() {
         const auto applied = apply();
@@ -73,7 +75,14 @@ class DefragCommandTest : public testing::Test {
     FakeDefragCluster cluster_;
     FakeClock clock_;
     DefragAsk ask_;
+    Foreseen foreseen_ = [](const defrag::Snapshot&) {
+        return [](const PodAsk& pod) -> std::shared_ptr<const NodeRater> {
+            if (pod.policy != "spread") return nullptr;
+            return std::make_shared<const LastRater>();
+        };
+    };
     std::string next_ = "c";
+    seconds timeout_{5};
     std::string said_;
 };
 
@@ -83,7 +92,7 @@ TEST_F(DefragCommandTest, ShowsThePlan) {
               "1     default/x  a     0    4Gi   c            0\n"
               "\n"
               "Free whole cards: 0 now, 1 after. Largest room on a card: 12Gi now, 16Gi after.\n"
-              "Fewer moves do not do.\n"
+              "Fewer moves do not do, where each pod moves once and keeps none of its cards.\n"
               "Each move ends a pod, and its controller makes another, which goes where it is "
               "placed then; the plan says where that would be now.\n");
     const std::string json = defrag_json(ask_, planned());
@@ -96,6 +105,28 @@ TEST_F(DefragCommandTest, ShowsThePlan) {
     EXPECT_NE(defrag_text(ask_, planned()).find("Pod default/waits then fits on node a."),
               std::string::npos);
     EXPECT_TRUE(cluster_.evicted().empty());
+}
+
+// Goal: each pod is planned by its own policy, at first and when it is looked at anew. Method: the
+// best fit would leave y where it is.
+TEST_F(DefragCommandTest, GoesByThePolicyOfEachPod) {
+    cluster_.snapshot().nodes.push_back(build::node("d", 1, gibibytes(16)));
+    put("u", "c", 4, false);
+    put("w", "d", 1, false);
+    const auto to = [&] {
+        const DefragAnswer answer = planned();
+        const auto* plan = std::get_if<defrag::Plan>(&answer.found);
+        return plan == nullptr ? "" : plan->moves.front().to.str();
+    };
+    EXPECT_EQ(to(), "c") << "the best fit for x";
+    for (const char* uid : {"uid-x", "uid-y"})
+        std::ranges::find(cluster_.snapshot().pods, PodUid(uid), &PodFacts::uid)->policy = "spread";
+    EXPECT_EQ(to(), "d");
+    ask_.cards = 2;
+    next_ = "d";
+    const auto applied = apply();
+    EXPECT_TRUE(applied) << applied.error().text << said_;
+    EXPECT_EQ(cluster_.evicted().size(), 2U);
 }
 
 TEST_F(DefragCommandTest, SaysWhyThereIsNoPlan) {
@@ -178,6 +209,32 @@ TEST_F(DefragCommandTest, StopsWhereABudgetRefuses) {
                                 "Cannot evict pod. The disruption budget b needs 1"}));
 }
 
+// Goal: who plans for long in a large cluster rests as long before he does so again.
+TEST_F(DefragCommandTest, RestsForAsLongAsALookTakes) {
+    timeout_ = seconds(20);
+    int looks = 0;
+    bool is_evicted = false;
+    const Foreseen quickly = foreseen_;
+    foreseen_ = [&](const defrag::Snapshot& now) {
+        if (is_evicted) {
+            ++looks;
+            clock_.advance(seconds(4));
+        }
+        return quickly(now);
+    };
+    cluster_.on_evict([&](const PodUid& uid) {
+        is_evicted = true;
+        for (defrag::PodState& pod : cluster_.snapshot().states)
+            pod.allowed = false;  // nothing more can be gained
+        return end(uid);
+    });
+    ask_.cards = 2;
+    cluster_.snapshot().nodes.push_back(build::node("d", 1, gibibytes(10)));
+    put("w", "d", 1, false);
+    EXPECT_FALSE(apply());
+    EXPECT_EQ(looks, 3) << "from 0 to 4 s, from 8 to 12 and from 16 to 20";
+}
+
 TEST_F(DefragCommandTest, StopsWhereNoNewPodComes) {
     next_.clear();
     const Error error = stopped();
@@ -231,12 +288,12 @@ TEST_F(DefragCommandTest, WhatElseMayComeBetween) {
 
 TEST_F(DefragCommandTest, WhatCannotBeAsked) {
     ask_.pod = PodName{"default", "nobody"};
-    EXPECT_EQ(plan_defrag(cluster_, ask_).error().code, Code::not_found);
+    EXPECT_EQ(plan_defrag(cluster_, ask_, foreseen_).error().code, Code::not_found);
     ask_.pod = PodName{"default", "x"};
-    EXPECT_EQ(plan_defrag(cluster_, ask_).error(),
+    EXPECT_EQ(plan_defrag(cluster_, ask_, foreseen_).error(),
               (Error{Code::conflict, "pod default/x is on a node already"}));
     cluster_.fail_next_read({Code::permission_denied, "no"});
-    EXPECT_EQ(plan_defrag(cluster_, ask_).error().code, Code::permission_denied);
+    EXPECT_EQ(plan_defrag(cluster_, ask_, foreseen_).error().code, Code::permission_denied);
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ std::string gain_text(const DefragAsk& ask, const Plan& plan) {
         to_string(plan.after.largest));
     if (ask.pod)
         out += fmt::format("Pod {} then fits on node {}.\n", ask.pod->str(), plan.fits_on.str());
-    out += plan.fewest ? "Fewer moves do not do.\n"
+    out += plan.fewest ? "Fewer moves do not do, where each pod moves once and keeps none of its "
+                         "cards.\n"
                        : "Perhaps fewer moves do: not all of them were tried.\n";
     out +=
         "Each move ends a pod, and its controller makes another, which goes where it is placed "

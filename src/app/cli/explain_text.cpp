@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "app/cli/assumed_policy.hpp"
 #include "app/cli/tab_writer.hpp"
 #include "base/counted.hpp"
 #include "base/quantity.hpp"
@@ -34,10 +35,7 @@ std::string head(const PodStory& story) {
             out += fmt::format("The cluster's policy is {}", story.policy);
             break;
         case PodStory::Source::assumed:
-            out += fmt::format(
-                "Policy: {}, unless the controller's --policy says another; say "
-                "--policy here too then",
-                story.policy);
+            out += assumed_policy_text(story.policy);
     }
     if (story.learns)
         out += fmt::format("; learnt from {}, those of now", counted(story.learnt, "pod"));

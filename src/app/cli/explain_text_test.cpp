@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/cli/assumed_policy.hpp"
+
 namespace tessera {
 namespace {
 
@@ -30,16 +32,16 @@ TEST(ExplainText, IsReadable) {
         .nodes = {fits("n1", 3), fits("n2", -2), refuses("n3", "full"), refuses("n4", "cordoned"),
                   refuses("n5", "full")},
     };
-    EXPECT_EQ(explain_text(story, 0),
-              "Pod default/waits waits. Policy: expected-fill, unless the controller's --policy "
-              "says another; say --policy here too then; learnt from 7 pods, those of now.\n"
-              "Warning: annotation x is not known\n"
-              "It is of gang g.\n"
-              "NODE  SCORE  GPU            MADE OF\n"
-              "n1    3      1 (16Gi free)  fill -120, price 0.50\n"
-              "n2    -2     1 (16Gi free)  fill -120, price 0.50\n"
-              "Not on n4: cordoned\n"
-              "Not on n3, n5: full\n");
+    EXPECT_EQ(explain_text(story, 0), "Pod default/waits waits. " +
+                                          assumed_policy_text("expected-fill") +
+                                          "; learnt from 7 pods, those of now.\n"
+                                          "Warning: annotation x is not known\n"
+                                          "It is of gang g.\n"
+                                          "NODE  SCORE  GPU            MADE OF\n"
+                                          "n1    3      1 (16Gi free)  fill -120, price 0.50\n"
+                                          "n2    -2     1 (16Gi free)  fill -120, price 0.50\n"
+                                          "Not on n4: cordoned\n"
+                                          "Not on n3, n5: full\n");
     const std::string first = explain_text(story, 1);
     EXPECT_EQ(first.find("n2 "), std::string::npos);
     EXPECT_NE(first.find("... and 1 more; --all shows them.\n"), std::string::npos);

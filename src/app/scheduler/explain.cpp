@@ -13,6 +13,7 @@
 #include "app/scheduler/placements.hpp"
 #include "base/counted.hpp"
 #include "domain/cluster/state.hpp"
+#include "domain/placement/given_cards.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
 
@@ -72,14 +73,14 @@ std::vector<CardStory> cards_of(const Fit& fit, const NodeView& node, const Offe
 // Of a node where the pod fits: the cards as bind would choose them, and the score.
 void rate(NodeStory& story, const ClusterView& view, const NodeView& node, const PodAsk& pod,
           const NodeRater* rater) {
-    const RoomLeft left(cards_left(node, {pod.uid, pod.priority}));
+    const Asker asker{pod.uid, pod.priority};
+    const RoomLeft left(cards_left(node, asker));
     const Offer room = left.offer(node);
+    const auto cards = given_cards(node, pod, asker, rater);
+    if (!cards) return;
+    story.cards = cards_of(*cards, node, room);
     Placer placer(pod.request);
-    const Fit* fit = placer.try_node(room);
-    if (fit == nullptr) return;
-    const auto chosen = rater == nullptr ? std::nullopt : rater->choose(node, room, pod);
-    story.cards = cards_of(chosen ? *chosen : *fit, node, room);
-    story.score = -fit->price;
+    story.score = -placer.try_node(room)->price;
     if (rater == nullptr) return;
     const std::uint32_t position = view.position(node.inventory.name.str());
     story.score = rater->rate(view, {&position, 1}, pod).front();

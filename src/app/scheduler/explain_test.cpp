@@ -193,5 +193,31 @@ TEST_F(ExplainPod, RefusesWhatItCannotTell) {
     EXPECT_EQ(explain_pod(snapshot_, {"default", "there"}, "binpack").error().code, Code::conflict);
 }
 
+// Goal: the cards that are told are those that bind gives, where it does not follow the policy for
+// the sake of one behind the pod as well.
+TEST_F(ExplainPod, LeavesWhatIsKeptForOthers) {
+    NodeInventory node = build::node("linked", 3, gibibytes(80));
+    node.gpus[0].links.nvlink = 0b010;
+    node.gpus[1].links.nvlink = 0b001;
+    snapshot_.nodes = {node};
+    snapshot_.traits = {{.name = node.name}};
+    PodFacts holder = build::pod("holder", build::native(gibibytes(40)));
+    put(build::bound(
+        holder,
+        build::allocation(holder, "linked",
+                          {{.uuid = node.gpus[2].uuid, .index = 2, .memory = gibibytes(40)}})));
+    PodFacts waits = build::pod("a-waits", build::native(gibibytes(10)));
+    PodFacts behind = build::pod("behind", build::whole(2));
+    behind.card_rules.links = "nvlink";
+    for (PodFacts* pod : {&waits, &behind}) {
+        pod->nominated = node.name;
+        put(*pod);
+    }
+    const PodStory story = explain("a-waits", "spread");
+    ASSERT_EQ(story.nodes.size(), 1U);
+    ASSERT_EQ(story.nodes.front().cards.size(), 1U);
+    EXPECT_EQ(story.nodes.front().cards.front().index, 2);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -134,6 +134,7 @@ void Placements::make_next(Entry& entry) const {
 void Placements::show_next(Entry& entry) {
     entry.retired = entry.ratings;
     entry.next_view.reset();
+    entry.is_shown = true;
     const std::scoped_lock lock(mutex_);
     entry.ratings = std::exchange(entry.next, nullptr);
 }
@@ -189,9 +190,17 @@ void Placements::learn(Arrivals arrivals, const ClusterView& view) {
     }
 }
 
+bool Placements::is_rebuilt() const {
+    return std::ranges::all_of(entries_, [](const Entry& entry) {
+        return entry.is_shown || (!entry.is_changed && entry.next == nullptr);
+    });
+}
+
 void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& synced,
                        const std::stop_token& stop) {
     LearningPace pace;
+    using Left = LearningPace::Left;
+    bool is_rebuilt = false;  // until then arrivals are those of before
     while (!stop.stop_requested()) {
         const auto began = clock.steady();
         bool is_done = true;
@@ -201,8 +210,12 @@ void Placements::learn(Keeper& keeper, Clock& clock, const std::atomic<bool>& sy
             hear(std::move(arrivals), *view);
             for (Entry& entry : entries_)
                 is_done &= advance(entry, view);
+            is_rebuilt = is_rebuilt || this->is_rebuilt();
         }
-        const auto rest = pace.rest_after(clock.steady() - began, is_done);
+        const auto left = is_done      ? Left::nothing
+                          : is_rebuilt ? Left::what_came_since
+                                       : Left::what_was_there_at_start;
+        const auto rest = pace.rest_after(clock.steady() - began, left);
         if (rest.count() > 0) clock.sleep_for(rest, stop);
     }
 }

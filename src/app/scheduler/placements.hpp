@@ -48,6 +48,7 @@ class Placements {
         std::shared_ptr<Ratings> ratings;      // guarded by mutex_
         // The rest is of the learning thread.
         bool is_changed = false;        // the learner, since `next` was made of it
+        bool is_shown = false;          // what it learnt, once at least
         std::shared_ptr<Ratings> next;  // not shown yet
         // With which it is to be caught up first: what changes meanwhile would have no end.
         std::shared_ptr<const ClusterView> next_view;
@@ -58,6 +59,8 @@ class Placements {
     void hear(Arrivals arrivals, const ClusterView& view);
     void make_next(Entry& entry) const;
     void show_next(Entry& entry);
+    // Whether all policies have been shown with what was there at the start.
+    [[nodiscard]] bool is_rebuilt() const;
     // A step of the work; false where there is more to do.
     bool advance(Entry& entry, const std::shared_ptr<const ClusterView>& view);
 

@@ -90,19 +90,86 @@ TEST_F(PlacementsTest, LearnsNothingBeforeAllIsKnown) {
 // enough, until all is done.
 TEST(LearningPace, RestsWhereThereIsNoEnd) {
     using std::chrono::milliseconds;
+    using Left = LearningPace::Left;
     LearningPace pace;
-    EXPECT_EQ(pace.rest_after(milliseconds(1), true), LearningPace::kPeriod);
+    EXPECT_EQ(pace.rest_after(milliseconds(1), Left::nothing), LearningPace::kPeriod);
     const auto work = [&] {
         int steps = 0;
-        while (pace.rest_after(milliseconds(250), false) == milliseconds(0))
+        while (pace.rest_after(milliseconds(250), Left::what_came_since) == milliseconds(0))
             ++steps;
         return steps;
     };
     EXPECT_EQ(work(), 4 * LearningPace::kAtOnce.count() - 1);
-    EXPECT_EQ(pace.rest_after(milliseconds(250), false), milliseconds(250));
-    EXPECT_EQ(pace.rest_after(std::chrono::nanoseconds(0), false), milliseconds(1));
-    EXPECT_EQ(pace.rest_after(milliseconds(250), true), LearningPace::kPeriod);
+    EXPECT_EQ(pace.rest_after(milliseconds(250), Left::what_came_since), milliseconds(250));
+    EXPECT_EQ(pace.rest_after(std::chrono::nanoseconds(0), Left::what_came_since), milliseconds(1));
+    EXPECT_EQ(pace.rest_after(milliseconds(250), Left::nothing), LearningPace::kPeriod);
     EXPECT_EQ(work(), 4 * LearningPace::kAtOnce.count() - 1);
+}
+
+// Goal: what a controller finds when it starts is worked off without a rest, however long it takes,
+// and does not count to what is too much later.
+TEST(LearningPace, DoesNotRestWhileItIsRebuilt) {
+    using Left = LearningPace::Left;
+    constexpr std::chrono::seconds kStep{10};
+    LearningPace pace;
+    for (int i = 0; i < 100; ++i)
+        EXPECT_EQ(pace.rest_after(kStep, Left::what_was_there_at_start).count(), 0);
+    EXPECT_EQ(pace.rest_after(kStep, Left::what_came_since).count(), 0);
+    EXPECT_EQ(pace.rest_after(kStep, Left::what_came_since).count(), 0);
+    EXPECT_EQ(pace.rest_after(kStep, Left::what_came_since), kStep);
+}
+
+// Goal: the learning thread knows when what was there at the start is done: work that takes long
+// then has rests, and had none before. Method: a clock in which a look at it takes ten seconds.
+TEST_F(PlacementsTest, RestsOnceItIsRebuilt) {
+    class SlowClock final : public Clock {
+      public:
+        [[nodiscard]] std::int64_t unix_ns() const override { return 0; }
+        [[nodiscard]] std::chrono::nanoseconds steady() const override {
+            return now_ += std::chrono::seconds(10);
+        }
+        void sleep_for(std::chrono::milliseconds duration) override { sleeps.push_back(duration); }
+        void sleep_for(std::chrono::milliseconds duration, const std::stop_token&) override {
+            sleeps.push_back(duration);
+            on_sleep();
+        }
+        std::vector<std::chrono::milliseconds> sleeps;
+        std::function<void()> on_sleep;
+
+      private:
+        mutable std::chrono::nanoseconds now_{};
+    };
+    Keeper keeper([] {});
+    std::stop_source stop;
+    SlowClock clock;
+    // More kinds and nodes than a step rates, twice: at the start, and behind a request.
+    keeper.post([](ClusterState& state) {
+        for (int i = 0; i < 3'000; ++i)
+            state.set_node(
+                build::node("n" + std::to_string(i), 1, gibibytes(16) + Bytes{i * kMiB}));
+        for (int i = 0; i < 12; ++i)
+            state.set_pod(build::pod("p" + std::to_string(i), build::native(gibibytes(1 + i))));
+    });
+    keeper.apply();
+    const std::atomic<bool> synced = true;
+    clock.on_sleep = [&] {
+        if (clock.sleeps.size() > 1) {
+            stop.request_stop();
+            return;
+        }
+        // All nodes change.
+        keeper.post([](ClusterState& state) {
+            for (int i = 0; i < 3'000; ++i) {
+                state.set_node(
+                    build::node("n" + std::to_string(i), 1, gibibytes(8) + Bytes{i * kMiB}));
+            }
+        });
+        keeper.apply();
+    };
+    placements_.learn(keeper, clock, synced, stop.get_token());
+    ASSERT_EQ(clock.sleeps.size(), 2U);
+    EXPECT_EQ(clock.sleeps[0], LearningPace::kPeriod) << "without a rest until all was done";
+    EXPECT_EQ(clock.sleeps[1], std::chrono::seconds(10)) << "of a step that did not end it";
 }
 
 // Goal: who asks while something is learnt does not end what he asked; the learner does.

@@ -1,13 +1,13 @@
 #include "app/scheduler/ratings.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <deque>
 #include <limits>
 #include <thread>
 #include <utility>
 
 #include "domain/placement/admission.hpp"
+#include "domain/placement/card_choice.hpp"
 #include "domain/placement/card_room.hpp"
 #include "domain/placement/card_sets.hpp"
 #include "domain/placement/engine_terms.hpp"
@@ -72,10 +72,7 @@ class Left {
         for (std::size_t card = 0; card < offer.cards.size() && card < kMaxCards; ++card) {
             if (has_room(offer, card, gpu)) open |= CardMask{1} << card;
         }
-        for (const CardMask among : sets_.of(offer, gpu, Nearness::preferred)) {
-            if (std::popcount(open & among) >= gpu.gpus) return among;
-        }
-        return kAnyCards;
+        return first_with_room(sets_, offer, gpu, open).value_or(kAnyCards);
     }
 
     const PodRequest& request_;
@@ -314,11 +311,13 @@ std::int64_t Ratings::rate_room(const NodeView& node, const Offer& room, const P
     if (!tasks) return kLast;
     const NodeLoad load = load_for(pod, node, room);
     const auto locked = lock();
+    ++requests_;
     std::int64_t sum = 0;
     for (Task task : *tasks) {
         leave_out_memory(task);
         const auto known = columns_.find(task);
         Column& column = known != columns_.end() ? known->second : add_column(task);
+        column.asked = requests_;
         const std::int32_t one = score(column, task, load, Effort::anew).value_or(kNotTaken);
         if (one == kNotTaken) return kLast;
         sum += one;
@@ -361,31 +360,6 @@ struct Ratings::Room {
     }
 };
 
-std::optional<CardSet> Ratings::choose_cards(CardSets& sets, const Room& room,
-                                             const ContainerRequest& container, const Task& task,
-                                             std::uint64_t draw) const {
-    const CardMask open = room.open_to(container);
-    for (const CardMask among : sets.of(room.offer, container.gpu, Nearness::preferred)) {
-        if (std::popcount(open & among) < container.gpu.gpus) continue;
-        // The policy looks at thousandths: where what it chooses has no room in bytes, it chooses
-        // once more among those that have it. Farther cards are not for it to turn to.
-        for (const CardMask shown : {among, open & among}) {
-            const NodeLoad load = only(room.load, static_cast<CardSet>(shown));
-            if (!can_take_but_memory(load, task)) break;
-            const CardSet cards = policy_->rate(load, task, draw).cards;
-            if ((cards & ~open) != 0) continue;
-            if (task.count > 1) return cards;
-            const auto first = static_cast<std::size_t>(std::countr_zero(cards));
-            const auto may_take = [&](std::size_t card) {
-                return is_among(open, card) && load.milli.at(card) == load.milli.at(first);
-            };
-            return card_bit(static_cast<int>(least_missed(room.offer, first, may_take)));
-        }
-        return std::nullopt;
-    }
-    return std::nullopt;
-}
-
 std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& offer,
                                    const PodAsk& pod) const {
     const auto tasks = tasks_on(offer, pod);
@@ -398,7 +372,13 @@ std::optional<Fit> Ratings::choose(const NodeView& node, const Offer& offer,
         const ContainerRequest& container = pod.request[i];
         Task task = (*tasks)[i];
         leave_out_memory(task);
-        const auto cards = choose_cards(sets, room, container, task, draw_of(pod.uid));
+        const auto cards = choose_cards(sets,
+                                        {.offer = offer,
+                                         .load = room.load,
+                                         .gpu = container.gpu,
+                                         .task = task,
+                                         .open = room.open_to(container)},
+                                        *policy_, draw_of(pod.uid));
         if (!cards) return std::nullopt;
         room.take(container, task, *cards, fit);
     }

@@ -82,10 +82,6 @@ class Ratings final : public NodeRater {
     class Asking;
     struct Room;
 
-    // The container's cards; nothing where the policy finds none.
-    [[nodiscard]] std::optional<CardSet> choose_cards(CardSets& sets, const Room& room,
-                                                      const ContainerRequest& container,
-                                                      const Task& task, std::uint64_t draw) const;
     // Nothing where the effort does not get at it.
     std::optional<std::int32_t> score(Column& column, const Task& task, const PlacementRow& row,
                                       std::uint32_t position, Effort effort) const;

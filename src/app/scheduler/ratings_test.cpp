@@ -281,6 +281,31 @@ TEST_F(ManyNodes, GoByWhatTheyWere) {
     EXPECT_EQ(rate(ratings, 200), truth);
 }
 
+// Goal: who asks what would be is remembered like any other: of more kinds than can be, those that
+// were asked for longest ago are forgotten.
+TEST_F(ManyNodes, ForgetWhatRoomWasAskedForLongestAgo) {
+    constexpr int kKinds = 256;
+    const Ratings ratings = fgd();
+    const auto view = state_.view();
+    const NodeView& node = *view->row(0).node;
+    const auto ask = [&](int from, int to) {
+        for (int milli = from; milli < to; ++milli) {
+            const PodAsk pod = build::ask(build::pod("asks", build::native(mebibytes(milli))));
+            (void)ratings.rate_room(node, node.offer(), pod);
+        }
+    };
+    ask(1, kKinds + 1);
+    ask(1, kKinds / 2);
+    const auto first = ratings.kinds();
+    ask(kKinds + 1, kKinds + kKinds / 2);
+    const auto then = ratings.kinds();
+    EXPECT_EQ(then.size(), first.size());
+    for (int milli = 1; milli < kKinds / 2; ++milli)
+        EXPECT_TRUE(std::ranges::any_of(then, [&](const Task& kind) {
+            return kind.milli == milli;
+        })) << milli;
+}
+
 // Goal: those who ask while others catch up, and forget all, get what is known or the last place.
 TEST_F(ManyNodes, AreAskedAboutMeanwhile) {
     Ratings ratings = fgd();
@@ -542,27 +567,6 @@ TEST(Ratings, LeavesWhatIsKeptForOthers) {
     ASSERT_TRUE(made) << made.error().text;
     EXPECT_EQ(made->allocation.containers[0].gpus[0].index, 2);
     EXPECT_TRUE(state.reserve(build::ask(two), NodeName("n"), &spread));
-}
-
-// Goal: random gives every pod a place of its own, and the same pod the same one in every replica.
-TEST(Ratings, RandomIsThePodsOwn) {
-    const Ratings ratings((*find_policy_option("random"))->make({}));
-    const Ratings replica((*find_policy_option("random"))->make({}));
-    ClusterState state;
-    std::vector<std::uint32_t> positions;
-    for (int i = 0; i < 8; ++i)
-        state.set_node(build::node(fmt::format("n{}", i), 1, gibibytes(16)));
-    const auto view = state.view();
-    for (int i = 0; i < 8; ++i)
-        positions.push_back(view->position(fmt::format("n{}", i)));
-    std::map<std::ptrdiff_t, int> chosen;
-    for (int i = 0; i < 100; ++i) {
-        const PodAsk pod = build::ask(build::pod(fmt::format("p{}", i), build::whole()));
-        const auto rated = ratings.rate(*view, positions, pod);
-        EXPECT_EQ(rated, replica.rate(*view, positions, pod));
-        ++chosen[std::ranges::max_element(rated) - rated.begin()];
-    }
-    EXPECT_EQ(chosen.size(), 8U);
 }
 
 }  // namespace

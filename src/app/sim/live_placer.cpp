@@ -1,10 +1,10 @@
 #include "app/sim/live_placer.hpp"
 
-#include <bit>
 #include <numeric>
 #include <utility>
 
 #include "app/sim/trial.hpp"
+#include "domain/placement/card_choice.hpp"
 
 namespace tessera {
 namespace {
@@ -17,6 +17,15 @@ bool has_room(NodeLoad load, const std::vector<Task>& tasks, const std::vector<C
         load = load_after(load, tasks[i], cards[i]);
     }
     return true;
+}
+
+// In thousandths: what a replay knows of cards.
+CardMask open_to(const NodeLoad& load, const Task& task) {
+    CardMask out = 0;
+    for (std::size_t card = 0; card < static_cast<std::size_t>(load.cards); ++card) {
+        if (load.milli.at(card) >= task.milli) out |= CardMask{1} << card;
+    }
+    return out;
 }
 
 }  // namespace
@@ -82,8 +91,7 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_index(const LivePod& pod
     CardSet cards = decision->rating.cards;
     if (!company_.offer(decision->node).islands.empty()) {
         const GpuRequest& gpu = pod.ask.request.front().gpu;
-        const auto from = near(decision->node, fleet_.load(decision->node), task, gpu);
-        cards = cards_of(decision->node, *from, task, draw);
+        cards = *cards_of(decision->node, fleet_.load(decision->node), task, gpu, draw);
     }
     return Choice{decision->node, decision->rating.score, {task}, {cards}};
 }
@@ -111,26 +119,24 @@ std::optional<LivePlacer::Choice> LivePlacer::choose_by_cards(const LivePod& pod
     return best;
 }
 
-// What of the load the task takes its cards from: the first of the controller's CardSets that has
-// the room. Nothing where none has.
+// What of the load the task takes its cards from; nothing where no set of cards has the room.
 std::optional<NodeLoad> LivePlacer::near(std::size_t node, const NodeLoad& load, const Task& task,
                                          const GpuRequest& gpu) {
-    for (const CardMask among : sets_.of(company_.offer(node), gpu, Nearness::preferred)) {
-        NodeLoad there = only(load, static_cast<CardSet>(among));
-        if (can_take(there, task)) return there;
-    }
-    return std::nullopt;
+    const auto among = first_with_room(sets_, company_.offer(node), gpu, open_to(load, task));
+    if (!among) return std::nullopt;
+    return only(load, static_cast<CardSet>(*among));
 }
 
-CardSet LivePlacer::cards_of(std::size_t node, const NodeLoad& near, const Task& task,
-                             std::uint64_t draw) {
-    const CardSet cards = policy_->rate(near, task, draw).cards;
-    if (task.count != 1) return cards;
-    const auto first = static_cast<std::size_t>(std::countr_zero(cards));
-    const auto is_alike = [&](std::size_t card) {
-        return near.milli.at(card) == near.milli.at(first);
-    };
-    return card_bit(static_cast<int>(least_missed(company_.offer(node), first, is_alike)));
+std::optional<CardSet> LivePlacer::cards_of(std::size_t node, const NodeLoad& load,
+                                            const Task& task, const GpuRequest& gpu,
+                                            std::uint64_t draw) {
+    return tessera::choose_cards(sets_,
+                                 {.offer = company_.offer(node),
+                                  .load = load,
+                                  .gpu = gpu,
+                                  .task = task,
+                                  .open = open_to(load, task)},
+                                 *policy_, draw);
 }
 
 // As the controller has it: a pod of several containers fits where the Placer finds that it does;
@@ -148,7 +154,7 @@ std::optional<LivePlacer::Choice> LivePlacer::rate(std::size_t node, const LiveP
         const bool is_near = tasks.size() == 1 && pod.insists_on_link();
         const auto from = is_near ? near(node, load, task, pod.ask.request.front().gpu) : load;
         if (!from) return std::nullopt;
-        choice.score += policy_->rate(*from, task, draw).score;
+        choice.score += policy_->rate(*from, task, draw_of_cards(draw)).score;
     }
     const auto fit = tasks.size() > 1 ? placer_fit(node, pod) : std::vector<CardSet>();
     if (tasks.size() > 1 && fit.empty()) return std::nullopt;
@@ -162,9 +168,9 @@ bool LivePlacer::choose_cards(Choice& choice, NodeLoad load, const LivePod& pod,
                               std::uint64_t draw) {
     for (std::size_t i = 0; i < choice.tasks.size(); ++i) {
         const Task& task = choice.tasks[i];
-        const auto from = near(choice.node, load, task, pod.ask.request[i].gpu);
-        if (!from) return false;
-        choice.cards.push_back(cards_of(choice.node, *from, task, draw));
+        const auto cards = cards_of(choice.node, load, task, pod.ask.request[i].gpu, draw);
+        if (!cards) return false;
+        choice.cards.push_back(*cards);
         load = load_after(load, task, choice.cards.back());
     }
     return true;

@@ -56,7 +56,8 @@ class LivePlacer {
     [[nodiscard]] std::vector<CardSet> placer_fit(std::size_t node, const LivePod& pod) const;
     std::optional<NodeLoad> near(std::size_t node, const NodeLoad& load, const Task& task,
                                  const GpuRequest& gpu);
-    CardSet cards_of(std::size_t node, const NodeLoad& near, const Task& task, std::uint64_t draw);
+    std::optional<CardSet> cards_of(std::size_t node, const NodeLoad& load, const Task& task,
+                                    const GpuRequest& gpu, std::uint64_t draw);
     void take_better(std::optional<Choice>& best, std::optional<Choice> other,
                      std::uint64_t draw) const;
 

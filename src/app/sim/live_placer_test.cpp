@@ -117,6 +117,39 @@ TEST(LivePlacer, Links) {
     EXPECT_EQ(places(near), "- n:0,1,2 -");
 }
 
+// Goal: by lot every card of every node is as likely as any other, whether it is linked or looked
+// at one by one.
+TEST(LivePlacer, RandomTakesAnyCardOfAnyNode) {
+    constexpr int kSeeds = 400;
+    for (const bool is_linked : {false, true}) {
+        for (const char* models : {"", "!A10"}) {
+            SnapshotNode m = node("m", {{"T4", 15}, {"T4", 15}});
+            SnapshotNode n = node("n", {{"T4", 15}, {"T4", 15}});
+            for (SnapshotNode* of : {&m, &n}) {
+                for (std::size_t card = 0; is_linked && card < 2; ++card)
+                    of->cards[card].links = {.nvlink = std::uint64_t{1} << (card ^ 1U)};
+            }
+            SnapshotPod one = pod("a", 4);
+            one.card_rules.models = models;
+            if (*models != 0) one.asks.push_back(one.asks.front());
+            const auto cluster = live_cluster({.nodes = {m, n}, .pods = {one}});
+            ASSERT_TRUE(cluster);
+            std::map<CardName, int> taken;
+            for (int seed = 0; seed < kSeeds; ++seed) {
+                LivePlacer placer(*cluster, cluster->now, **find_fleet_policy("random"),
+                                  {.draws = seed});
+                placer.place({.pods = {0}, .size = 1});
+                const auto cards = cards_of(placer.places().at(0).placed);
+                ++taken[*cards.begin()];
+            }
+            for (const auto& [card, times] : taken)
+                EXPECT_GT(times, kSeeds / 8)
+                    << card.first << ":" << card.second << " " << is_linked << models;
+            EXPECT_EQ(taken.size(), 4U) << is_linked << models;
+        }
+    }
+}
+
 // Goal: of pairs with room the tighter one, as the controller has it; each container of a pod has
 // cards of its own link.
 TEST(LivePlacer, LinksOfTheTighterSet) {

@@ -51,16 +51,15 @@ Result<Workload> load_openb(const ReadFile& read, const TraceSource& source,
 }
 
 // `workload` has a pod for each task, or for each instance of one. What the first instance of an
-// application says of it counts for all.
+// application, in the order of the file, says of it counts for all, also where that is no cap.
 void set_caps(Workload& workload, const std::vector<TraceTask>& tasks, bool together) {
     std::map<std::string_view, NodeCap> apps;
     std::size_t row = 0;
     for (const TraceTask& task : tasks) {
-        NodeCap cap;
-        if (task.most_on_node > 0) {
-            const NodeCap next{static_cast<std::int32_t>(apps.size()), task.most_on_node};
-            cap = apps.try_emplace(task.app, next).first->second;
-        }
+        NodeCap says;
+        if (task.most_on_node > 0)
+            says = {static_cast<std::int32_t>(apps.size()), task.most_on_node};
+        const NodeCap cap = apps.try_emplace(task.app, says).first->second;
         for (int i = together ? 1 : task.instances; i > 0; --i)
             workload.pods[row++].cap = cap;
     }

@@ -20,6 +20,13 @@ const std::map<std::string, std::string> kFiles = {
      "i0,HN,app_0,12,12,1,1,25,25,120.0,120.0,680.0,800.0,8,50.0,60.0,100.0\n"
      "i1,HN,app_0,8,8,1,1,25,25,64.5,64.5,680.0,800.0,8,,,\n"
      "i2,CN,app_1,64,64,0,0,1,1,320.0,320.0,255.0,300.0,-1,1.0,1.0,2.0\n"},
+    {"caps/disaggregated_DLRM_trace.csv",
+     "instance_sn,role,app_name,cpu_request,gpu_request,memory_request,max_instance_per_node,"
+     "creation_time,scheduled_time,deletion_time\n"
+     "i0,HN,any,1,1,1.0,-1,1.0,1.0,\n"
+     "i1,HN,any,1,1,1.0,2,2.0,2.0,\n"
+     "i2,HN,few,1,1,1.0,4,3.0,3.0,\n"
+     "i3,HN,few,1,1,1.0,-1,4.0,4.0,\n"},
     {"p/pai_machine_spec.csv", "m0,T4,96,512,2\nm1,CPU,96,512,0\n"},
     {"p/pai_task_table.csv",
      "j1,worker,2.0,Terminated,200.0,260.0,600.0,29.296875,50.0,MISC\n"
@@ -86,6 +93,18 @@ TEST(TraceSource, Dlrm) {
     const auto lacks = load_source(read_file, {.folder = "d", .format = "dlrm2025"}, {"a", 1});
     ASSERT_FALSE(lacks);
     EXPECT_NE(lacks.error().text.find("--nodes"), std::string::npos);
+}
+
+// Goal: what the first instance of an application says of its cap counts for all of them, be it
+// that there is none.
+TEST(TraceSource, TheFirstInstanceSaysTheCap) {
+    const Workload workload =
+        loaded({.folder = "caps", .format = "dlrm2025", .nodes = "nodes.csv"});
+    std::vector<int> most;
+    for (const auto& pod : workload.pods)
+        most.push_back(pod.cap.most);
+    EXPECT_EQ(most, (std::vector{0, 0, 4, 4}));
+    EXPECT_EQ(workload.pods[3].cap, workload.pods[2].cap);
 }
 
 // Goal: a task's instances one by one or together, parts and multiples of a card, in the order in

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "domain/cluster/islands.hpp"
 #include "domain/placement/engine_terms.hpp"
+#include "domain/placement/given_cards.hpp"
 #include "domain/placement/misfit.hpp"
 #include "domain/placement/nominees.hpp"
 
@@ -30,9 +31,10 @@ CardRules rules_of(const PodFacts& pod) {
     const CardRuleTexts& texts = pod.card_rules;
     auto rules = parse_card_rules(texts, pod.name.space);
     // It is where it is; whom it keeps away counts, whatever else it says.
-    if (!rules)
+    if (!rules) {
         rules =
             parse_card_rules({.apart = texts.apart, .together = texts.together}, pod.name.space);
+    }
     return rules ? *std::move(rules) : CardRules{};
 }
 
@@ -280,31 +282,16 @@ Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& n
     NodeView now = build(at->second);
     if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
     const PodAsk pod = rules_of(asked.request).together ? view()->joined(asked) : asked;
-    Placer placer(pod.request);
     const Asker asker{pod.uid, pod.priority};
-    const std::vector<Card> left = cards_left(now, asker);
-    const RoomLeft room(left);
-    const Fit* fit = placer.try_node(room.offer(now));
-    if (fit == nullptr && placer.try_node(now.offer()) != nullptr)
-        return fail(Code::unavailable, kept_for(now, asker));
-    if (fit == nullptr)
+    const auto cards = given_cards(now, pod, asker, rater);
+    if (!cards) {
+        if (Placer(pod.request).try_node(now.offer()) != nullptr)
+            return fail(Code::unavailable, kept_for(now, asker));
         return fail(Code::unavailable, Explainer(pod.request).explain(now.offer()).reason);
-    const auto rated = rater == nullptr ? std::nullopt : rater->choose(now, room.offer(now), pod);
-    const auto given = [&](const Fit& cards) {
-        return containers_of(pod.request, cards, now.inventory.gpus, now.inventory.unit);
-    };
-    auto containers = given(*fit);
-    // What is kept for those behind the pod was found with the best fit's cards for it.
-    const auto behind = [&](const std::vector<ContainerAllocation>& taken) {
-        return room_behind(now, asker, taken, left);
-    };
-    if (rated) {
-        auto wanted = given(*rated);
-        if (now.nominees.empty() || behind(wanted) >= behind(containers))
-            containers = std::move(wanted);
     }
-    Allocation allocation{pod.uid, node_name, pod.request.front().gpu.dialect,
-                          std::move(containers)};
+    Allocation allocation{
+        pod.uid, node_name, pod.request.front().gpu.dialect,
+        containers_of(pod.request, *cards, now.inventory.gpus, now.inventory.unit)};
     auto held = holds(allocation.containers);
     for (const Hold& share : held) {
         const Card* card = card_of(now, share.uuid);

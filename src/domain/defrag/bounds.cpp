@@ -27,26 +27,36 @@ Bounds::Bounds(const Layout& layout, const Goal& goal)
     : layout_(layout), goal_(goal), costs_(layout.nodes()) {
     if (const auto* free = std::get_if<FreeCards>(&goal))
         free_wanted_ = layout.room().free_cards + free->cards;
-    for (std::size_t node = 0; node < layout.nodes(); ++node)
+    if (const auto* room = std::get_if<RoomFor>(&goal)) barred_ = layout.barred_nodes(room->barred);
+    for (std::size_t node = 0; node < layout.nodes(); ++node) {
         refresh(node);
+        if (layout.has_nominees(node)) with_nominees_.push_back(node);
+    }
 }
 
 void Bounds::refresh(std::size_t node) {
     std::vector<std::int64_t>& costs = costs_[node];
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        const auto at = by_cost_.find(costs[i]);
+        at->second.erase({node, i});
+        if (at->second.empty()) by_cost_.erase(at);
+    }
     if (const auto* room = std::get_if<RoomFor>(&goal_)) {
         costs.assign(1, cost_of_room(*room, node));
-        return;
+    } else {
+        costs.clear();
+        costs.reserve(layout_.cards(node));
+        for (std::size_t card = 0; card < layout_.cards(node); ++card)
+            costs.push_back(layout_.cost(whole_card(), node, card));
     }
-    costs.clear();
-    costs.reserve(layout_.cards(node));
-    for (std::size_t card = 0; card < layout_.cards(node); ++card)
-        costs.push_back(layout_.cost(whole_card(), node, card));
+    for (std::size_t i = 0; i < costs.size(); ++i)
+        by_cost_[costs[i]].insert({node, i});
 }
 
 std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     const PodRequest& request = room.pod.request;
     const bool single = layout_.view(node).offer().single_share;
-    if (!layout_.is_open(node) || layout_.is_barred(room.barred, node) ||
+    if (!layout_.is_open(node) || (!barred_.empty() && barred_[node] != 0) ||
         (single && !asks_one_share(request)))
         return kNever;
     // Each container alone needs so many; together they need no fewer.
@@ -61,49 +71,66 @@ std::int64_t Bounds::cost_of_room(const RoomFor& room, std::size_t node) {
     }
     if (most > 0) return most;
     Placer placer(request);
-    if (layout_.fit(placer, node)) return 0;
-    return could_fit(placer, node) ? 1 : kNever;
+    if (layout_.fits(placer, room.pod.host, node)) return 0;
+    return could_fit(placer, room.pod.host, node) ? kLeastPart : kNever;
 }
 
-// Rules on cards and links are not in the costs: where they are against the node no moves help.
-bool Bounds::could_fit(Placer& placer, std::size_t node) {
+// Rules on cards, links, CPU and memory are not in the costs: where they are against the node no
+// moves help.
+bool Bounds::could_fit(Placer& placer, const HostAsk& host, std::size_t node) {
     could_fit_.resize(layout_.nodes());
-    if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, node);
+    if (!could_fit_[node]) could_fit_[node] = layout_.could_fit(placer, host, node);
     return *could_fit_[node];
 }
 
+// What moves() adds up: one node's room, or so many cards.
+std::size_t Bounds::counted() const {
+    return std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
+}
+
 std::int64_t Bounds::moves() const {
-    std::int64_t parts = kNever;
-    if (std::holds_alternative<RoomFor>(goal_)) {
-        for (const auto& costs : costs_)
-            parts = std::min(parts, costs.front());
-    } else {
-        std::vector<std::int64_t> all;
-        for (const auto& costs : costs_)
-            all.insert(all.end(), costs.begin(), costs.end());
-        parts = sum_of_smallest(std::move(all), static_cast<std::size_t>(free_wanted_));
+    std::size_t left = counted();
+    std::int64_t parts = 0;
+    for (const auto& [cost, where] : by_cost_) {
+        if (left == 0 || cost >= kNever) break;
+        const std::size_t taken = std::min(left, where.size());
+        parts += cost * static_cast<std::int64_t>(taken);
+        left -= taken;
     }
-    return parts >= kNever ? kNever : (parts + kOneMove - 1) / kOneMove;
+    return left > 0 ? kNever : (parts + kOneMove - 1) / kOneMove;
 }
 
 std::int64_t Bounds::edge() const {
-    std::vector<std::int64_t> all;
-    for (const auto& costs : costs_)
-        all.insert(all.end(), costs.begin(), costs.end());
-    const std::size_t counted =
-        std::holds_alternative<RoomFor>(goal_) ? 1 : static_cast<std::size_t>(free_wanted_);
-    if (counted == 0 || all.size() < counted) return kNever;
-    const auto last = all.begin() + static_cast<std::ptrdiff_t>(counted - 1);
-    std::ranges::nth_element(all, last);
-    return *last;
+    std::size_t left = counted();
+    if (left == 0) return kNever;
+    for (const auto& [cost, where] : by_cost_) {
+        if (where.size() >= left) return cost;
+        left -= where.size();
+    }
+    return kNever;
 }
 
-bool Bounds::may_lower(const Lodger& lodger, std::int64_t edge) const {
-    const auto is_near = [&](std::int64_t cost) { return cost > 0 && cost < edge + kOneMove; };
-    const std::vector<std::int64_t>& costs = costs_[lodger.node];
-    if (std::holds_alternative<RoomFor>(goal_)) return is_near(costs.front());
-    return std::ranges::any_of(lodger.cards,
-                               [&](std::size_t card) { return is_near(costs[card]); });
+std::vector<std::size_t> Bounds::who_may_lower() const {
+    std::vector<std::size_t> out;
+    const auto add = [&](std::size_t node, std::size_t card) {
+        const auto on = layout_.lodgers_on(node, card);
+        out.insert(out.end(), on.begin(), on.end());
+    };
+    const auto add_all = [&](std::size_t node) {
+        for (std::size_t card = 0; card < layout_.cards(node); ++card)
+            add(node, card);
+    };
+    const bool is_of_nodes = std::holds_alternative<RoomFor>(goal_);
+    const std::int64_t end = edge() + kOneMove;
+    for (auto near = by_cost_.upper_bound(0); near != by_cost_.end() && near->first < end; ++near) {
+        for (const auto& [node, card] : near->second)
+            is_of_nodes ? add_all(node) : add(node, card);
+    }
+    std::ranges::for_each(with_nominees_, add_all);
+    std::ranges::sort(out);
+    const auto twice = std::ranges::unique(out);
+    out.erase(twice.begin(), twice.end());
+    return out;
 }
 
 NodeName Bounds::fits_on() const {

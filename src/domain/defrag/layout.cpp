@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "domain/placement/engine_terms.hpp"
+#include "domain/placement/given_cards.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -55,12 +56,18 @@ std::optional<std::int64_t> how_many(std::vector<Amount> amounts, Amount lack) {
     return lack <= 0 ? std::optional(taken) : std::nullopt;
 }
 
-bool has_host_room(const NodeView& node, const HostAsk& ask) {
-    if (node.inventory.host == HostAsk{}) return true;  // it has not said
-    // Who asks for nothing of it fits where less than that is left, too.
-    const auto memory_mib = (ask.memory.count + kMiB - 1) / kMiB;
-    return (ask.cpu_milli == 0 || ask.cpu_milli <= node.load.cpu_milli) &&
-           (memory_mib == 0 || memory_mib <= node.load.memory_mib);
+// Who asks for the pod's new one: a pod that nobody has heard of.
+Asker successor_of(const MovablePod& pod) {
+    static const PodUid unknown;
+    return {unknown, pod.ask.priority};
+}
+
+// Who asks for nothing of it fits where less than that is left, too.
+bool has_host_room(const NodeInventory& node, const HostAsk& left, const HostAsk& ask) {
+    if (node.host == HostAsk{}) return true;  // it has not said
+    const Bytes whole_mib{(ask.memory.count + kMiB - 1) / kMiB * kMiB};
+    return (ask.cpu_milli == 0 || ask.cpu_milli <= left.cpu_milli) &&
+           (whole_mib == Bytes{} || whole_mib <= left.memory);
 }
 
 }  // namespace
@@ -73,7 +80,10 @@ bool Place::touches(const Lodger& lodger) const {
     });
 }
 
-Layout::Layout(const Cluster& cluster, const Asker& asker) {
+Layout::Layout(const Cluster& cluster, const Asker& asker)
+    : asker_(asker), has_nominees_(std::ranges::any_of(cluster.nodes, [](const auto& node) {
+          return !node->nominees.empty();
+      })) {
     rooms_.reserve(cluster.nodes.size());
     for (const ClusterView::NodePtr& node : cluster.nodes) {
         NodeRoom room{.view = node.get(),
@@ -83,10 +93,10 @@ Layout::Layout(const Cluster& cluster, const Asker& asker) {
                       .open = node->blocked.empty() && !node->cards.empty() &&
                               !cluster.closed.contains(node->inventory.name),
                       .lodgers = {}};
-        room.now.cards = cards_left(*node, asker);
         room.lodgers.resize(room.now.cards.size());
-        refresh(room);
+        room.version = ++versions_;
         rooms_.push_back(std::move(room));
+        refresh(rooms_.size() - 1);
     }
     add_lodgers(cluster);
 }
@@ -106,8 +116,11 @@ void Layout::add_lodgers(const Cluster& cluster) {
                           .cards = positions(*tenant, view.inventory.gpus),
                           .size = on_cards(*tenant, view.inventory.gpus),
                           .pod = of->second,
-                          .kind = kind_of(*of->second)};
-            if (!lodger.cards.empty()) lodgers_.push_back(std::move(lodger));
+                          .held = {}};
+            if (lodger.cards.empty()) continue;
+            for (const std::size_t card : lodger.cards)
+                lodger.held.push_back(held_on(*tenant, view.inventory.gpus, card));
+            lodgers_.push_back(std::move(lodger));
         }
     }
     // The least work is lost with the smallest. Among equals those on the last cards go first: the
@@ -122,25 +135,40 @@ void Layout::add_lodgers(const Cluster& cluster) {
     }
 }
 
+HostAsk Layout::host_left(std::size_t node) const {
+    const NodeRoom& room = rooms_[node];
+    const HostAsk& has = room.view->inventory.host;
+    return {has.cpu_milli - room.used.cpu_milli, has.memory - room.used.memory};
+}
+
+std::vector<char> Layout::barred_nodes(const Barred& barred) const {
+    std::vector<char> out;
+    if (!barred) return out;
+    out.reserve(nodes());
+    for (const NodeRoom& room : rooms_)
+        out.push_back(barred->contains(room.view->inventory.name) ? 1 : 0);
+    return out;
+}
+
 std::size_t Layout::kind_of(const MovablePod& pod) {
-    const auto is_alike = [&](const MovablePod* of) {
-        return of->rater == pod.rater && of->ask.request == pod.ask.request &&
-               of->ask.host == pod.ask.host;
+    // A rater looks at the CPU that a pod asks for, and not at the memory of the host.
+    const auto is_alike = [&](const Kind& kind) {
+        const MovablePod& of = *kind.one;
+        return of.rater == pod.rater && of.ask.host.cpu_milli == pod.ask.host.cpu_milli &&
+               of.barred == pod.barred && of.ask.request == pod.ask.request &&
+               (!has_nominees_ || of.ask.priority == pod.ask.priority);
     };
     const auto known = std::ranges::find_if(kinds_, is_alike);
-    if (known == kinds_.end() && kinds_.size() < kMostKinds) {
-        kinds_.push_back(&pod);
-        prices_.emplace_back(rooms_.size());
-        return kinds_.size() - 1;
-    }
-    return static_cast<std::size_t>(known - kinds_.begin());
+    if (known != kinds_.end()) return static_cast<std::size_t>(known - kinds_.begin());
+    kinds_.push_back({.one = &pod, .barred = barred_nodes(pod.barred)});
+    return kinds_.size() - 1;
 }
 
 Room Layout::room() const {
     Room out;
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
-        for (const Card& card : node.now.cards) {
+        for (const Card& card : left(node)) {
             out.largest = std::max(out.largest, card.free());
             if (card.healthy && card.holders == 0 && card.held == Bytes{}) ++out.free_cards;
         }
@@ -158,79 +186,110 @@ std::size_t Layout::usable_cards() const {
     return count;
 }
 
-std::optional<Fit> Layout::fit(Placer& placer, std::size_t node) const {
-    const NodeRoom& room = rooms_[node];
-    if (!room.open) return std::nullopt;
-    const Fit* found = placer.try_node(room.now.offer());
-    return found == nullptr ? std::nullopt : std::optional(*found);
+bool Layout::fits(Placer& placer, const HostAsk& host, std::size_t node) const {
+    const NodeView& now = rooms_[node].now;
+    return is_open(node) && has_host_room(now.inventory, host_left(node), host) &&
+           try_left(placer, now, asker_) != nullptr;
 }
 
-bool Layout::could_fit(Placer& placer, std::size_t node) const {
+bool Layout::could_fit(Placer& placer, const HostAsk& host, std::size_t node) const {
     const NodeView& view = *rooms_[node].view;
     std::vector<Card> cards = view.cards;
-    for (const Lodger& lodger : lodgers_) {
-        if (lodger.node == node) count_holds(*lodger.tenant, view.inventory.gpus, cards, -1);
+    HostAsk left{view.load.cpu_milli, mebibytes(view.load.memory_mib)};
+    for (std::size_t card = 0; card < cards.size(); ++card) {
+        for (const std::size_t i : rooms_[node].lodgers[card]) {
+            const Lodger& lodger = lodgers_[i];
+            if (lodger.cards.front() != card) continue;  // once, whatever number of them it is on
+            count_holds(*lodger.tenant, view.inventory.gpus, cards, -1);
+            const HostAsk& its = lodger.pod->ask.host;
+            left = {left.cpu_milli + its.cpu_milli, left.memory + its.memory};
+        }
     }
-    const RoomLeft left(std::move(cards));
-    return placer.try_node(left.offer(view)) != nullptr;
+    const RoomLeft room(std::move(cards));
+    return has_host_room(view.inventory, left, host) &&
+           placer.try_node(room.offer(view)) != nullptr;
 }
 
 std::optional<Place> Layout::place(std::size_t lodger) {
-    const Lodger& of = lodgers_[lodger];
+    Lodger& of = lodgers_[lodger];
     if (of.pod->once_gone) leave(lodger);
     auto found = best_place(of);
     if (of.pod->once_gone) undo_leave(lodger);
     return found && !found->touches(of) ? std::move(found) : std::nullopt;
 }
 
-std::optional<Place> Layout::best_place(const Lodger& lodger) {
+std::optional<Place> Layout::best_place(Lodger& lodger) {
     const MovablePod& pod = *lodger.pod;
-    Placer placer(pod.ask.request);
-    std::optional<std::pair<NodePrice, std::size_t>> best;
-    for (std::size_t node = 0; node < rooms_.size(); ++node) {
-        if (!rooms_[node].open || is_barred(pod.barred, node)) continue;
-        const auto found = price(lodger, node, placer);
-        if (found && (!best || *found < best->first)) best = {*found, node};
-    }
+    if (!lodger.kind) lodger.kind = kind_of(pod);
+    Kind& kind = kinds_[*lodger.kind];
+    follow(kind);
+    const auto best = cheapest_node(pod, kind);
     if (!best) return std::nullopt;
-    const NodeView& node = rooms_[best->second].now;
-    if (pod.rater != nullptr) {
-        if (auto chosen = pod.rater->choose(node, node.offer(), pod.ask))
-            return Place{best->second, *std::move(chosen)};
+    auto cards = given_cards(rooms_[*best].now, pod.ask, successor_of(pod), pod.rater.get());
+    return Place{*best, *std::move(cards)};
+}
+
+// What the host has no memory for is passed over: rarely any.
+std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, Kind& kind) const {
+    PriceList& prices = *kind.prices;
+    std::vector<std::pair<std::size_t, std::optional<NodePrice>>> passed;
+    auto best = prices.cheapest();
+    while (best && !has_host_room(rooms_[*best].now.inventory, host_left(*best), pod.ask.host)) {
+        passed.emplace_back(*best, prices.price(*best));
+        prices.set(*best, std::nullopt);
+        best = prices.cheapest();
     }
-    return Place{best->second, *placer.try_node(node.offer())};
+    for (const auto& [node, price] : passed)
+        prices.set(node, price);
+    return best;
 }
 
-std::optional<NodePrice> Layout::price(const Lodger& lodger, std::size_t node, Placer& placer) {
-    if (lodger.kind >= prices_.size()) return price_anew(*lodger.pod, node, placer);
-    Priced& known = prices_[lodger.kind][node];
-    if (known.version != rooms_[node].version)
-        known = {rooms_[node].version, price_anew(*lodger.pod, node, placer)};
-    return known.price;
+void Layout::follow(Kind& kind) {
+    Placer placer(kind.one->ask.request);
+    if (!kind.prices) {
+        const auto priced = [](const Kind& of) { return of.prices.has_value(); };
+        if (std::ranges::count_if(kinds_, priced) >= std::ptrdiff_t{kMostKinds})
+            std::ranges::find_if(kinds_, priced)->prices.reset();
+        kind.prices.emplace(nodes());
+        kind.versions.assign(nodes(), 0);
+        for (std::size_t node = 0; node < nodes(); ++node)
+            look_at(kind, node, placer);
+        kind.followed = changes_.size();
+    }
+    for (; kind.followed < changes_.size(); ++kind.followed)
+        look_at(kind, changes_[kind.followed], placer);
 }
 
-std::optional<NodePrice> Layout::price_anew(const MovablePod& pod, std::size_t node,
-                                            Placer& placer) const {
+void Layout::look_at(Kind& kind, std::size_t node, Placer& placer) {
+    if (kind.versions[node] == rooms_[node].version) return;
+    kind.versions[node] = rooms_[node].version;
+    const bool is_barred = !kind.barred.empty() && kind.barred[node] != 0;
+    kind.prices->set(node, is_barred ? std::nullopt : price(*kind.one, node, placer));
+}
+
+std::optional<NodePrice> Layout::price(const MovablePod& pod, std::size_t node,
+                                       Placer& placer) const {
     const NodeView& now = rooms_[node].now;
-    if (!has_host_room(now, pod.ask.host)) return std::nullopt;
-    const Offer room = now.offer();
-    const Fit* fit = placer.try_node(room);
+    const HostAsk cpu{.cpu_milli = pod.ask.host.cpu_milli};
+    if (!is_open(node) || !has_host_room(now.inventory, host_left(node), cpu)) return std::nullopt;
+    const Fit* fit = try_left(placer, now, successor_of(pod));
     if (fit == nullptr) return std::nullopt;
+    // Nominees decide where it fits, and not which node is the better one (node_choice.cpp).
     if (pod.rater != nullptr)
-        return price_of_rating(pod.rater->rate_room(now, room, pod.ask), fit->price, node);
-    return price_of_fit(fit->price, std::accumulate(room.free.begin(), room.free.end(), Bytes{}));
+        return price_of_rating(pod.rater->rate_room(now, now.offer(), pod.ask), fit->price, node);
+    return price_of_fit(fit->price, std::accumulate(now.free.begin(), now.free.end(), Bytes{}));
 }
 
 void Layout::leave(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
     of.moved = true;
-    remove(of.node, *of.tenant, of.pod->ask.host);
+    remove(of.node, *of.tenant, of.pod->ask.host, As::new_state);
 }
 
 void Layout::undo_leave(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
     of.moved = false;
-    add(of.node, of.tenant, of.pod->ask.host);
+    add(of.node, of.tenant, of.pod->ask.host, As::undone);
 }
 
 void Layout::enter(std::size_t lodger, const Place& place) {
@@ -240,35 +299,51 @@ void Layout::enter(std::size_t lodger, const Place& place) {
     made.allocation.containers = containers_of(pod.ask.request, place.fit, node.gpus, node.unit);
     made.holds = holds(made.allocation.containers);
     made.groups = rules_of(pod.ask.request).groups();
-    add(place.node, std::make_shared<const Tenant>(std::move(made)), pod.ask.host);
+    add(place.node, std::make_shared<const Tenant>(std::move(made)), pod.ask.host, As::new_state);
 }
 
 void Layout::undo_enter(std::size_t lodger, const Place& place) {
     const MovablePod& pod = *lodgers_[lodger].pod;
     const auto& tenants = rooms_[place.node].now.tenants;
     const TenantPtr made = *std::ranges::find(tenants, pod.ask.uid, &Tenant::uid);
-    remove(place.node, *made, pod.ask.host);
+    remove(place.node, *made, pod.ask.host, As::undone);
 }
 
-void Layout::remove(std::size_t node, const Tenant& tenant, const HostAsk& host) {
+void Layout::remove(std::size_t node, const Tenant& tenant, const HostAsk& host, As as) {
     NodeRoom& room = rooms_[node];
     count_holds(tenant, room.view->inventory.gpus, room.now.cards, -1);
     std::erase_if(room.now.tenants, [&](const TenantPtr& of) { return of->uid == tenant.uid; });
     room.used = {room.used.cpu_milli - host.cpu_milli, room.used.memory - host.memory};
-    refresh(room);
+    refresh(node);
+    note_change(node, as);
 }
 
-void Layout::add(std::size_t node, TenantPtr tenant, const HostAsk& host) {
+void Layout::add(std::size_t node, TenantPtr tenant, const HostAsk& host, As as) {
     NodeRoom& room = rooms_[node];
     count_holds(*tenant, room.view->inventory.gpus, room.now.cards, 1);
     room.now.tenants.push_back(std::move(tenant));
     room.used = {room.used.cpu_milli + host.cpu_milli, room.used.memory + host.memory};
-    refresh(room);
+    refresh(node);
+    note_change(node, as);
 }
 
-void Layout::refresh(NodeRoom& room) {
+void Layout::refresh(std::size_t node) {
+    NodeRoom& room = rooms_[node];
     room.now.free = free_of(room.now.cards);
+    if (!room.now.nominees.empty()) room.left = cards_left(room.now, asker_);
     room.now.load = load_of(room.now, room.view->load.model, room.used);
+}
+
+// Most of what is tried is undone at once, and what was priced before is true again.
+void Layout::note_change(std::size_t node, As as) {
+    NodeRoom& room = rooms_[node];
+    changes_.push_back(static_cast<std::uint32_t>(node));
+    if (as == As::undone) {
+        room.version = room.versions_before.back();
+        room.versions_before.pop_back();
+        return;
+    }
+    room.versions_before.push_back(room.version);
     room.version = ++versions_;
 }
 
@@ -279,10 +354,14 @@ std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
     if (!room.open || !card.healthy) return kNever;
     const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const Bytes ask = bytes_of(container.gpu.memory, room.view->inventory.unit, card.capacity);
+    const auto fits_on = [&](const Card& of) {
+        return ask <= of.free() && (of.cores_held + container.gpu.cores).value <= 100 &&
+               !(whole && of.holders > 0);
+    };
+    if (fits_on(left(room)[at])) return 0;
+    if (fits_on(card)) return kLeastPart;
     const Bytes lack = ask - card.free();
     const int cores_lack = (card.cores_held + container.gpu.cores).value - 100;
-    const bool fits = lack <= Bytes{} && cores_lack <= 0 && !(whole && card.holders > 0);
-    if (fits) return 0;
     std::vector<std::int64_t> memory;
     std::vector<int> cores;
     std::int64_t all = 0;
@@ -290,7 +369,8 @@ std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
     for (const std::size_t i : room.lodgers[at]) {
         const Lodger& lodger = lodgers_[i];
         if (lodger.moved) continue;
-        const auto [held, held_cores] = held_on(*lodger.tenant, room.view->inventory.gpus, at);
+        const auto which = std::ranges::find(lodger.cards, at) - lodger.cards.begin();
+        const auto& [held, held_cores] = lodger.held[static_cast<std::size_t>(which)];
         memory.push_back(held.count);
         cores.push_back(held_cores.value);
         all += kOneMove / static_cast<std::int64_t>(lodger.cards.size());

@@ -5,9 +5,12 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "domain/defrag/plan.hpp"
+#include "domain/defrag/price_list.hpp"
 #include "domain/placement/node_price.hpp"
 #include "domain/placement/nominees.hpp"
 #include "domain/placement/place.hpp"
@@ -17,6 +20,7 @@ namespace tessera::defrag {
 // A cost is a lower bound of moves, in parts: a pod that lies on several cards counts in part on
 // each.
 inline constexpr std::int64_t kOneMove = 840;  // divisible by 1 to 8
+inline constexpr std::int64_t kLeastPart = 1;
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 1024;
 
 // A movable pod where it is now.
@@ -26,7 +30,8 @@ struct Lodger {
     std::vector<std::size_t> cards;  // positions on the node, ascending
     Bytes size;
     const MovablePod* pod = nullptr;
-    std::size_t kind = 0;  // pods of one kind are placed alike
+    std::vector<std::pair<Bytes, Percent>> held;  // of each of the cards, as count_holds has it
+    std::optional<std::size_t> kind{};            // pods of one kind are placed alike; once placed
     bool moved = false;
 };
 
@@ -40,8 +45,9 @@ struct Place {
 
 class Layout {
   public:
-    // The cluster outlives the layout. `asker`: for whom room is sought, whom nominees may come
-    // before.
+    // Both outlive the layout. `asker`: for whom room is sought. It is offered what the nominees
+    // that come before it leave, and a lodger's new pod what those before that pod leave, which may
+    // be others.
     Layout(const Cluster& cluster, const Asker& asker);
 
     [[nodiscard]] const std::vector<Lodger>& lodgers() const { return lodgers_; }
@@ -51,20 +57,28 @@ class Layout {
     [[nodiscard]] std::size_t cards(std::size_t node) const {
         return rooms_[node].now.cards.size();
     }
+    // Of moves on a node with nominees it is not known beforehand which cards they leave: they turn
+    // to others as pods come and go.
+    [[nodiscard]] bool has_nominees() const { return has_nominees_; }
+    [[nodiscard]] bool has_nominees(std::size_t node) const { return !view(node).nominees.empty(); }
     [[nodiscard]] Room room() const;
     // In order, and on nodes that take new pods.
     [[nodiscard]] std::size_t usable_cards() const;
 
-    [[nodiscard]] bool is_barred(const Barred& barred, std::size_t node) const {
-        return barred && barred->contains(view(node).inventory.name);
+    // Those that the card began with.
+    [[nodiscard]] std::span<const std::size_t> lodgers_on(std::size_t node,
+                                                          std::size_t card) const {
+        return rooms_[node].lodgers[card];
     }
+    // By node. Nothing: none of them.
+    [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
     // Where the lodger's new pod would go as all is now; nothing where it would find no room, or
     // come back to cards that the lodger has.
     [[nodiscard]] std::optional<Place> place(std::size_t lodger);
-    // The best fit of a request on a node.
-    [[nodiscard]] std::optional<Fit> fit(Placer& placer, std::size_t node) const;
-    // Whether it would fit without any of the lodgers that the node began with.
-    [[nodiscard]] bool could_fit(Placer& placer, std::size_t node) const;
+    // Whether the pod that `placer` places finds its cards on a node, and what it asks of the host.
+    [[nodiscard]] bool fits(Placer& placer, const HostAsk& host, std::size_t node) const;
+    // Whether it would without any of the lodgers that the node began with.
+    [[nodiscard]] bool could_fit(Placer& placer, const HostAsk& host, std::size_t node) const;
 
     // Moves of lodgers that are not there any more must be undone in the reverse order.
     void leave(std::size_t lodger);
@@ -72,7 +86,8 @@ class Layout {
     void undo_leave(std::size_t lodger);
     void undo_enter(std::size_t lodger, const Place& place);
 
-    // How many lodgers must leave before one card of the container fits here, at least.
+    // How many lodgers must leave before one card of the container fits here, at least. Where none
+    // is in its way but a nominee, the least part of a move: some move may turn that one away.
     [[nodiscard]] std::int64_t cost(const ContainerRequest& container, std::size_t node,
                                     std::size_t card) const;
 
@@ -80,33 +95,51 @@ class Layout {
     struct NodeRoom {
         const NodeView* view = nullptr;  // as it was
         NodeView now;
+        std::vector<Card> left;  // of its cards, to the asker; empty: all of them
         HostAsk used;
         bool open = false;
         std::vector<std::vector<std::size_t>> lodgers;  // by card
-        std::uint64_t version = 0;                      // of `now`: no two are alike
+        std::uint64_t version = 0;  // of `now`: no two are alike; what is undone has its own again
+        std::vector<std::uint64_t> versions_before;  // what is not undone yet
     };
-    // What a pod of some kind would find on a node; nothing where that is no room.
-    struct Priced {
-        std::uint64_t version = 0;
-        std::optional<NodePrice> price;
+    // Pods that find the same, but for the memory of the host, and what that is.
+    struct Kind {
+        const MovablePod* one = nullptr;
+        std::vector<char> barred;
+        std::optional<PriceList> prices{};      // once one of them was placed
+        std::vector<std::uint64_t> versions{};  // by node, of what was priced
+        std::size_t followed = 0;               // changes_
     };
-    static constexpr std::size_t kMostKinds = 64;  // whose prices are kept
+    // Whose prices are kept: some 150 MB of a cluster of 5,000 nodes.
+    static constexpr std::size_t kMostKinds = 1'024;
 
+    [[nodiscard]] static std::span<const Card> left(const NodeRoom& room) {
+        return room.left.empty() ? room.now.cards : room.left;
+    }
+    [[nodiscard]] HostAsk host_left(std::size_t node) const;
     void add_lodgers(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
-    [[nodiscard]] std::optional<Place> best_place(const Lodger& lodger);
-    std::optional<NodePrice> price(const Lodger& lodger, std::size_t node, Placer& placer);
-    [[nodiscard]] std::optional<NodePrice> price_anew(const MovablePod& pod, std::size_t node,
-                                                      Placer& placer) const;
-    // Takes a tenant away, or puts it there.
-    void remove(std::size_t node, const Tenant& tenant, const HostAsk& host);
-    void add(std::size_t node, TenantPtr tenant, const HostAsk& host);
-    void refresh(NodeRoom& room);
+    [[nodiscard]] std::optional<Place> best_place(Lodger& lodger);
+    [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod, Kind& kind) const;
+    // Looks at the nodes that have changed since it did last.
+    void follow(Kind& kind);
+    void look_at(Kind& kind, std::size_t node, Placer& placer);
+    [[nodiscard]] std::optional<NodePrice> price(const MovablePod& pod, std::size_t node,
+                                                 Placer& placer) const;
+    // Takes a tenant away, or puts it there: as a new state of the node, or the one before the
+    // last.
+    enum class As { new_state, undone };
+    void remove(std::size_t node, const Tenant& tenant, const HostAsk& host, As as);
+    void add(std::size_t node, TenantPtr tenant, const HostAsk& host, As as);
+    void refresh(std::size_t node);
+    void note_change(std::size_t node, As as);
 
+    const Asker asker_;
+    bool has_nominees_ = false;
     std::vector<NodeRoom> rooms_;
-    std::vector<Lodger> lodgers_;              // the smallest first
-    std::vector<const MovablePod*> kinds_;     // one of each
-    std::vector<std::vector<Priced>> prices_;  // by kind and node
+    std::vector<Lodger> lodgers_;  // the smallest first
+    std::vector<Kind> kinds_;
+    std::vector<std::uint32_t> changes_;  // nodes, each as often as it changed
     std::uint64_t versions_ = 0;
 };
 

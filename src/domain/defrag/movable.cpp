@@ -4,6 +4,10 @@
 
 namespace tessera::defrag {
 
+bool is_made_at_once(const Owner& owner) {
+    return owner.kind == "ReplicaSet" || owner.kind == "ReplicationController";
+}
+
 bool covers(const Budget& budget, const PodState& pod) {
     if (budget.name.space != pod.name.space) return false;
     return !budget.selector || match(*budget.selector, pod.labels);

@@ -26,6 +26,13 @@ struct Owner {
     friend bool operator==(const Owner&, const Owner&) = default;
 };
 
+// Whether its controller makes another pod while the old one is ending still, whose cards that one
+// holds then: ReplicaSet and ReplicationController count no pod that is ending. All others are
+// taken to wait until it is gone, as a StatefulSet does, a Job with podReplacementPolicy: Failed,
+// and operators of training, whose pods have names of their own. A Job without that does not wait;
+// the plan says too little of it then, and --apply looks anew after each move.
+bool is_made_at_once(const Owner& owner);
+
 // What a pod's object says of moving it.
 struct PodState {
     PodUid uid;

@@ -77,5 +77,14 @@ TEST(Movable, Budgets) {
     EXPECT_EQ(why_it_stays(movable(), stale), "PodDisruptionBudget s/b cannot be read");
 }
 
+// Goal: only of those of which it is known that they do not wait for the old pod to be gone is that
+// taken for granted.
+TEST(Movable, WhoMakesAnotherAtOnce) {
+    for (const char* kind : {"ReplicaSet", "ReplicationController"})
+        EXPECT_TRUE(is_made_at_once({kind, "x", "u"})) << kind;
+    for (const char* kind : {"StatefulSet", "Job", "PyTorchJob", "MPIJob", "RayCluster", ""})
+        EXPECT_FALSE(is_made_at_once({kind, "x", "u"})) << kind;
+}
+
 }  // namespace
 }  // namespace tessera::defrag

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -25,7 +26,7 @@ struct Step {
 class Search {
   public:
     Search(Layout& layout, Bounds& bounds, const Effort& effort)
-        : layout_(layout), bounds_(bounds), effort_(effort) {}
+        : layout_(layout), bounds_(bounds), effort_(effort), exact_(!layout.has_nominees()) {}
 
     // Whether it found the moves; the layout is then as it is after them.
     bool run() {
@@ -37,7 +38,7 @@ class Search {
                 return false;
             }
             steps_end_ = std::min(effort_.steps, steps_ + effort_.steps_per_length);
-            been_.clear();
+            seen_states_.clear();
             if (dive(length)) {
                 fewest_ = length == least || exact_;
                 return true;
@@ -48,6 +49,7 @@ class Search {
     }
 
     [[nodiscard]] const std::vector<Step>& steps() const { return made_; }
+    [[nodiscard]] std::size_t steps_taken() const { return steps_; }
     [[nodiscard]] bool is_fewest() const { return fewest_; }
     // Whether there is no sequence at all, where none was found.
     [[nodiscard]] bool is_sure() const { return exact_; }
@@ -59,11 +61,9 @@ class Search {
     bool dive(std::int64_t left) {
         const std::int64_t needed = bounds_.moves();
         if (needed == 0) return true;
-        if (needed > left || !been_.insert(state()).second) return false;
-        const std::int64_t edge = bounds_.edge();
-        for (std::size_t i = 0; i < layout_.lodgers().size(); ++i) {
+        if (needed > left || !seen_states_.insert(state()).second) return false;
+        for (const std::size_t i : needed == left ? bounds_.who_may_lower() : everybody()) {
             if (layout_.lodgers()[i].moved) continue;
-            if (needed == left && !bounds_.may_lower(layout_.lodgers()[i], edge)) continue;
             if (steps_ >= steps_end_) return false;
             if (!helps(i, left)) continue;
             if (steps_ >= steps_end_) return false;
@@ -75,6 +75,12 @@ class Search {
             take_back();
         }
         return false;
+    }
+
+    [[nodiscard]] std::vector<std::size_t> everybody() const {
+        std::vector<std::size_t> out(layout_.lodgers().size());
+        std::iota(out.begin(), out.end(), std::size_t{0});
+        return out;
     }
 
     // Whether the rest is within reach were the pod simply gone.
@@ -122,21 +128,24 @@ class Search {
     Bounds& bounds_;
     const Effort effort_;
     std::vector<Step> made_;
-    std::set<State> been_;  // with moves of one number left
+    std::set<State> seen_states_;  // with moves of one number left
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
-    bool exact_ = true;
+    // No sequence was left out that might do. helps() leaves out those in which a new pod turns a
+    // nominee away, or to another card.
+    bool exact_;
     bool fewest_ = false;
 };
 
 // Where the whole is too much to search: one card after the other, each by its fewest moves. The
 // layout is as it is after them, whether enough were found or not.
-bool free_one_by_one(Layout& layout, int cards, const Effort& effort, std::vector<Step>& made) {
+bool free_one_by_one(Layout& layout, int cards, Effort effort, std::vector<Step>& made) {
     const Goal one = FreeCards{1};
     for (int i = 0; i < cards; ++i) {
         Bounds bounds(layout, one);
         Search search(layout, bounds, effort);
         if (bounds.moves() >= kNever || !search.run()) return false;
+        effort.steps -= std::min(effort.steps, search.steps_taken());
         made.insert(made.end(), search.steps().begin(), search.steps().end());
     }
     return true;
@@ -228,7 +237,8 @@ std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
     Layout layout(cluster, asker_of(goal));
     Bounds bounds(layout, goal);
     const std::int64_t least = bounds.moves();
-    if (least >= kNever) return NoPlan{out_of_reach(layout, goal)};
+    if (least >= kNever || (least > 0 && layout.lodgers().empty()))
+        return NoPlan{out_of_reach(layout, goal)};
     Plan plan{.moves = {}, .before = layout.room(), .after = {}, .fits_on = {}};
     Search search(layout, bounds, effort);
     const bool found = search.run();

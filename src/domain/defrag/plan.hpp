@@ -3,7 +3,8 @@
 //
 // A move ends a pod, and its controller makes another, which the scheduler places: the plan goes by
 // where that would be, by the pod's policy and the code that decides it (placement/node_price.hpp),
-// with the moves before it done. A pod whose new one would come back to its cards is not moved. Of
+// with the moves before it done, beside the nominees that come before it. A pod whose new one would
+// come back to its cards is not moved. Of
 // what else a pod asks of its node it is known what bars it (Barred), and its CPU and memory. Each
 // pod is moved once at most.
 #pragma once
@@ -77,7 +78,7 @@ struct Plan {
     Room before;
     Room after;
     NodeName fits_on;     // of RoomFor
-    bool fewest = false;  // proven; else a plan of fewer moves may exist
+    bool fewest = false;  // proven, see make_plan(); else a plan of fewer moves may exist
 };
 
 struct NoPlan {
@@ -85,14 +86,20 @@ struct NoPlan {
 };
 
 // What one call may try: so many pods taken from their cards on paper, and put on others, in all
-// and for one number of moves.
+// and for one number of moves; the same once more for cards one by one, where all at once are too
+// many. No clock: the same input has the same answer. What that takes is measured
+// (testing/bench/defrag_bench.cpp).
 struct Effort {
     std::size_t steps = 60'000;
     std::size_t steps_per_length = 20'000;
 };
 
 // The same answer for the same input. `fewest` is proven where the number of moves is what a lower
-// bound says, or where every shorter sequence was tried: not where effort ran out.
+// bound says, or where every shorter sequence was tried: not where effort ran out, and by the bound
+// alone where room is kept for nominees. It is proven of moves as they are planned: a pod moves
+// once and goes where its policy would place it then, to none of the cards that it has. What is
+// never tried is a new pod that shares a card with the old one (`once_gone`, on several cards);
+// such a move might do where this finds none or more.
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort = {});
 

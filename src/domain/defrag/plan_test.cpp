@@ -12,6 +12,7 @@
 
 #include "domain/cluster/state.hpp"
 #include "testing/builders/builders.hpp"
+#include "testing/fakes/last_rater.hpp"
 
 namespace tessera::defrag {
 namespace {
@@ -174,33 +175,6 @@ TEST(DefragPlan, SaysWhyThereIsNone) {
               "is 6Gi");
 }
 
-// Rates the nodes whose name is later in the alphabet higher, and takes the last card with room.
-class LastRater final : public NodeRater {
-  public:
-    [[nodiscard]] std::vector<std::int64_t> rate(const ClusterView&, std::span<const std::uint32_t>,
-                                                 const PodAsk&) const override {
-        ADD_FAILURE() << "of what would be, and not of a view";
-        return {};
-    }
-    [[nodiscard]] std::int64_t rate_room(const NodeView& node, const Offer& /*room*/,
-                                         const PodAsk& /*pod*/) const override {
-        return node.inventory.name.str().front();
-    }
-    [[nodiscard]] bool is_by_lot() const override { return false; }
-    [[nodiscard]] std::optional<Fit> choose(const NodeView& /*node*/, const Offer& room,
-                                            const PodAsk& pod) const override {
-        const Bytes ask = bytes_of(pod.request.front().gpu.memory, room.unit, {});
-        int card = static_cast<int>(room.free.size()) - 1;
-        while (room.free[static_cast<std::size_t>(card)] < ask)
-            --card;
-        return Fit{.cards = {card}, .price = 0};
-    }
-    [[nodiscard]] std::vector<ScoreTerm> terms(const NodeView&, const Offer&,
-                                               const PodAsk&) const override {
-        return {};
-    }
-};
-
 // Goal: a pod is planned to where its policy would place it, and not into the hole that the best
 // fit has for it; where it would take a free card, or its own, no card comes free.
 TEST(DefragPlan, GoesByThePolicyOfThePod) {
@@ -227,7 +201,7 @@ TEST(DefragPlan, GoesByThePolicyOfThePod) {
 }
 
 // Goal: a pod that the best fit would put back on its own card is not moved, whatever other room
-// there is. That of a StatefulSet is placed when the old one has given its card back.
+// there is. Where it is made once the old one is gone, it is placed when that one's card is free.
 TEST(DefragPlan, WhoWouldComeBackStays) {
     Scene scene;
     scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 8).pod("y", "b", {0}, 7, false);
@@ -271,6 +245,59 @@ TEST(DefragPlan, CpuAndMemoryCount) {
     EXPECT_EQ(with_cpu(1'500, gibibytes(32)), (Names{"b", "c"})) << "for one of them";
     EXPECT_EQ(with_cpu(8'000, mebibytes(1'025)), (Names{"b", "c"}));
     EXPECT_EQ(with_cpu(500, gibibytes(32)), (Names{"c", "c"}));
+}
+
+// Goal: cards with room are no room where the node has no CPU left for who waits.
+TEST(DefragPlan, WhoWaitsNeedsCpuToo) {
+    Scene scene;
+    scene.node("a", 1).node("b", 1);
+    scene.pod("x", "a", {0}, 4).pod("fix", "b", {0}, 10, false);
+    Cluster cluster = scene.cluster();
+    for (auto& node : cluster.nodes) {
+        NodeView view = *node;
+        view.inventory.host = {4'000, gibibytes(32)};
+        view.load.cpu_milli = view.inventory.name.str() == "a" ? 500 : 4'000;
+        view.load.memory_mib = 32 * 1024;
+        node = std::make_shared<const NodeView>(std::move(view));
+    }
+    cluster.movable.front().ask.host = {3'500, gibibytes(1)};
+    RoomFor room = room_for(build::native(gibibytes(8)));
+    room.pod.host = {1'000, gibibytes(1)};
+    const auto answer = make_plan(cluster, room);
+    ASSERT_TRUE(std::holds_alternative<Plan>(answer));
+    EXPECT_EQ(names(std::get<Plan>(answer)), Names{"x"});
+    EXPECT_EQ(std::get<Plan>(answer).fits_on, NodeName("a"));
+    room.pod.host.cpu_milli = 4'001;
+    EXPECT_TRUE(std::holds_alternative<NoPlan>(make_plan(cluster, room)));
+}
+
+// Goal: who waits may come before a nominee, and the new pod of who makes room for it behind: each
+// is planned to what is left to it.
+TEST(DefragPlan, NomineesComeBeforeSomeAndNotBeforeOthers) {
+    Scene scene;
+    scene.node("a", 1).node("b", 1).node("c", 1);
+    scene.pod("x", "a", {0}, 10).pod("fix", "b", {0}, 2, false);
+    Cluster cluster = scene.cluster();
+    NodeView view = *cluster.nodes[1];
+    PodAsk nominee = build::ask(build::pod("nominee", build::native(gibibytes(8))));
+    nominee.priority = 5;
+    view.nominees = {std::make_shared<const PodAsk>(nominee)};
+    cluster.nodes[1] = std::make_shared<const NodeView>(std::move(view));
+    RoomFor room = room_for(build::whole());
+    room.barred = std::make_shared<const std::set<NodeName>>(std::set{NodeName("c")});
+    room.pod.priority = 10;
+    const auto to_of = [&](int priority) {
+        cluster.movable.front().ask.priority = priority;
+        const auto answer = make_plan(cluster, room);
+        const auto* plan = std::get_if<Plan>(&answer);
+        return plan == nullptr ? NodeName() : plan->moves.front().to;
+    };
+    EXPECT_EQ(to_of(0), NodeName("c")) << "on b 6 GiB are left to it";
+    EXPECT_EQ(to_of(6), NodeName("b")) << "14 GiB are: the best fit";
+    room.pod.request = build::request(build::native(gibibytes(14)));
+    const auto fits = make_plan(cluster, room);
+    ASSERT_TRUE(std::holds_alternative<Plan>(fits));
+    EXPECT_TRUE(std::get<Plan>(fits).moves.empty()) << "who waits comes before the nominee";
 }
 
 TEST(DefragPlan, ClosedNodesTakeNobody) {

@@ -91,7 +91,7 @@ Cluster cluster_of(const Snapshot& snapshot, const RaterOf& rater_of) {
         out.movable.push_back({.ask = std::move(ask),
                                .barred = barred.of(snapshot.states[i].nodes),
                                .rater = std::move(rater),
-                               .once_gone = snapshot.states[i].owner->kind == "StatefulSet"});
+                               .once_gone = !is_made_at_once(*snapshot.states[i].owner)});
     }
     return out;
 }

@@ -1,7 +1,6 @@
 #include "domain/placement/fleet/index.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace tessera {
@@ -124,8 +123,7 @@ std::optional<Decision> FleetIndex::choose(const Task& task, std::uint64_t draw,
     follow(kind);
     const auto node = winner_without(kind, draw, without);
     if (!node) return std::nullopt;
-    // The node took the draw's low digits; the cards get others.
-    return Decision{*node, policy_.rate(fleet_.load(*node), kind.task, std::rotl(draw, 32))};
+    return Decision{*node, policy_.rate(fleet_.load(*node), kind.task, draw_of_cards(draw))};
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 // per policy; fleet_policies() is the table of their names.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,12 @@ struct ScoreTerm {
 enum class Tie { first_in_order, any };
 
 class Fleet;
+
+// A task has one draw. What chooses the node among equals uses its low digits up; with the same
+// ones for the cards a node's first card would go with one node, and its second with another.
+inline std::uint64_t draw_of_cards(std::uint64_t draw) {
+    return std::rotl(draw, 32);
+}
 
 // What a policy is made with.
 struct PolicyInputs {

@@ -1,0 +1,14 @@
+#include "app/cli/assumed_policy.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera {
+
+std::string assumed_policy_text(std::string_view assumed) {
+    return fmt::format(
+        "The cluster's policy is not known, since the Deployment tessera-controller of "
+        "tessera-system cannot be read; taken to be {} (--policy says another)",
+        assumed);
+}
+
+}  // namespace tessera
