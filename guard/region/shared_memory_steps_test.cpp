@@ -118,10 +118,12 @@ class SharedMemorySteps : public testing::Test {
 
   private:
     int fd_ = -1;
-    static constexpr int kQuiet = 10'000;  // instructions without a change: nothing is to come
+    // So many instructions without a change: nothing is to come.
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-    static constexpr int kPoints = 10;  // each fork is slow, and an access is many instructions
+    static constexpr int kQuiet = 200'000;  // an access is many, and the first ones of a fork more
+    static constexpr int kPoints = 10;      // each fork is slow
 #else
+    static constexpr int kQuiet = 10'000;
     static constexpr int kPoints = 250;
 #endif
 };
