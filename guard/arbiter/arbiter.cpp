@@ -19,6 +19,8 @@ constexpr double kForget = 0.13;
 constexpr double kPause = 0.5;
 // And more: it takes whatever it can have.
 constexpr double kPress = 0.98;
+// After a longer one nobody knows who wanted what when: it neither gives nor takes.
+constexpr std::int64_t kLongestTickNs = 1'000'000'000;
 
 double of_whole(Millionths part) {
     return static_cast<double>(part) / kWhole;
@@ -204,6 +206,9 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
         container.waited_ns = static_cast<double>(reading.waited_ns - container.known.waited_ns);
         for (bool& presses : container.is_pressing)
             presses = false;
+        container.busy = 0;
+        container.wanted = 0;
+        std::ranges::copy(container.balance_ns, container.balance_before_ns);
     }
 }
 
@@ -260,6 +265,7 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
     std::int64_t& balance = container.balance_ns[index];
     balance = std::min(balance - used - never_paid, std::max(balance, kMaxLagNs));
     if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
+    container.busy = std::max(container.busy, use.busy_ns);
     // Who has time left of a kind has not waited for that.
     const double waited_ns = balance <= 0 ? std::min(container.waited_ns, tick_ns) : 0;
     const double pressed_ns = use.busy_ns + waited_ns;
@@ -288,50 +294,111 @@ void Arbiter::remember(KnownTimes& known, std::int64_t now, const ContainerReadi
     if (reading.is_read) known.readings++;
 }
 
-void Arbiter::share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings) {
+namespace {
+
+// Between two of its kernels a program that waits for each has nothing on the card.
+constexpr std::int64_t kBetweenNs = 2'000'000;
+
+bool is_at_work(const ContainerReading& reading, std::int64_t now, bool is_busy) {
+    if (reading.waits) return true;
+    bool is_known = false;
+    for (const auto& [slot, process] : reading.processes) {
+        for (const auto& spans : process.spans) {
+            for (const Span& span : spans) {
+                if (span.end_ns > now - kBetweenNs) return true;
+                is_known = true;
+            }
+        }
+    }
+    return is_busy && !is_known;
+}
+
+// Of a card to itself, who used so much of it while he had work on it for `busy`, and did not want
+// it in the rest.
+double wanted_of(double use, double busy) {
+    const double pause = std::max(1 - busy, 0.0);
+    return use > 0 ? use / (use + pause) : 0;
+}
+
+}  // namespace
+
+Claim Arbiter::claim_of(const Container& container, const ContainerReading& reading,
+                        double wanted) {
+    const bool is_whole = reading.ceiling >= kWhole;
+    return {
+        .cores = of_whole(reading.cores),
+        .ceiling = is_whole ? kMoreThanWhole : of_whole(reading.ceiling),
+        .wanted = container.wants_more ? kMoreThanWhole : wanted,
+        .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
+        .is_busy = !container.is_pausing,
+    };
+}
+
+// What each had a claim to in the tick that is over, now that it is known what the others wanted of
+// it: what they left was for who wanted more.
+void Arbiter::pay(std::int64_t tick, const std::map<Id, ContainerReading>& readings) {
+    std::vector<Claim> claims;
+    for (const auto& [id, reading] : readings) {
+        const Container& container = containers_[id];
+        claims.push_back(claim_of(container, reading, container.wanted));
+    }
+    const std::vector<double> deserved = fill(claims);
+    std::size_t i = 0;
+    for (const auto& [id, reading] : readings) {
+        Container& container = containers_[id];
+        const Millionths rate = container.wants_more ? millionths(deserved[i]) : container.rate;
+        for (int kind = 0; kind < kWorkKinds; kind++)
+            pay(container, kind, part_of(tick, rate));
+        i++;
+    }
+}
+
+void Arbiter::pay(Container& container, int kind, std::int64_t ns) {
+    std::int64_t& balance = container.balance_ns[kind];
+    // What was saved up while it pressed is not lost by a tick in which it did not.
+    const std::int64_t most = container.is_pausing          ? kMaxBalanceNs
+                              : container.is_pressing[kind] ? kMaxPressingLagNs
+                                                            : std::max(kMaxLagNs, balance);
+    balance += ns;
+    std::int64_t& unpaid = container.unpaid_ns[kind];
+    const std::int64_t beyond = std::max(-kMaxDebtNs - balance, std::int64_t{0});
+    unpaid = balance > 0 ? 0 : unpaid + std::min(beyond, kMaxTimeNs - unpaid);
+    balance = std::clamp(balance, -kMaxDebtNs, most);
+}
+
+// Of the tick to come: who is not at work now may stay so, and what he wants of it after all is
+// known when it is over.
+void Arbiter::share_out(const std::map<Id, ContainerReading>& readings) {
     std::vector<Claim> claims;
     std::vector<double> to_begin;
     for (const auto& [id, reading] : readings) {
         const Container& container = containers_[id];
-        // Or had work all the time: where the card divides itself by processes, and a neighbour has
-        // many, that may be little, and not for want of more.
-        const bool wants_more = reading.waits || reading.waited_ns != container.known.waited_ns ||
-                                container.is_pressing[0] || container.is_pressing[1];
-        const double cores = of_whole(reading.cores);
-        const double ceiling = of_whole(reading.ceiling);
         const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
-        claims.push_back({
-            .cores = cores,
-            .ceiling = reading.ceiling >= kWhole ? kMoreThanWhole : ceiling,
-            .wanted = wants_more             ? kMoreThanWhole
-                      : container.is_pausing ? container.recent_use
-                                             : room,
-            .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
-            .is_busy = !container.is_pausing,
-        });
-        const double least = container.is_pausing ? std::max(cores, room) : cores;
+        claims.push_back(claim_of(container, reading, container.is_pausing ? 0 : room));
+        const double least =
+            container.is_pausing ? std::max(claims.back().cores, room) : claims.back().cores;
         to_begin.push_back(std::min(least, claims.back().ceiling));
     }
     const std::vector<double> rates = fill(claims);
     std::size_t i = 0;
     for (const auto& [id, reading] : readings) {
-        Container& container = containers_[id];
-        for (int kind = 0; kind < kWorkKinds; kind++) {
-            std::int64_t& balance = container.balance_ns[kind];
-            // What was saved up while it pressed is not lost by a tick in which it did not.
-            const std::int64_t most = container.is_pausing          ? kMaxBalanceNs
-                                      : container.is_pressing[kind] ? kMaxPressingLagNs
-                                                                    : std::max(kMaxLagNs, balance);
-            balance += part_of(tick, container.rate);
-            std::int64_t& unpaid = container.unpaid_ns[kind];
-            const std::int64_t beyond = std::max(-kMaxDebtNs - balance, std::int64_t{0});
-            unpaid = balance > 0 ? 0 : unpaid + std::min(beyond, kMaxTimeNs - unpaid);
-            balance = std::clamp(balance, -kMaxDebtNs, most);
-        }
         // Who does not use what he is sure of can begin to at once, and so can who used less than
         // he may; the next tick takes it back from those who have it meanwhile.
-        container.rate = millionths(std::max(rates[i], to_begin[i]));
+        containers_[id].rate = millionths(std::max(rates[i], to_begin[i]));
         i++;
+    }
+}
+
+// Who owes nobody but those who want nothing now need not wait to pay: the card would stand idle.
+void Arbiter::forgive(const std::map<Id, ContainerReading>& readings) {
+    const auto at_work =
+        std::ranges::count_if(containers_, [](const auto& of) { return of.second.is_at_work; });
+    for (const auto& [id, reading] : readings) {
+        Container& container = containers_[id];
+        const bool is_alone = at_work == (container.is_at_work ? 1 : 0);
+        if (!is_alone || reading.ceiling < kWhole) continue;
+        for (std::int64_t& balance : container.balance_ns)
+            balance = std::max(balance, std::int64_t{0});
     }
 }
 
@@ -352,8 +419,25 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
         const double use = static_cast<double>(used - used_before[id]) / static_cast<double>(tick);
         const double recent = container.recent_use * (1 - kForget) + use * kForget;
         container.recent_use = std::clamp(std::max(use, recent), 0.0, kMoreThanWhole);
+        container.wanted = wanted_of(use, container.busy / static_cast<double>(tick));
     }
-    share_out(is_first ? 0 : tick, readings);
+    for (const auto& [id, reading] : readings) {
+        Container& container = containers_[id];
+        // Or had work all the time: where the card divides itself by processes, and a neighbour has
+        // many, that may be little, and not for want of more.
+        container.is_at_work = is_at_work(reading, now, container.busy > 0);
+        container.wants_more = reading.waits || reading.waited_ns != container.known.waited_ns ||
+                               container.is_pressing[0] || container.is_pressing[1];
+    }
+    if (!is_first && tick <= kLongestTickNs) {
+        pay(tick, readings);
+    } else {
+        for (auto& [id, container] : containers_)
+            std::ranges::copy(container.balance_before_ns, container.balance_ns);
+        pay(0, readings);
+    }
+    forgive(readings);
+    share_out(readings);
     for (const auto& [id, reading] : readings)
         remember(containers_[id].known, now, reading);
     as_of_ns_ = now;

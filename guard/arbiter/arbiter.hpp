@@ -92,6 +92,17 @@ struct KnownTimes {
     unsigned readings = 0;
 };
 
+// Shares out one card: by guarantee, then by weight, among those that want more. Thousandth parts
+// do not matter here: what comes out is checked by use. Exposed for its test.
+struct Claim {
+    double cores = 0;  // all of the whole card
+    double ceiling = 1;
+    double wanted = 0;
+    double weight = 0;
+    bool is_busy = true;  // what nobody wants now is for those who are, before the others
+};
+std::vector<double> fill(const std::vector<Claim>& claims);
+
 class Arbiter {
   public:
     using Id = std::uint64_t;  // of a container; the same at every tick
@@ -113,10 +124,15 @@ class Arbiter {
         Millionths rate = 0;
         double recent_use = 0;              // of the whole card
         double waited_ns = 0;               // in this tick
+        double busy = 0;                    // likewise, with work of one kind, by the clock
+        double wanted = 0;                  // likewise, of the whole card
+        bool wants_more = false;            // than it had
+        bool is_at_work = false;            // it waits, has work in flight, or had some just now
         bool is_pausing = false;            // it had no work, or not much, in this tick
         bool is_pressing[kWorkKinds] = {};  // it had some of that kind, or waited, all of the time
         bool is_idle = true;                // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
+        std::int64_t balance_before_ns[kWorkKinds] = {};  // this tick
         std::int64_t unpaid_ns[kWorkKinds] = {};  // of the debt, that is beyond the largest
         std::int64_t used_ns[kWorkKinds] = {};
         std::int64_t busy_ns[kWorkKinds] = {};
@@ -136,21 +152,15 @@ class Arbiter {
     static void debit(Container& container, WorkKind kind, const Use& use, double tick_ns);
     void note_pauses(const std::map<Id, ContainerReading>& readings);
     void charge(WorkKind kind, std::int64_t now, const std::map<Id, ContainerReading>& readings);
-    void share_out(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
+    void pay(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
+    static void pay(Container& container, int kind, std::int64_t ns);
+    void forgive(const std::map<Id, ContainerReading>& readings);
+    void share_out(const std::map<Id, ContainerReading>& readings);
+    static Claim claim_of(const Container& container, const ContainerReading& reading,
+                          double wanted);
 
     std::map<Id, Container> containers_;
     std::int64_t as_of_ns_ = 0;
 };
-
-// Shares out one card: by guarantee, then by weight, among those that want more. Thousandth parts
-// do not matter here: what comes out is checked by use. Exposed for its test.
-struct Claim {
-    double cores = 0;  // all of the whole card
-    double ceiling = 1;
-    double wanted = 0;
-    double weight = 0;
-    bool is_busy = true;  // what nobody wants now is for those who are, before the others
-};
-std::vector<double> fill(const std::vector<Claim>& claims);
 
 }  // namespace tessera::guard

@@ -75,15 +75,35 @@ class ArbiterTest : public testing::Test {
         Millionths cores;
         Millionths ceiling;
         bool is_idle = false;
+        int burst = 0;  // not 0: so many steps of work, one after the other,
+        int pause = 0;  // and so many without, in turn
+    };
+
+    static constexpr int kSteps = 100;  // of a tick
+
+    // Where a tenant of bursts is in them: what it has yet to do, or how long it pauses yet.
+    struct Phase {
+        double left = 0;
+        int rests = 0;
+
+        [[nodiscard]] bool is_over(const Tenant& tenant) {
+            if (tenant.burst == 0) return false;
+            if (rests > 0 && --rests > 0) return true;
+            if (left <= 0) left = tenant.burst;
+            return false;
+        }
+        void did(const Tenant& tenant, double part) {
+            if (tenant.burst != 0 && (left -= part) <= 1e-9) rests = tenant.pause;
+        }
     };
 
     std::map<Arbiter::Id, double> run(const std::vector<Tenant>& tenants, int ticks) {
-        constexpr int kSteps = 100;  // of a tick
         std::vector<std::int64_t>& in_flight = in_flight_;
         std::vector<std::int64_t>& waited = waited_;
         in_flight.resize(tenants.size());
         waited.resize(tenants.size());
         std::vector<double> used(tenants.size());
+        std::vector<Phase> phases(tenants.size());
         std::vector<std::vector<Span>> spans(tenants.size());
         std::map<Arbiter::Id, Granted> granted;
         for (int tick = 0; tick <= ticks; tick++) {
@@ -105,7 +125,7 @@ class ArbiterTest : public testing::Test {
                 std::vector<std::size_t> running;
                 for (std::size_t i = 0; i < tenants.size(); i++) {
                     balance[i].of[0].balance_ns += part_of(kTickNs / kSteps, granted[i].rate);
-                    if (tenants[i].is_idle) continue;
+                    if (tenants[i].is_idle || phases[i].is_over(tenants[i])) continue;
                     if (balance[i].of[0].balance_ns > 0) {
                         running.push_back(i);
                     } else {
@@ -119,6 +139,7 @@ class ArbiterTest : public testing::Test {
                     const auto own =
                         static_cast<double>(kTickNs) / kSteps / static_cast<double>(running.size());
                     used[i] += own;
+                    phases[i].did(tenants[i], 1.0 / static_cast<double>(running.size()));
                     balance[i].of[0].balance_ns -= static_cast<std::int64_t>(own);
                 }
             }
@@ -163,6 +184,40 @@ TEST_F(ArbiterTest, WhoPausesLeavesTheCardToOthers) {
     EXPECT_GT(got[1], 97);
     got = run({{50 * kPercent, kWhole}, {20 * kPercent, kWhole}}, 300);
     EXPECT_NEAR(got[0], 71.4, 3) << "and is there again at once";
+}
+
+// Bursts of 5 ms and of 30, of who is sure of much and of little: the card never waits for them.
+TEST_F(ArbiterTest, WhatWhoComesAndGoesLeavesIsForTheOthers) {
+    for (const int burst : {3, 50, 300}) {
+        for (const Millionths sure : {20 * kPercent, 80 * kPercent}) {
+            SCOPED_TRACE(std::to_string(burst) + " " + std::to_string(sure));
+            auto got = run({{20 * kPercent, kWhole},
+                            {sure, kWhole, false, burst, 4 * burst},
+                            {0, kWhole, false, burst, 9 * burst}},
+                           1000);
+            EXPECT_GE(got[0] + got[1] + got[2], 90);
+            EXPECT_GE(got[1], 13) << "it wants 20";
+            EXPECT_GE(got[0], 60);
+        }
+    }
+}
+
+// And they do not pay for it that they used what others did not want.
+TEST_F(ArbiterTest, WhoHadWhatNobodyWantedOwesNothing) {
+    run({{20 * kPercent, kWhole}, {80 * kPercent, kWhole, true}}, 300);
+    auto got = run({{20 * kPercent, kWhole}, {80 * kPercent, kWhole}}, 20);
+    EXPECT_NEAR(got[0], 20, 4);
+    EXPECT_NEAR(got[1], 80, 4);
+}
+
+// Nobody knows who wanted what meanwhile.
+TEST_F(ArbiterTest, AGapIsNeitherPaidNorCharged) {
+    const std::vector<Tenant> tenants = {{20 * kPercent, kWhole}, {80 * kPercent, kWhole}};
+    run(tenants, 100);
+    now_ += 9'000'000'000;
+    auto got = run(tenants, 20);
+    EXPECT_NEAR(got[0], 20, 4);
+    EXPECT_NEAR(got[1], 80, 4);
 }
 
 // Containers that sleep, have ended, or never used the card.

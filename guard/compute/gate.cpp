@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::int64_t kShortestSleepNs = 50'000;
 constexpr std::int64_t kLongestSleepNs = 5'000'000;
-// No word of the arbiter for so long: it is gone, and who wants more than he is sure of gets no
-// more.
+// No word of the arbiter for so long, and nobody knows what the container's others had since.
+constexpr std::int64_t kLateNs = 50'000'000;
+// And for so long: it is gone, and who wants more than he is sure of gets no more.
 constexpr std::int64_t kStaleNs = 1'000'000'000;
 constexpr std::int64_t kOwnTickNs = 10'000'000;
 
@@ -35,8 +36,7 @@ void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkK
 }
 
 // What the balance is now, if the neighbours do as they did in the last tick. Without an arbiter
-// each process counts for itself, from where that left it.
-// Wants the mutex of timing().
+// each process counts for itself, from its part of what that left. Wants the mutex of timing().
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];
@@ -46,9 +46,12 @@ std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::in
     // What is given back for long counts when the arbiter has seen it.
     const std::int64_t in_flight_since = std::max(in_flight - seen.in_flight_ns, -kOwnTickNs);
     const std::int64_t used = part_of(in_flight_since, granted.of[index].part);
-    const std::int64_t balance =
-        seen.balance_ns + part_of(now - seen.as_of_ns, granted.rate) - used;
-    if (now - granted.as_of_ns < kStaleNs || now - seen.as_of_ns < kOwnTickNs) return balance;
+    const bool is_everybodys = seen.as_of_ns == seen.granted_ns;
+    const bool is_late = now - granted.as_of_ns > kLateNs;
+    std::int64_t balance = seen.balance_ns;
+    if (is_late && is_everybodys) balance /= timing(card).at_work.processes;
+    balance += part_of(now - seen.as_of_ns, granted.rate) - used;
+    if (now - granted.as_of_ns <= kStaleNs || now - seen.as_of_ns < kOwnTickNs) return balance;
     // Nothing is saved up over a pause.
     seen = {granted.as_of_ns, now, in_flight, balance < kOwnTickNs ? balance : kOwnTickNs};
     return seen.balance_ns;
@@ -87,19 +90,22 @@ int processes_at_work(int card, std::int64_t now) {
     return count;
 }
 
-// Without an arbiter the container's processes have what it is sure of in equal parts.
+// Without an arbiter the container's processes have equal parts, and soon of what it is sure of.
 Millionths rate_of(int card, const Granted& granted, std::int64_t now) {
-    if (now - granted.as_of_ns <= kStaleNs) return granted.rate;
+    if (now - granted.as_of_ns <= kLateNs) return granted.rate;
     const Millionths sure = card_limit(card).cores.load(std::memory_order_relaxed);
-    const Millionths rate = sure != 0 && granted.rate > sure ? sure : granted.rate;
+    const bool is_gone = now - granted.as_of_ns > kStaleNs;
+    const Millionths rate = is_gone && sure != 0 && granted.rate > sure ? sure : granted.rate;
     return rate / static_cast<Millionths>(processes_at_work(card, now));
 }
 
-// Where next to nobody else wants the card nothing is kept back for him; and without an arbiter
-// each process has a balance of its own.
-bool do_others_count(const Granted& granted, std::int64_t now) {
+// What the container may give the card beyond its balance: where next to nobody else wants the
+// card, enough that it never stands idle between two kernels; no more, for it cannot be called back
+// when somebody does.
+std::int64_t credit_ns(const Granted& granted) {
     constexpr Millionths kNearlyAll = kWhole - kWhole / 100;
-    return granted.rate < kNearlyAll && now - granted.as_of_ns <= kStaleNs;
+    constexpr std::int64_t kAloneNs = 100'000'000;
+    return granted.rate >= kNearlyAll ? kAloneNs : 0;
 }
 
 std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {
@@ -125,23 +131,21 @@ std::int64_t time_to_turn(int card, const Asking& asking) {
     granted.rate = rate_of(card, granted, now);
     const Locked lock(timing(card).mutex);
     const std::int64_t balance = balance_ns(card, asking.kind, granted, now);
-    const bool do_others = do_others_count(granted, now);
     const Millionths part = granted.of[static_cast<int>(asking.kind)].part;
     std::int64_t own = asking.ahead_ns;
-    if (do_others && asking.may_others_be)
-        own = std::max(own, own_outstanding_ns(card, asking.kind, now));
+    if (asking.may_others_be) own = std::max(own, own_outstanding_ns(card, asking.kind, now));
     const auto missing_ns = [&] {
-        const std::int64_t others =
-            do_others ? others_outstanding_ns(card, asking.kind, now) : std::int64_t{0};
-        return part_of(own + others, part) - balance;
+        const std::int64_t others = others_outstanding_ns(card, asking.kind, now);
+        return part_of(own + others, part) - credit_ns(granted) - balance;
     };
     const std::int64_t missing = missing_ns();
     if (missing >= 0) return sleep_for(missing + 1, granted.rate);
     // Said before it is looked again whether others have: of those who ask at once none has his
     // turn, at worst, and not all.
-    const std::int64_t until = now + asking.ahead_ns + asking.about_ns;
-    if (until - now < kLeastOutstandingNs) return 0;
-    const std::int64_t before = expect_until(card, asking.kind, until);
+    const std::int64_t given_ns = asking.ahead_ns + asking.about_ns;
+    const std::int64_t until = given_ns < kLeastOutstandingNs ? 0 : now + given_ns;
+    const std::int64_t before = expect_until(card, asking.kind, until, asking.may_others_be);
+    if (until == 0) return 0;
     const std::int64_t missing_now = missing_ns();
     if (missing_now < 0) return 0;
     expect_again(card, asking.kind, until, before);

@@ -21,10 +21,10 @@ std::int64_t left_ns(std::int64_t end_ns, std::int64_t now) {
 
 }  // namespace
 
-std::int64_t expect_until(int card, WorkKind kind, std::int64_t ns) {
+std::int64_t expect_until(int card, WorkKind kind, std::int64_t ns, bool at_least) {
     std::atomic<std::int64_t>& mine = ends_of(card, kind)[seat().slot];
     std::int64_t before = mine.load(std::memory_order_relaxed);
-    while (before < ns && !mine.compare_exchange_weak(before, ns)) {
+    while (before != ns && (before < ns || !at_least) && !mine.compare_exchange_weak(before, ns)) {
     }
     return before;
 }

@@ -11,8 +11,9 @@ namespace tessera::guard {
 // Less is not said: a turn is for about as much.
 inline constexpr std::int64_t kLeastOutstandingNs = 2'000'000;
 
-// The process expects to have work until then, at least. What was expected before.
-std::int64_t expect_until(int card, WorkKind kind, std::int64_t ns);
+// The process expects to have work until then (0: none that is long), or, with work of others of
+// its streams, at least. What was expected before.
+std::int64_t expect_until(int card, WorkKind kind, std::int64_t ns, bool at_least);
 // Unless somebody else has said more since.
 void expect_again(int card, WorkKind kind, std::int64_t said_ns, std::int64_t before_ns);
 void expect_nothing(int card, WorkKind kind);

@@ -85,12 +85,17 @@ TEST_F(GuardOutstanding, OfOneKindKeepsNobodyFromTheOther) {
     });
 }
 
-TEST_F(GuardOutstanding, KeepsNobodyBackWhereNobodyElseWantsTheCard) {
+// It is to have something to do always, and no more than can be waited for.
+TEST_F(GuardOutstanding, KeepsNobodyBackForLittleWhereNobodyElseWantsTheCard) {
     in_worker([&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole, 50 * kMs);
-        give(7, 400 * kMs);
+        give(7, 120 * kMs);
         launch_and_wait(kMillisecond);
         EXPECT_EQ(waited_ns(), 0);
+        grant(kWhole, 50 * kMs);
+        give(7, 900 * kMs);
+        launch_and_wait(kMillisecond);
+        EXPECT_GE(waited_ns(), 200 * kMs);
     });
 }
 

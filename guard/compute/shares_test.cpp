@@ -214,7 +214,7 @@ TEST(GuardShares, WhoIsStoppedTakesNothing) {
     expect_shares({{{5, 5}, stopped(kMillisecond), 0},
                    {{10, 10}, free_running(kMillisecond), 10},
                    {{85, 85}, free_running(kMillisecond), 85}},
-                  {.after = 3s});
+                  {.after = 7s});
 }
 
 TEST(GuardShares, Copies) {

@@ -63,8 +63,8 @@ void drain(const Place& place, std::int64_t until_ns) {
     end_if_done(of);
 }
 
-// What a process's first work is taken to be: by then the arbiter has seen how long it is so far.
-constexpr std::int64_t kUnknownNs = 20'000'000;
+// What a process's first work is taken to be, until it has ended or a mark is reached.
+constexpr std::int64_t kUnknownNs = kMaxDebtNs;
 
 Asking asking_for(const Place& place, WorkKind kind) {
     const Locked lock(timing(place.card).mutex);
@@ -77,7 +77,7 @@ Asking asking_for(const Place& place, WorkKind kind) {
     };
     const Timing::Flight& flight = timing(place.card).flights[static_cast<int>(kind)];
     std::int64_t about_ns = for_launches(std::max(of.pace.to_mark, 1));
-    if (flight.last_ns == 0) about_ns = std::max(about_ns, kUnknownNs);
+    if (flight.last_ns == 0 && of.pace.each_ns == 0) about_ns = kUnknownNs;
     return {kind, for_launches(launches_ahead(of)), about_ns, flight.only != &of};
 }
 

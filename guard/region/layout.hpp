@@ -115,8 +115,9 @@ struct ProcessTime {
     std::atomic<std::int64_t> seen_ns;
 };
 
-// So long after it ran what a process has in flight counts no further.
-inline constexpr std::int64_t kUnseenNs = 1'000'000'000;
+// So long after it ran what a process has in flight counts no further. Less, and who gives the card
+// a long kernel and stops would not pay for it.
+inline constexpr std::int64_t kUnseenNs = 5'000'000'000;
 
 // The last pieces of a process's work, so that the arbiter sees with whose they met.
 inline constexpr int kLogEntries = 32;  // a power of two
