@@ -1,10 +1,10 @@
 #include "guard/compute/gate.hpp"
 
-#include <stdio.h>
 #include <time.h>
 
 #include <algorithm>
 
+#include "guard/compute/order.hpp"
 #include "guard/compute/outstanding.hpp"
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kShortestSleepNs = 50'000;
 constexpr std::int64_t kLongestSleepNs = 5'000'000;
+constexpr std::int64_t kYieldNs = 500'000;  // while it is another's turn
 // No word of the arbiter for so long, and nobody knows what the container's others had since.
 constexpr std::int64_t kLateNs = 50'000'000;
 // And for so long: it is gone, and who wants more than he is sure of gets no more.
@@ -138,18 +139,24 @@ std::int64_t time_to_turn(int card, const Asking& asking) {
         const std::int64_t others = others_outstanding_ns(card, asking.kind, now);
         return part_of(own + others, part) - credit_ns(granted) - balance;
     };
+    const auto wait = [&](std::int64_t ns) {
+        stand_in_line(card, asking.kind, now);
+        return ns;
+    };
     const std::int64_t missing = missing_ns();
-    if (missing >= 0) return sleep_for(missing + 1, granted.rate);
+    if (missing >= 0) return wait(sleep_for(missing + 1, granted.rate));
+    const std::int64_t given_ns = std::max(own, asking.ahead_ns) + asking.about_ns;
+    const bool is_long = given_ns >= kLeastOutstandingNs;
+    if (is_long && is_anothers_turn(card, asking.kind, now)) return wait(kYieldNs);
     // Said before it is looked again whether others have: of those who ask at once none has his
     // turn, at worst, and not all.
-    const std::int64_t given_ns = asking.ahead_ns + asking.about_ns;
-    const std::int64_t until = given_ns < kLeastOutstandingNs ? 0 : now + given_ns;
-    const std::int64_t before = expect_until(card, asking.kind, until, asking.may_others_be);
-    if (until == 0) return 0;
-    const std::int64_t missing_now = missing_ns();
-    if (missing_now < 0) return 0;
-    expect_again(card, asking.kind, until, before);
-    return sleep_for(missing_now + 1, granted.rate);
+    const std::int64_t before = expect(card, asking.kind, is_long ? now + given_ns : 0, now);
+    if (const std::int64_t missing_now = missing_ns(); is_long && missing_now >= 0) {
+        expect(card, asking.kind, before, now);
+        return wait(sleep_for(missing_now + 1, granted.rate));
+    }
+    take_turn(card, asking.kind, now, asking.is_guess ? 0 : asking.about_ns);
+    return 0;
 }
 
 std::int64_t debt_time_ns(int card) {

@@ -17,11 +17,18 @@ namespace {
 constexpr std::int64_t kFirstPauseNs = 20'000;
 constexpr std::int64_t kLongestPauseNs = 500'000;
 
+// Among short launches a long one may come again.
+void note_length(Pace& pace, double each_ns) {
+    constexpr double kKeep = 7.0 / 8;
+    pace.longest_ns = std::max(each_ns, pace.longest_ns * kKeep);
+}
+
 // So that the next mark is as far away as it should be.
 void learn_batch(StreamTiming& of, int launches, std::int64_t ns) {
     if (launches == 0) return;
     const double each_ns = static_cast<double>(ns) / launches;
     of.pace.each_ns = each_ns;
+    note_length(of.pace, each_ns);
     const double wanted = each_ns > 1 ? static_cast<double>(kMarkNs) / each_ns : kMaxBatch;
     const int most = std::min(2 * of.pace.batch, kMaxBatch);
     of.pace.batch = wanted < 1 ? 1 : wanted > most ? most : static_cast<int>(wanted);
@@ -53,6 +60,7 @@ void begin_at(StreamTiming& of, Mark& mark, std::int64_t reached_ns, std::int64_
     of.start.clock_ns = mark.clock_ns;
     of.start.is_recorded = true;
     of.start.is_reached = true;
+    of.start.took_ns = 0;
 }
 
 // What the program was late in before the mark is no work of the stream's. `ns`: since the mark
@@ -214,7 +222,7 @@ std::int64_t learn_first(StreamTiming& of, bool is_untold) {
 void learn_pace(StreamTiming& of, int launches, std::int64_t ns) {
     if (launches <= 0 || ns < 0) return;
     if (ns / launches > kMarkNs / of.pace.batch) return learn_batch(of, launches, ns);
-    of.pace.each_ns = std::min(of.pace.each_ns, static_cast<double>(ns) / launches);
+    note_length(of.pace, static_cast<double>(ns) / launches);
 }
 
 Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {

@@ -31,9 +31,10 @@ class GuardOutstanding : public testing::Test {
         write_grant(container_.limits().cards[0].grant,
                     {monotonic_ns(), rate, {{balance_ns, part}, {balance_ns, part}}});
     }
-    // As if another process had given the card so much.
+    // As if another process had given the card so much, and lived.
     void give(int slot, std::int64_t ns, WorkKind kind = WorkKind::kernels) const {
         accounts().slots_end.store(kMaxProcesses);
+        accounts().times[slot][0].seen_ns.store(monotonic_ns() + ns);
         accounts().expected_end_ns[0][static_cast<int>(kind)][slot].store(monotonic_ns() + ns);
     }
     [[nodiscard]] std::int64_t expected_end_ns() const {
@@ -99,10 +100,21 @@ TEST_F(GuardOutstanding, KeepsNobodyBackForLittleWhereNobodyElseWantsTheCard) {
     });
 }
 
-// Whoever wrote it: the dead, another boot, or a tenant who means harm to himself.
-TEST_F(GuardOutstanding, NonsenseCountsForNoMoreThanTheLargestDebt) {
+// It died, or is stopped.
+TEST_F(GuardOutstanding, OfWhoIsSilentDoesNotCount) {
     in_worker([&](const Worker&, const auto& launch_and_wait) {
-        grant(kWhole / 2, 2 * kMaxDebtNs);
+        grant(kWhole / 10, 50 * kMs);
+        give(7, 900 * kMs);
+        accounts().times[7][0].seen_ns.store(monotonic_ns() - 500 * kMs);
+        launch_and_wait(kMillisecond);
+        EXPECT_EQ(waited_ns(), 0);
+    });
+}
+
+// Whoever wrote it: the dead, another boot, or a tenant who means harm to himself.
+TEST_F(GuardOutstanding, NonsenseDoesNotCount) {
+    in_worker([&](const Worker&, const auto& launch_and_wait) {
+        grant(kWhole / 2, 50 * kMs);
         give(7, INT64_MAX / 2);
         accounts().expected_end_ns[0][0][8].store(INT64_MIN);
         launch_and_wait(kMillisecond);
@@ -120,7 +132,8 @@ TEST_F(GuardOutstanding, IsSaidOfLongWorkUntilItHasEnded) {
         EXPECT_GE(expected_end_ns(), before + 50 * kMs);
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
         EXPECT_EQ(expected_end_ns(), 0);
-        launch_and_wait(kMillisecond);
+        for (int i = 0; i < 40; i++)
+            launch_and_wait(kMillisecond);
         EXPECT_EQ(worker.launch(kMillisecond), CUDA_SUCCESS);
         EXPECT_EQ(expected_end_ns(), 0) << "it has learnt that its work is short";
     });

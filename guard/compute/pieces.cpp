@@ -52,7 +52,8 @@ Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
     // What it took to record the start others do not have.
-    const std::int64_t of_all = std::max(excess - of.start.took_ns, std::int64_t{0});
+    const std::int64_t took_ns = excess < kMaxOverheadNs ? of.start.took_ns : 0;
+    const std::int64_t of_all = std::max(excess - took_ns, std::int64_t{0});
     std::int64_t start = started_at(of);
     // Without a clock it is not known when, but for how long.
     start = std::clamp(start, of.began_ns, now - length);

@@ -36,8 +36,8 @@ double seen_late(double expected, double starved) {
 
 // Less is the guard's fault but for that. More is, unless others had less: what they do not use is
 // his up to his ceiling.
-Verdict judge(const std::vector<SharingTenant>& tenants, const Measured& measured) {
-    const std::vector<double>& got = measured.percents.front();
+Verdict judge_window(const std::vector<SharingTenant>& tenants, const Measured& measured,
+                     const std::vector<double>& got) {
     Verdict verdict = Verdict::as_given;
     double unused = 0;
     for (std::size_t i = 0; i < tenants.size(); i++) {
@@ -57,6 +57,17 @@ Verdict judge(const std::vector<SharingTenant>& tenants, const Measured& measure
         if (got[i] > most + 5 + seen_late(tenants[i].expected, measured.starved_percents[i]))
             return Verdict::too_much;
         verdict = Verdict::not_judged;
+    }
+    return verdict;
+}
+
+// The worst of all windows.
+Verdict judge(const std::vector<SharingTenant>& tenants, const Measured& measured) {
+    Verdict verdict = Verdict::as_given;
+    for (const std::vector<double>& got : measured.percents) {
+        const Verdict now = judge_window(tenants, measured, got);
+        if (now == Verdict::too_little || now == Verdict::too_much) return now;
+        if (now == Verdict::not_judged) verdict = now;
     }
     return verdict;
 }
@@ -170,11 +181,34 @@ TEST(GuardShares, SeveralThreads) {
 // In single seconds: those that all took one turn would have none in the next.
 TEST(GuardShares, ManyThatWaitForLongKernels) {
     using std::chrono_literals::operator""s;
-    const Measuring a_second = {.window = 1s};
-    expect_shares({{{20, 20}, in_threads(16, 30 * kMillisecond, false, true), 20}}, a_second);
-    expect_shares({{{20, 20}, launch_and_wait(30 * kMillisecond), 20, 16},
-                   {{80, 80}, free_running(kMillisecond), 80}},
-                  a_second);
+    const Measuring in_seconds = {.window = 1s, .windows = 4};
+    const Workload mixed = [](gpusim::Worker& worker) {
+        worker.launch(30 * kMillisecond);
+        worker.launch(10 * kMicrosecond);
+        worker.wait();
+    };
+    const SharingTenant rest = {{80, 80}, free_running(kMillisecond), 80};
+    expect_shares({{{20, 20}, in_threads(16, 30 * kMillisecond, false, true), 20}}, in_seconds);
+    expect_shares({{{20, 20}, launch_and_wait(30 * kMillisecond), 20, 16}, rest}, in_seconds);
+    expect_shares({{{20, 20}, mixed, 20, 16}, rest}, in_seconds);
+}
+
+// Of a card that others leave to him, though they come and go.
+TEST(GuardShares, WhatOthersLeaveNowAndThen) {
+    const Workload bursts = [](gpusim::Worker& worker) {
+        worker.launch(5 * kMillisecond);
+        worker.wait();
+        std::this_thread::sleep_for(std::chrono::milliseconds(45));
+    };
+    const Measured measured = measure_shares({{{25, 100}, free_running(kMillisecond), 75},
+                                              {{25, 100}, bursts, 9},
+                                              {{25, 100}, bursts, 9},
+                                              {{25, 100}, bursts, 9}},
+                                             {});
+    const double starved = std::ranges::max(measured.starved_percents);
+    std::printf("    got %.1f %%, had no core for %.1f %%\n", measured.percents.front()[0],
+                starved);
+    EXPECT_GE(measured.percents.front()[0], 60 - starved);
 }
 
 TEST(GuardShares, SeveralProcesses) {

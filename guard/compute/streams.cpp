@@ -72,13 +72,13 @@ Asking asking_for(const Place& place, WorkKind kind) {
     if (of.generation != place.generation || of.is_gone) return {kind, 0, 0, true};
     const Relaxed relaxed;
     harvest(of);
-    const auto for_launches = [&](int launches) {
-        return static_cast<std::int64_t>(of.pace.each_ns * launches);
-    };
+    const Pace& pace = of.pace;
     const Timing::Flight& flight = timing(place.card).flights[static_cast<int>(kind)];
-    std::int64_t about_ns = for_launches(std::max(of.pace.to_mark, 1));
-    if (flight.last_ns == 0 && of.pace.each_ns == 0) about_ns = kUnknownNs;
-    return {kind, for_launches(launches_ahead(of)), about_ns, flight.only != &of};
+    const auto ahead_ns = static_cast<std::int64_t>(pace.each_ns * launches_ahead(of));
+    const auto about_ns =
+        static_cast<std::int64_t>(std::max(pace.longest_ns, pace.each_ns * pace.to_mark));
+    const bool is_first = kind == WorkKind::kernels && flight.last_ns == 0 && pace.longest_ns == 0;
+    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns, flight.only != &of, is_first};
 }
 
 // In turn with the neighbours on the card. False where it goes on without its turn.
@@ -92,7 +92,8 @@ bool wait_for_turn(const Place& of, WorkKind kind) {
     look_for_ended_meanwhile(card);
     drain(of, patience.end_ns());
     bool is_seen = look_for_ended_meanwhile(card);
-    asking = {kind, 0, asking.about_ns, true};
+    asking.ahead_ns = 0;
+    asking.may_others_be = true;
     while (const std::int64_t ns = time_to_turn(card, asking)) {
         if (patience.is_over()) return false;
         sleep_ns(is_seen || ns < kUnseenNs ? ns : kUnseenNs);

@@ -59,9 +59,10 @@ struct SinceMark {
 
 // How fast a stream does what it is given.
 struct Pace {
-    double each_ns;  // from one launch to the next of late
-    int batch;       // launches to a mark, so that it is reached after some kMarkNs
-    int to_mark;     // launches until the next one
+    double each_ns;     // from one launch to the next of late
+    double longest_ns;  // that it was; let down by and by
+    int batch;          // launches to a mark, so that it is reached after some kMarkNs
+    int to_mark;        // launches until the next one
 };
 
 // An event before all of a stream's work in flight.

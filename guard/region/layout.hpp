@@ -196,6 +196,12 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     // CLOCK_MONOTONIC: when each process expects to be done with what it has given a card, where
     // that is long (compute/outstanding.hpp). Together, for all are read at each turn.
     std::atomic<std::int64_t> expected_end_ns[kMaxCards][kWorkKinds][kMaxProcesses];
+    // The order of turns, when they are for long work (compute/order.hpp).
+    struct Order {
+        std::atomic<std::int64_t> turn_ns;                  // at which the last turn was taken
+        std::atomic<std::int64_t> next_ns[kMaxProcesses];   // at which each one's next is,
+        std::atomic<std::int64_t> asked_ns[kMaxProcesses];  // and since when it was last asked for
+    } orders[kMaxCards][kWorkKinds];
 };
 
 // No slot from there on was ever taken.
