@@ -187,6 +187,27 @@ bool bench_busy_launching() {
     return holds;
 }
 
+// A copy that waits is charged for what the copy engine did, and a kernel that it waits for for
+// what that took.
+bool bench_waited_copies() {
+    constexpr std::size_t kKiB = 1024;
+    const SharingTenant rest = {{80, 80}, copies(1024 * kKiB), 80};
+    bool holds = true;
+    for (const std::size_t size : {256, 1024, 16384}) {
+        const std::string name = std::to_string(size) + " KiB that wait";
+        holds &= bench("20 alone, copies of " + name, {{{20, 20}, waited_copies(size * kKiB), 20}},
+                       gpusim::Engine::copies);
+    }
+    for (const std::uint64_t us : {50, 100}) {
+        const std::string name = std::to_string(us) + " us and a number fetched";
+        holds &= bench("20 alone, " + name,
+                       {{{20, 20}, waited_copies(4 * kKiB, us * kMicrosecond), 20}});
+    }
+    holds &= bench("20:80, copies of 1 MiB that wait", {{{20, 20}, waited_copies(1024 * kKiB), 20}},
+                   gpusim::Engine::copies);
+    return holds;
+}
+
 // Processes of one kernel, each. It takes them time to start, so that they may want less than their
 // part; what they have is known when each has ended.
 bool bench_ending(const std::string& name, int at_once, std::uint64_t ns) {
@@ -244,6 +265,7 @@ bool bench_all() {
     holds &= bench("25 alone", {{{25, 25}, free_running(kMillisecond), 25}});
     holds &= bench("20 of copies of 1 MiB", {{{20, 20}, copies(std::size_t{1} << 20), 20}},
                    gpusim::Engine::copies);
+    holds &= bench_waited_copies();
     holds &= bench_streams();
     holds &= bench_busy_launching();
     holds &= bench_processes();

@@ -111,7 +111,7 @@ void leave_flight(const StreamTiming& of, Span work) {
     add(flight, work);
     settle(of);
     if (flight.streams > 0) return;
-    flight.last_ns = flight.last_end_ns - flight.began_ns;
+    flight.last_ns = monotonic_ns() - flight.began_ns;
     expect_nothing(of.card, of.kind);
 }
 

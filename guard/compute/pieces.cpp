@@ -27,7 +27,7 @@ constexpr int kSampleEvery = 16;
 constexpr std::int64_t kMaxOverheadNs = 1'000'000;
 
 // How it was learnt that a piece has ended.
-enum class Ended { unseen, waited_for, asked_after };
+enum class Ended { unseen, waited_for, behind_it_a_copy, asked_after };
 
 struct Measured {
     Span work;
@@ -35,12 +35,19 @@ struct Measured {
     std::int64_t excess_ns;
 };
 
+// Of a copy behind a piece of work it is learnt that both are over: what that took is not the
+// piece's.
+std::int64_t& overhead_ns(const StreamTiming& of, Ended how) {
+    const auto by = how == Ended::behind_it_a_copy ? WaitedBy::copy : WaitedBy::wait;
+    return flight_of(of).overhead_ns[static_cast<int>(by)];
+}
+
 // When the card did a piece of work that is over: by events before and behind it, and the clock of
 // its context, or else from its launch until now, but for what it takes to get there and to learn
 // of it. What the stream waited for before is no work.
 Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
     // Who asks again and again learns of it at once.
-    const std::int64_t overhead = how == Ended::asked_after ? 0 : timing(of.card).overhead_ns;
+    const std::int64_t overhead = how == Ended::asked_after ? 0 : overhead_ns(of, how);
     const std::int64_t until = std::max(now - overhead, of.began_ns);
     float ms = 0;
     if (!of.start.is_recorded || !is_end_known(of) ||
@@ -76,10 +83,25 @@ std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
 }
 
 // More than that is a thread that was not running, or a stream that waited.
-void learn_overhead(int card, std::int64_t excess_ns) {
-    std::int64_t& known = timing(card).overhead_ns;
+void learn_overhead(std::int64_t& known, std::int64_t excess_ns) {
     if (excess_ns < 0 || excess_ns >= kMaxOverheadNs) return;
-    known = known == 0 ? excess_ns : known + (excess_ns - known) / 4;
+    // One of a thread that was late is not to make the next ones cheap.
+    const std::int64_t at_most = known == 0 ? excess_ns : std::min(excess_ns, 2 * known);
+    known = known == 0 ? excess_ns : known + (at_most - known) / 4;
+}
+
+void leave(StreamTiming& of, Span work, bool is_waited_for) {
+    Timing::Flight& flight = flight_of(of);
+    flight.is_waited_for = is_waited_for;
+    of.is_in_flight = false;
+    of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
+    take_back_credit(of);
+    of.marks.ahead = 0;
+    of.since.launches = 0;
+    of.marks.last_reached = nullptr;
+    of.start.is_recorded = false;
+    of.end.is_recorded = false;
+    leave_flight(of, work);
 }
 
 void end_piece(StreamTiming& of, Ended how) {
@@ -91,7 +113,7 @@ void end_piece(StreamTiming& of, Ended how) {
     }
     Timing::Flight& flight = flight_of(of);
     const std::int64_t now = monotonic_ns();
-    const bool is_waited_for = how == Ended::waited_for;
+    const bool is_waited_for = how == Ended::waited_for || how == Ended::behind_it_a_copy;
     Measured measured = measure(of, now, how);
     const std::int64_t end_ns = measured.work.end_ns;
     if (const std::int64_t waits_ns = waits_since_ns(of); waits_ns != 0) {
@@ -103,21 +125,12 @@ void end_piece(StreamTiming& of, Ended how) {
     }
     // Of those waited for together that which ended last: the others ended before the wait did.
     const bool is_last = flight.streams == 1 && end_ns >= flight.last_end_ns;
-    if (is_waited_for && is_last) learn_overhead(of.card, measured.excess_ns);
+    std::int64_t& overhead = overhead_ns(of, how);
+    if (is_waited_for && is_last) learn_overhead(overhead, measured.excess_ns);
     // What is taken off is never more than there is: where it would be, it is known too high.
-    if (is_waited_for && now - timing(of.card).overhead_ns < of.began_ns)
-        learn_overhead(of.card, now - of.began_ns);
-    flight.is_waited_for = is_waited_for;
+    if (is_waited_for && now - overhead < of.began_ns) learn_overhead(overhead, now - of.began_ns);
     flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
-    of.is_in_flight = false;
-    of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
-    take_back_credit(of);
-    of.marks.ahead = 0;
-    of.since.launches = 0;
-    of.marks.last_reached = nullptr;
-    of.start.is_recorded = false;
-    of.end.is_recorded = false;
-    leave_flight(of, measured.work);
+    leave(of, measured.work, is_waited_for);
 }
 
 // Whether the piece that the stream is about to begin is measured, by the flight before it: for how
@@ -128,27 +141,25 @@ int draw_piece(const Timing::Flight& flight, const StreamTiming& of) {
     return draw(of.card, kSampleEvery) == 0 ? kSampleEvery : 0;
 }
 
-}  // namespace
-
-void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
+// `stands_for` is what draw_piece() says.
+void begin(StreamTiming& of, WorkKind kind, std::int64_t began_ns, int stands_for) {
     of.is_in_flight = true;
-    of.kind = kind;
     of.credit.store(0, std::memory_order_relaxed);
     of.credit_for.store(kind == WorkKind::kernels ? CreditFor::all : CreditFor::copies,
                         std::memory_order_relaxed);
-    of.began_ns = monotonic_ns();
+    of.began_ns = began_ns;
     of.marks.last_reached = nullptr;
     of.start.is_recorded = false;
     of.start.is_reached = false;
     of.end.awaited_ns = 0;
     of.end.is_recorded = false;
-    of.stands_for = draw_piece(flight_of(of), of);
+    of.stands_for = stands_for;
     join_flight(of);
     begin_stretch(of);
-    of.since.is_untold |= is_behind_copies;
-    if (is_behind_copies || of.is_at_wait) of.stands_for = std::max(of.stands_for, 1);
-    of.is_at_wait = false;
-    if (of.stands_for == 0 || is_behind_copies || event_in(of.start.event, of) == nullptr) return;
+}
+
+void record_start(StreamTiming& of) {
+    if (event_in(of.start.event, of) == nullptr) return;
     of.start.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
     of.start.is_recorded =
@@ -156,12 +167,47 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.start.took_ns = monotonic_ns() - of.began_ns;
 }
 
+}  // namespace
+
+void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
+    of.kind = kind;
+    begin(of, kind, monotonic_ns(), draw_piece(flight_of(of), of));
+    of.since.is_untold |= is_behind_copies;
+    if (is_behind_copies || of.is_at_wait) of.stands_for = std::max(of.stands_for, 1);
+    of.is_at_wait = false;
+    if (of.stands_for > 0 && !is_behind_copies) record_start(of);
+}
+
+void begin_measured_piece(StreamTiming& of, WorkKind kind) {
+    of.kind = kind;
+    begin(of, kind, monotonic_ns(), 1);
+    record_start(of);
+}
+
+void end_piece(StreamTiming& of, Span work) {
+    Timing::Flight& flight = flight_of(of);
+    flight.last_end_ns = std::max(flight.last_end_ns, work.end_ns);
+    leave(of, work, true);
+}
+
+void note_piece(StreamTiming& of, WorkKind kind, Span work) {
+    of.kind = kind;
+    begin(of, kind, work.start_ns, 1);
+    end_piece(of, work);
+}
+
+Span measured_work(const StreamTiming& of, std::int64_t now) {
+    const Measured measured = measure(of, now, Ended::waited_for);
+    return measured.excess_ns < 0 ? Span{} : measured.work;
+}
+
 void end_piece(StreamTiming& of) {
     end_piece(of, Ended::unseen);
 }
 
-void end_waited_for(StreamTiming& of) {
-    if (of.on_their_way == 0) end_piece(of, Ended::waited_for);
+void end_waited_for(StreamTiming& of, WaitedBy by) {
+    if (of.on_their_way > 0) return;
+    end_piece(of, by == WaitedBy::copy ? Ended::behind_it_a_copy : Ended::waited_for);
 }
 
 void end_if_done(StreamTiming& of) {

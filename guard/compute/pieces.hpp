@@ -9,6 +9,15 @@ namespace tessera::guard {
 // Copies of the stream that are on their way count as kernels from now on where these come behind
 // them, and not as what they wait for.
 void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies);
+// One of which it is to be told by events when it ended.
+void begin_measured_piece(StreamTiming& of, WorkKind kind);
+// The piece has ended, and was that work, which somebody waited for.
+void end_piece(StreamTiming& of, Span work);
+// Beginning and end of such a piece in one.
+void note_piece(StreamTiming& of, WorkKind kind, Span work);
+// When the work in flight was done, which is over, by events before it and behind it. Empty where
+// there are none.
+Span measured_work(const StreamTiming& of, std::int64_t now);
 // Whether when it ended can be told by events.
 bool is_measured(const StreamTiming& of);
 // Whether the end may be recorded before a wait. Not in the default stream of a context while
@@ -24,7 +33,7 @@ bool is_end_known(const StreamTiming& of);
 // Nobody waited for it.
 void end_piece(StreamTiming& of);
 // It was waited for, by a wait that began after record_end().
-void end_waited_for(StreamTiming& of);
+void end_waited_for(StreamTiming& of, WaitedBy by = WaitedBy::wait);
 // The same where it is found done.
 void end_if_done(StreamTiming& of);
 // The same for who does not wait, but asks the driver for it again and again.

@@ -36,7 +36,8 @@ pthread_t thread_of(CUstream stream) {
 StreamTiming* find_stream(CUstream stream, const Current& owner) {
     StreamTiming* found = nullptr;
     for_each_stream(owner.card, [&](StreamTiming& each) {
-        if (each.is_left || each.stream.load(std::memory_order_relaxed) != stream) return;
+        if (each.is_left || each.is_waited_copy) return;
+        if (each.stream.load(std::memory_order_relaxed) != stream) return;
         if (is_default(stream) &&
             (each.context != owner.context || each.thread != thread_of(stream)))
             return;
@@ -45,11 +46,13 @@ StreamTiming* find_stream(CUstream stream, const Current& owner) {
     return found;
 }
 
-StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
-    if (StreamTiming* known = find_stream(stream, owner); known != nullptr) return known;
+namespace {
+
+StreamTiming* add_stream(CUstream stream, const Current& owner) {
     StreamTiming* made = find_place(owner.card);
     if (made == nullptr) return nullptr;
     made->is_gone = false;
+    made->is_waited_copy = false;
     made->context = owner.context;
     made->thread = thread_of(stream);
     made->card = owner.card;
@@ -63,6 +66,28 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
     made->is_at_wait = false;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;
+}
+
+}  // namespace
+
+StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
+    StreamTiming* known = find_stream(stream, owner);
+    return known != nullptr ? known : add_stream(stream, owner);
+}
+
+StreamTiming* find_or_add_waited_copy(CUstream stream, const Current& owner) {
+    StreamTiming* found = nullptr;
+    for_each_stream(owner.card, [&](StreamTiming& each) {
+        const bool is_free = !each.is_in_flight && !each.is_left && each.on_their_way == 0;
+        if (each.is_waited_copy && is_free && each.context == owner.context &&
+            each.stream.load(std::memory_order_relaxed) == stream)
+            found = &each;
+    });
+    if (found == nullptr) found = add_stream(stream, owner);
+    if (found == nullptr) return nullptr;
+    found->is_waited_copy = true;
+    found->thread = pthread_self();  // nobody else is to ask for it, whichever stream it is
+    return found;
 }
 
 void free_place_of(StreamTiming& of) {

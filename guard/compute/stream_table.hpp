@@ -36,6 +36,8 @@ void for_each_asked(int card, const Body& body) {
 StreamTiming* find_stream(CUstream stream, const Current& owner);
 // Takes the place of one that has no work where there are kMaxStreams; null where all have some.
 StreamTiming* find_or_add_stream(CUstream stream, const Current& owner);
+// For a copy that waits in the stream: none that is in use. Null as above.
+StreamTiming* find_or_add_waited_copy(CUstream stream, const Current& owner);
 // The place is another's from now on; its events are destroyed, or have ended with their context.
 void free_place_of(StreamTiming& of);
 void destroy_events(const StreamTiming& of);

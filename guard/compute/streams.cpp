@@ -7,12 +7,12 @@
 #include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
-#include "guard/compute/patience.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/compute/stream_waits.hpp"
 #include "guard/compute/thread_end.hpp"
+#include "guard/compute/turn.hpp"
 #include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
@@ -28,79 +28,6 @@ namespace {
 // Where time is not shared out, it may become so: look again after so many launches. Few, for each
 // may be long; and what the driver has queued by then cannot be called back.
 constexpr int kUntimedCredit = 64;
-
-// Without them there is nothing to measure by.
-bool has_events() {
-    const Driver& real = *driver();
-    return real.cuEventCreate && real.cuEventRecord && real.cuEventQuery &&
-           real.cuEventElapsedTime && real.cuStreamQuery;
-}
-
-// A stream's, which may be another's when the mutex was free.
-struct Place {
-    StreamTiming* of;
-    int card;
-    std::uint64_t generation;
-};
-
-// Waits until the stream has done all that it was given, and so knows when that was; until then at
-// most.
-void drain(const Place& place, std::int64_t until_ns) {
-    const Locked lock(timing(place.card).mutex);
-    StreamTiming& of = *place.of;
-    if (of.generation != place.generation || !of.is_in_flight) return;
-    const Relaxed relaxed;
-    harvest(of);
-    if (!of.is_at_wait && marks_ahead(of) < kMaxMarks) {
-        if (is_measured(of) && !is_end_known(of)) record_end(of);
-        add_mark(of, MarkAt::launches);
-    }
-    while (of.marks.ahead > 0) {
-        const Passed passed = pass_first_mark(of, until_ns);
-        if (passed == Passed::late || passed == Passed::gone) return;
-        if (passed == Passed::failed) return end_piece(of);
-    }
-    end_if_done(of);
-}
-
-// What a process's first work is taken to be, until it has ended or a mark is reached.
-constexpr std::int64_t kUnknownNs = kMaxDebtNs;
-
-Asking asking_for(const Place& place, WorkKind kind) {
-    const Locked lock(timing(place.card).mutex);
-    StreamTiming& of = *place.of;
-    if (of.generation != place.generation || of.is_gone) return {kind, 0, 0, true};
-    const Relaxed relaxed;
-    harvest(of);
-    const Pace& pace = of.pace;
-    const Timing::Flight& flight = timing(place.card).flights[static_cast<int>(kind)];
-    const auto ahead_ns = static_cast<std::int64_t>(pace.each_ns * launches_ahead(of));
-    const auto about_ns =
-        static_cast<std::int64_t>(std::max(pace.longest_ns, pace.each_ns * pace.to_mark));
-    const bool is_first = kind == WorkKind::kernels && flight.last_ns == 0 && pace.longest_ns == 0;
-    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns, flight.only != &of, is_first};
-}
-
-// In turn with the neighbours on the card. False where it goes on without its turn.
-bool wait_for_turn(const Place& of, WorkKind kind) {
-    const int card = of.card;
-    Asking asking = asking_for(of, kind);
-    if (time_to_turn(card, asking) == 0) return true;
-    constexpr std::int64_t kUnseenNs = 500'000;
-    const Waiting waiting(card);
-    const Patience patience(card);
-    look_for_ended_meanwhile(card);
-    drain(of, patience.end_ns());
-    bool is_seen = look_for_ended_meanwhile(card);
-    asking.ahead_ns = 0;
-    asking.may_others_be = true;
-    while (const std::int64_t ns = time_to_turn(card, asking)) {
-        if (patience.is_over()) return false;
-        sleep_ns(is_seen || ns < kUnseenNs ? ns : kUnseenNs);
-        is_seen = look_for_ended_meanwhile(card);
-    }
-    return true;
-}
 
 // With the launch that is about to be.
 void give_credit(StreamTiming& of, int launches) {
@@ -150,7 +77,10 @@ bool has_credit_elsewhere(CUstream stream, const Current& owner, WorkKind kind) 
 }
 
 Given given_to(const Current& owner, const StreamTiming& of) {
-    return {owner, of.generation, of.turns, of.credit.load(std::memory_order_relaxed)};
+    return {.owner = owner,
+            .generation = of.generation,
+            .turns = of.turns,
+            .credit = of.credit.load(std::memory_order_relaxed)};
 }
 
 bool is_all(const Given& given, const StreamTiming& of) {
@@ -181,10 +111,11 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
         give_untimed(stream, owner);
         return CUDA_SUCCESS;
     }
-    if (!comes_back_done_ && has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
+    if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
     bool is_turn = true;
     do {
-        is_turn = wait_for_turn(wait_for_place(stream, owner), kind);
+        const Place place = wait_for_place(stream, owner);
+        is_turn = wait_for_turn(place, kind, place);
     } while (!begin(stream, owner, kind, is_turn));
     return CUDA_SUCCESS;
 }
@@ -220,15 +151,14 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     if (of->pace.to_mark > 0) draw_next_mark(*of);
     // So that what comes behind the copies is told apart from these.
     if (is_behind_copies && of->pace.to_mark > 0) add_mark(*of, MarkAt::launches);
-    if (of->pace.to_mark <= 0 || (comes_back_done_ && of->since.launches > 0)) {
+    if (of->pace.to_mark <= 0) {
         if (!make_room_ahead(*of)) return true;
         take_back_credit(*of);  // that another thread was given meanwhile
         set_mark(*of);
         draw_next_mark(*of);
         stands_for_ = of->pace.to_mark * of->stands_for;
     }
-    of->since.is_untold |= comes_back_done_ && of->since.launches == 0;
-    const bool is_one = !is_turn || has_end_behind_ || comes_back_done_;
+    const bool is_one = !is_turn || has_end_behind_;
     give_credit(*of, is_one ? 1 : of->pace.to_mark);
     return true;
 }
@@ -239,7 +169,7 @@ void Turn::set_mark(StreamTiming& of) {
     const bool is_at_beginning = of.since.launches == 0 && of.marks.ahead == 0;
     if (marks_ahead(of) >= kMaxMarks || (is_at_beginning && !is_measured)) return;
     if (!add_mark(of, MarkAt::launches)) return;
-    if (is_measured && !comes_back_done_) mark_ = of.marks.added;
+    if (is_measured) mark_ = of.marks.added;
 }
 
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.
@@ -259,16 +189,20 @@ Turn::~Turn() {
     if (is_behind_mark) note_launched_behind_mark(*of_, stands_for_);
 }
 
-Given before_wait(CUstream stream) {
+Given before_wait(CUstream stream, WaitedBy by) {
     const Current owner = owner_of(stream);
     if (owner.card < 0) return {};
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
     see_some_ends_beside(owner.card, of);
     if (of == nullptr) return {};
-    if (is_measured(*of) && !is_end_known(*of) && may_record(*of)) record_end(*of);
+    // What a copy waits for an event before it may.
+    const bool may = by == WaitedBy::copy ? !is_capturing(stream) : may_record(*of);
+    if (is_measured(*of) && !is_end_known(*of) && may) record_end(*of);
     await_end(*of);
-    return given_to(owner, *of);
+    Given given = given_to(owner, *of);
+    given.by = by;
+    return given;
 }
 
 void after_wait(CUstream stream, const Given& given) {
@@ -277,7 +211,7 @@ void after_wait(CUstream stream, const Given& given) {
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
     if (of != nullptr && is_all(given, *of)) {
-        end_waited_for(*of);
+        end_waited_for(*of, given.by);
     } else if (of != nullptr) {
         const Relaxed relaxed;
         end_if_done(*of);

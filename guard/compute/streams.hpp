@@ -64,8 +64,7 @@ inline void forget_last_used() {
 // look, just then.)
 class Turn {
   public:
-    // `comes_back_done`: the call does so when its work is done.
-    explicit Turn(bool comes_back_done = false) : comes_back_done_(comes_back_done) {}
+    Turn() = default;
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -78,7 +77,6 @@ class Turn {
     bool begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn);
     void set_mark(StreamTiming& of);
 
-    const bool comes_back_done_;
     StreamTiming* of_ = nullptr;
     std::uint64_t generation_ = 0;  // of the stream in that place
     bool has_end_behind_ = false;   // an event, when the call is over
@@ -92,11 +90,12 @@ struct Given {
     std::uint64_t generation = 0;
     unsigned turns = 0;
     int credit = 0;
+    WaitedBy by = WaitedBy::wait;
 };
 
 // Around a wait for all work of a stream: the first before it, the second after it has succeeded.
 // What another thread gave it meanwhile goes on.
-Given before_wait(CUstream stream);
+Given before_wait(CUstream stream, WaitedBy by = WaitedBy::wait);
 void after_wait(CUstream stream, const Given& given);
 // Somebody has asked the driver for a stream's work, which is over, or not yet.
 void found_done(CUstream stream);

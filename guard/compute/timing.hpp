@@ -40,6 +40,10 @@ struct Mark {
 // before its piece ended.
 enum class CreditFor { nothing, copies, all };
 
+// Who waits for a stream's work: a call that does so and no more, or a copy behind that work
+// (waited_copy.hpp).
+enum class WaitedBy { wait, copy };
+
 // Those of a stream, in the order in which it reaches them.
 struct Marks {
     Mark places[kMarkPlaces + 1];  // a ring, with the last that was reached
@@ -90,6 +94,7 @@ struct StreamTiming {
     int card;
     bool is_left;              // there is no such stream any more, and `end` is behind its work
     bool is_gone;              // the place is free for another
+    bool is_waited_copy;       // not all that the stream does, but copies that wait in it
     std::uint64_t generation;  // how many streams have had the place
 
     std::atomic<int> credit;  // launches that need not ask,
@@ -128,7 +133,8 @@ struct Timing {
         const StreamTiming* only;  // stream that had a part in it; null: others had
         bool is_waited_for;  // the end of the last piece that ended was learnt by a wait for it
         std::int64_t began_ns;
-        std::int64_t last_ns;  // how long the flight before it was
+        std::int64_t last_ns;         // how long the flight before it was, until that was learnt
+        std::int64_t overhead_ns[2];  // of a piece, by who waited: what is not the card's
         // What is settled is written down for good. Later, all time counts as work that began
         // before a piece that is not known to be over, until that is.
         std::int64_t settled_ns;
@@ -156,15 +162,14 @@ struct Timing {
         std::int64_t as_of_ns;
         int processes;
     } at_work;
-    std::int64_t overhead_ns;  // of a piece of work in flight: what is not the card's
-    std::uint32_t random;      // lot.hpp
-    unsigned turns;            // that were taken
-    std::int64_t looked_ns;    // by who waits for his: when,
-    unsigned looked_turns;     // when so many were taken,
-    bool is_all_seen;          // and whether all ends are going to be seen
-    int stream_count;          // places that were ever used
-    unsigned next_idle;        // where one that is not needed is looked for first
-    unsigned next_look;        // and one whose work may have ended
+    std::uint32_t random;    // lot.hpp
+    unsigned turns;          // that were taken
+    std::int64_t looked_ns;  // by who waits for his: when,
+    unsigned looked_turns;   // when so many were taken,
+    bool is_all_seen;        // and whether all ends are going to be seen
+    int stream_count;        // places that were ever used
+    unsigned next_idle;      // where one that is not needed is looked for first
+    unsigned next_look;      // and one whose work may have ended
     StreamTiming streams[kMaxStreams];
 };
 

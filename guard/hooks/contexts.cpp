@@ -50,7 +50,7 @@ CUresult create_on(CUdevice device, CUcontext* context, int kind, const Make& ma
     const CUresult result = make();
     if (result != CUDA_SUCCESS || context == nullptr) return result;
     undo();
-    return kNotGuarded;
+    return refuse_card_of_others(device);
 }
 
 template <typename Function>
@@ -169,7 +169,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
         const CUresult result = retain();
         if (result != CUDA_SUCCESS) return result;
         release();
-        return kNotGuarded;
+        return refuse_card_of_others(device);
     }
     const PrimaryState state = state_of_primary(device);
     if (state.active != 0) return retain();

@@ -5,12 +5,14 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <thread>
 
@@ -194,6 +196,26 @@ TEST_F(GuardMemory, ACardWithoutAShareIsNotToBeHad) {
     EXPECT_EQ(node_.used(1), 0U);
 }
 
+// And its name is told, once.
+TEST_F(GuardMemory, WhichCardHasNoShareIsTold) {
+    in_tenant([this](Tenant& tenant) {
+        testing::internal::CaptureStderr();
+        CUcontext context = nullptr;
+        for (int again = 0; again < 2; again++) {
+            EXPECT_EQ(CALL(tenant.cuda, cuCtxCreate_v2)(&context, 0, 1),
+                      CUDA_ERROR_OPERATING_SYSTEM);
+            EXPECT_EQ(CALL(tenant.cuda, cuDevicePrimaryCtxRetain)(&context, 1),
+                      CUDA_ERROR_OPERATING_SYSTEM);
+        }
+        EXPECT_EQ(testing::internal::GetCapturedStderr(),
+                  "tessera-guard: this container has no share of card " +
+                      std::string(node_.state().file->cards[1].uuid) +
+                      ": its limits name others. If CUDA_VISIBLE_DEVICES or "
+                      "NVIDIA_VISIBLE_DEVICES was changed, put it back; else restart the pod, and "
+                      "if that does not help, see the agent's log on this node.\n");
+    });
+}
+
 TEST_F(GuardMemory, WithoutLimitsNothingRuns) {
     std::filesystem::remove(container_.region().path(kLimitsName));
     in_child([&] {
@@ -205,24 +227,67 @@ TEST_F(GuardMemory, WithoutLimitsNothingRuns) {
         EXPECT_EQ(
             testing::internal::GetCapturedStderr(),
             "tessera-guard: no GPU for this process: " + container_.region().path(kLimitsName) +
-                " is missing, or of another version of the guard. Restart the pod; if that "
-                "does not help, see the agent's log on this node.\n");
+                " is missing. Restart the pod; if that does not help, see the agent's log on this "
+                "node.\n");
     });
 }
 
-TEST_F(GuardMemory, WhoMayNotReadTheLimitsIsTold) {
-    std::filesystem::permissions(container_.region().path(kLimitsName),
-                                 std::filesystem::perms::owner_all);
-    in_child([&] {
-        testing::internal::CaptureStderr();
-        const Library cuda(container_.facade());
-        constexpr uid_t kNobody = 65534;
-        ASSERT_EQ(setresuid(kNobody, kNobody, 0), 0);
-        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
-        ASSERT_EQ(setresuid(0, 0, 0), 0);
-        EXPECT_NE(testing::internal::GetCapturedStderr().find(" may not be read by this user"),
-                  std::string::npos);
-    });
+// Each file that is not as it was made, by what the program is told.
+TEST_F(GuardMemory, WhyAFileCannotBeUsedIsTold) {
+    namespace fs = std::filesystem;
+    struct Case {
+        const char* file;
+        const char* told;
+        std::function<void(const fs::path&)> change;
+    };
+    const auto mode = [](unsigned bits) {
+        return
+            [bits](const fs::path& path) { fs::permissions(path, static_cast<fs::perms>(bits)); };
+    };
+    constexpr char kMode[] = " may not be opened by this user: its mode was changed. Restart the";
+    const Case cases[] = {
+        {kLimitsName, kMode, mode(0600)},
+        {kLimitsName, " is of another version of the guard, or was written over. Restart the",
+         [](const fs::path& path) { fs::resize_file(path, 100); }},
+        {kAccountsName, kMode, mode(0600)},
+        {kAccountsName, kMode, mode(0444)},
+        {kAccountsName, " is missing. Restart the", [](const fs::path& path) { fs::remove(path); }},
+    };
+    for (const Case& each : cases) {
+        const GuardedContainer container(node_, {{0, kGiB, 0}});
+        const std::string path = container.region().path(each.file);
+        each.change(path);
+        in_child([&] {
+            testing::internal::CaptureStderr();
+            const Library cuda(container.facade());
+            constexpr uid_t kNobody = 65534;
+            ASSERT_EQ(setresuid(kNobody, kNobody, 0), 0);
+            EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+            ASSERT_EQ(setresuid(0, 0, 0), 0);
+            const std::string said = testing::internal::GetCapturedStderr();
+            EXPECT_NE(said.find(path + each.told), std::string::npos) << said;
+        });
+    }
+}
+
+TEST_F(GuardMemory, WhoseAddressSpaceOrDescriptorsAreLimitedIsTold) {
+    const auto is_told = [this](int resource, rlim_t most, const std::string& told) {
+        in_child([&] {
+            testing::internal::CaptureStderr();
+            const Library cuda(container_.facade());
+            rlimit before = {};
+            ASSERT_EQ(getrlimit(static_cast<__rlimit_resource>(resource), &before), 0);
+            const rlimit limit = {most, before.rlim_max};
+            ASSERT_EQ(setrlimit(static_cast<__rlimit_resource>(resource), &limit), 0);
+            EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
+            ASSERT_EQ(setrlimit(static_cast<__rlimit_resource>(resource), &before), 0);
+            const std::string said = testing::internal::GetCapturedStderr();
+            EXPECT_NE(said.find(told), std::string::npos) << said;
+        });
+    };
+    is_told(RLIMIT_AS, rlim_t{1} << 20,
+            "the guard finds no room in this process's address space. Raise ulimit -v.\n");
+    is_told(RLIMIT_NOFILE, 3, "cannot be opened, for no descriptor is left. Raise ulimit -n.\n");
 }
 
 TEST_F(GuardMemory, WithoutAccountsNothingRuns) {

@@ -49,7 +49,7 @@ const Limits* limits() {
     const Limits* opened = has_place ? open_limits(path) : nullptr;
     if (opened == nullptr) {
         complain(has_complained, has_place ? path : "the guard's library",
-                 has_place ? kNoLimits : kNoPlace);
+                 has_place ? fault_of(errno, kOtherLayout) : kNoPlace);
         return nullptr;
     }
     if (kept_limits.compare_exchange_strong(known, opened)) return opened;
@@ -80,7 +80,7 @@ nvmlReturn_t find_share(nvmlDevice_t device, Share& share) {
     share.count =
         path_of(kAccountsName, path) ? find_holders(path, card, share.holders, nobodys) : -1;
     if (share.count < 0) {
-        complain(has_complained, path, "cannot be read");
+        complain(has_complained, path, {"cannot be read"});
         return NVML_ERROR_OPERATING_SYSTEM;
     }
     share.limit = all->cards[card].memory.load(std::memory_order_relaxed) * kGranuleBytes;

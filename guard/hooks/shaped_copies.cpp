@@ -17,6 +17,15 @@ WorkKind kind_of(const Copy* copy) {
     return is_within ? WorkKind::kernels : WorkKind::copies;
 }
 
+std::size_t bytes_of(const CUDA_MEMCPY2D_v2* copy) {
+    return copy != nullptr ? copy->WidthInBytes * copy->Height : 0;
+}
+
+template <typename Box>
+std::size_t bytes_of(const Box* copy) {
+    return copy != nullptr ? copy->WidthInBytes * copy->Height * copy->Depth : 0;
+}
+
 }  // namespace
 
 IN_STREAM(cuMemcpyPeerAsync, WorkKind::copies,
@@ -67,36 +76,38 @@ IN_STREAM(cuMemPrefetchAsync_v2, WorkKind::copies,
            CUstream stream),
           (pointer, bytes, location, flags, stream))
 
-IN_DEFAULT_STREAM(cuMemcpyPeer, WorkKind::copies,
-                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                   size_t bytes),
-                  (to, to_context, from, from_context, bytes))
-IN_DEFAULT_STREAM(cuMemcpyDtoA_v2, WorkKind::kernels,
-                  (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
+COPY_THAT_WAITS(cuMemcpyPeer, cuMemcpyPeerAsync, WorkKind::copies, bytes,
+                (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                 size_t bytes),
+                (to, to_context, from, from_context, bytes))
+IN_DEFAULT_STREAM(cuMemcpyDtoA_v2, (CUarray to, size_t offset, CUdeviceptr from, size_t bytes),
                   (to, offset, from, bytes))
-IN_DEFAULT_STREAM(cuMemcpyAtoD_v2, WorkKind::kernels,
-                  (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
+IN_DEFAULT_STREAM(cuMemcpyAtoD_v2, (CUdeviceptr to, CUarray from, size_t offset, size_t bytes),
                   (to, from, offset, bytes))
-IN_DEFAULT_STREAM(cuMemcpyHtoA_v2, WorkKind::copies,
-                  (CUarray to, size_t offset, const void* from, size_t bytes),
-                  (to, offset, from, bytes))
-IN_DEFAULT_STREAM(cuMemcpyAtoH_v2, WorkKind::copies,
-                  (void* to, CUarray from, size_t offset, size_t bytes), (to, from, offset, bytes))
-IN_DEFAULT_STREAM(cuMemcpyAtoA_v2, WorkKind::kernels,
+COPY_THAT_WAITS(cuMemcpyHtoA_v2, cuMemcpyHtoAAsync_v2, WorkKind::copies, bytes,
+                (CUarray to, size_t offset, const void* from, size_t bytes),
+                (to, offset, from, bytes))
+COPY_THAT_WAITS(cuMemcpyAtoH_v2, cuMemcpyAtoHAsync_v2, WorkKind::copies, bytes,
+                (void* to, CUarray from, size_t offset, size_t bytes), (to, from, offset, bytes))
+IN_DEFAULT_STREAM(cuMemcpyAtoA_v2,
                   (CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes),
                   (to, to_offset, from, from_offset, bytes))
-IN_DEFAULT_STREAM(cuMemcpy2D_v2, kind_of(copy), (const CUDA_MEMCPY2D_v2* copy), (copy))
-IN_DEFAULT_STREAM(cuMemcpy2DUnaligned_v2, kind_of(copy), (const CUDA_MEMCPY2D_v2* copy), (copy))
-IN_DEFAULT_STREAM(cuMemcpy3D_v2, kind_of(copy), (const CUDA_MEMCPY3D_v2* copy), (copy))
-IN_DEFAULT_STREAM(cuMemcpy3DPeer, WorkKind::copies, (const CUDA_MEMCPY3D_PEER_v1* copy), (copy))
-IN_DEFAULT_STREAM(cuMemsetD16_v2, WorkKind::kernels,
-                  (CUdeviceptr to, unsigned short value, size_t count), (to, value, count))
-IN_DEFAULT_STREAM(cuMemsetD2D8_v2, WorkKind::kernels,
+COPY_THAT_WAITS(cuMemcpy2D_v2, cuMemcpy2DAsync_v2, kind_of(copy), bytes_of(copy),
+                (const CUDA_MEMCPY2D_v2* copy), (copy))
+COPY_THAT_WAITS(cuMemcpy2DUnaligned_v2, cuMemcpy2DAsync_v2, kind_of(copy), bytes_of(copy),
+                (const CUDA_MEMCPY2D_v2* copy), (copy))
+COPY_THAT_WAITS(cuMemcpy3D_v2, cuMemcpy3DAsync_v2, kind_of(copy), bytes_of(copy),
+                (const CUDA_MEMCPY3D_v2* copy), (copy))
+COPY_THAT_WAITS(cuMemcpy3DPeer, cuMemcpy3DPeerAsync, WorkKind::copies, bytes_of(copy),
+                (const CUDA_MEMCPY3D_PEER_v1* copy), (copy))
+IN_DEFAULT_STREAM(cuMemsetD16_v2, (CUdeviceptr to, unsigned short value, size_t count),
+                  (to, value, count))
+IN_DEFAULT_STREAM(cuMemsetD2D8_v2,
                   (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
                   (to, pitch, value, width, height))
-IN_DEFAULT_STREAM(cuMemsetD2D16_v2, WorkKind::kernels,
+IN_DEFAULT_STREAM(cuMemsetD2D16_v2,
                   (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
                   (to, pitch, value, width, height))
-IN_DEFAULT_STREAM(cuMemsetD2D32_v2, WorkKind::kernels,
+IN_DEFAULT_STREAM(cuMemsetD2D32_v2,
                   (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height),
                   (to, pitch, value, width, height))

@@ -30,20 +30,4 @@ CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, W
     return refused != CUDA_SUCCESS ? refused : real(arguments...);
 }
 
-// The same, of a call that comes back when the work is done.
-template <typename... Parameters, typename... Arguments>
-CUresult do_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, WorkKind kind,
-                 CUstream stream, Arguments... arguments) {
-    const Entered real(slot);
-    if (!real.is_held()) return real(arguments...);
-    CUresult result = CUDA_SUCCESS;
-    {
-        Turn turn(true);
-        result = turn.take(stream, kind);
-        if (result == CUDA_SUCCESS) result = real(arguments...);
-    }
-    if (result == CUDA_SUCCESS) after_wait(stream, {});
-    return result;
-}
-
 }  // namespace tessera::guard

@@ -108,5 +108,32 @@ TEST_F(GuardEvasion, TheDriversFileByItsPathOrACopy) {
     }
 }
 
+TEST_F(GuardEvasion, LibcsOwnLookup) {
+    const std::string said =
+        in_container(fmt::format("guard_lookups {} {}", node_.library("libcuda.so.1").string(),
+                                 node_.library("libnvidia-ml.so.1").string()));
+    EXPECT_NE(said.find("cuMemAlloc_v2 dlsym-of-libc libtessera-guard.so"), std::string::npos)
+        << said;
+    for (const char* symbol : {"dlsym", "dlvsym"}) {
+        for (const char* way : {"handle", "next", "dlvsym", "dlvsym-next"}) {
+            const std::string line = fmt::format("{} {} libtessera-guard.so\n", symbol, way);
+            EXPECT_NE(said.find(line), std::string::npos) << symbol << " by " << way << "\n"
+                                                          << said;
+        }
+    }
+}
+
+// One that stands between the guard and libc asks for the next one after himself, and is not to
+// meet himself again by way of the guard.
+TEST_F(GuardEvasion, AnotherLookupBehindTheGuardIsLeftAlone) {
+    const std::string said = in_container(
+        "echo " TESSERA_BINARY_DIR "/guard/takers/guard_own_dlsym.so >> /etc/ld.so.preload; " +
+        fmt::format("guard_lookups {} {}", node_.library("libcuda.so.1").string(),
+                    node_.library("libnvidia-ml.so.1").string()));
+    EXPECT_NE(said.find("cuMemAlloc_v2 dlopen-by-path libtessera-guard.so"), std::string::npos)
+        << said;
+    EXPECT_NE(said.find("dlsym handle libc.so.6\n"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace tessera::guard

@@ -24,8 +24,8 @@ constexpr int kNvmlHooks =
 #include "guard/nvml_entrypoints.def"
 #undef NVML_HOOK
     ;
-constexpr int kWays = 10;     // and dlvsym
-constexpr int kNvmlWays = 7;  // without cuGetProcAddress
+constexpr int kWays = 11;     // and dlvsym
+constexpr int kNvmlWays = 8;  // without cuGetProcAddress
 
 class GuardLookup : public testing::Test {
   protected:

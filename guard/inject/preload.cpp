@@ -40,10 +40,25 @@ bool is_of(const char* library, const void* function) {
     return object && same_text(soname(object), library);
 }
 
+// Who asks libc for its own dlsym would go past us with it, and gets ours. Not where another stands
+// between us and libc that asks us for the real one: what we call next is his.
+template <typename Lookup>
+void* answer_with_lookup(void* ours, const void* next, Lookup lookup) {
+    const bool is_libcs = is_of("libc.so.6", next) || is_of("libdl.so.2", next);
+    return is_libcs && lookup() == next ? ours : nullptr;
+}
+
 // What the caller is to get; null: whatever libc says.
 template <typename Lookup>
 void* answer(void* handle, const char* symbol, Lookup lookup) {
-    const Hook hook = symbol != nullptr ? hook_named(symbol) : Hook{};
+    if (symbol == nullptr) return nullptr;
+    if (same_text(symbol, "dlsym"))
+        return answer_with_lookup(reinterpret_cast<void*>(&::dlsym), next(kept_dlsym, "dlsym"),
+                                  lookup);
+    if (same_text(symbol, "dlvsym"))
+        return answer_with_lookup(reinterpret_cast<void*>(&::dlvsym), next(kept_dlvsym, "dlvsym"),
+                                  lookup);
+    const Hook hook = hook_named(symbol);
     if (!hook) return nullptr;
     // In the whole program our own is found first, driver or not; and who asks for the next one
     // after himself is to meet us on his way there.

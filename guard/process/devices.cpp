@@ -1,11 +1,13 @@
 #include "guard/process/devices.hpp"
 
+#include <cstdio>
 #include <cstring>
 
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/limits.hpp"
+#include "guard/region/uuid.hpp"
 
 namespace tessera::guard {
 
@@ -26,6 +28,25 @@ int card_of(CUdevice device) {
 bool is_of_others(CUdevice device) {
     CUuuid uuid;
     return card_of(device) < 0 && driver()->cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
+}
+
+CUresult refuse_card_of_others(CUdevice device) {
+    CUuuid uuid;
+    if (driver()->cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return kNotGuarded;
+    std::uint8_t bytes[sizeof uuid.bytes];
+    std::memcpy(bytes, uuid.bytes, sizeof bytes);
+    char card[kUuidText + 1];
+    write_uuid(bytes, card);
+    Process& here = *process();
+    char line[400];
+    const int length = std::snprintf(
+        line, sizeof line,
+        "tessera-guard: this container has no share of card %s: its limits name %s. If "
+        "CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES was changed, put it back; else restart the "
+        "pod, and if that does not help, see the agent's log on this node.\n",
+        card, here.limits->card_count == 0 ? "no card" : "others");
+    if (length > 0) say_once(here.has_told_of_others, line);
+    return kNotGuarded;
 }
 
 CUdevice device_of(int card) {

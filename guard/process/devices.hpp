@@ -25,6 +25,9 @@ Current owner_of(CUstream stream, const Current& current);
 // The same, asked in the thread's own context; card -1 where there is none.
 Current owner_of(CUstream stream);
 
+// Says on stderr, once in a process, that the container has no share of the device's card, and
+// returns kNotGuarded.
+CUresult refuse_card_of_others(CUdevice device);
 // Whether the device exists and is of a card that the container has no share of.
 bool is_of_others(CUdevice device);
 // The device of a card; -1 where none was asked for.

@@ -1,6 +1,7 @@
 #include "guard/process/place.hpp"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,18 +22,39 @@ bool path_of(const char* name, char (&path)[kMaxPath]) {
     return length > 0 && length < static_cast<int>(sizeof path);
 }
 
-void complain(std::atomic<bool>& has_complained, const char* path, const char* what) {
-    if (has_complained.exchange(true)) return;
-    char line[kMaxPath + 200];
+Fault fault_of(int error, const Fault& if_none) {
+    switch (error) {
+        case 0:
+            return if_none;
+        case ENOENT:
+            return {"is missing"};
+        case EACCES:
+        case EPERM:
+            return {"may not be opened by this user: its mode was changed"};
+        case EROFS:
+            return {"is on a file system that is mounted read-only"};
+        case EMFILE:
+        case ENFILE:
+            return {"cannot be opened, for no descriptor is left", "Raise ulimit -n."};
+        case ENOMEM:
+            return {"finds no room in this process's address space", "Raise ulimit -v."};
+        default:
+            return {"cannot be opened"};
+    }
+}
+
+void complain(std::atomic<bool>& has_complained, const char* path, const Fault& fault) {
+    char line[kMaxPath + 300];
     const int length =
-        std::snprintf(line, sizeof line,
-                      "tessera-guard: no GPU for this process: %s %s. Restart the pod; if that "
-                      "does not help, see the agent's log on this node.\n",
-                      path, what);
-    if (length <= 0) return;
+        std::snprintf(line, sizeof line, "tessera-guard: no GPU for this process: %s %s. %s\n",
+                      path, fault.what, fault.advice);
+    if (length > 0) say_once(has_complained, line);
+}
+
+void say_once(std::atomic<bool>& has_said, const char* line) {
+    if (has_said.exchange(true)) return;
     const Uncancelled uncancelled;
-    [[maybe_unused]] const ssize_t written =
-        write(STDERR_FILENO, line, static_cast<std::size_t>(length));
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, std::strlen(line));
 }
 
 }  // namespace tessera::guard

@@ -19,12 +19,17 @@ namespace tessera::guard {
 namespace {
 
 constinit std::atomic<Process*> kept = nullptr;
-constinit std::atomic<bool> has_complained = false;  // where there is no Process that says it
+// Where there is no Process that says it.
+constinit std::atomic<bool> has_complained = false;
+constinit std::atomic<bool> has_no_room = false;
 
 Process* make_process() {
     void* pages =
         mmap(nullptr, sizeof(Process), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) return nullptr;
+    if (pages == MAP_FAILED) {
+        has_no_room = errno == ENOMEM;
+        return nullptr;
+    }
     Process* none = nullptr;
     auto* made = static_cast<Process*>(pages);
     if (madvise(pages, sizeof(Process), MADV_WIPEONFORK) == 0 &&
@@ -34,26 +39,28 @@ Process* make_process() {
     return kept.load();
 }
 
-const char* text_of(SeatError error) {
+Fault fault_of_seat(SeatError error) {
     switch (error) {
         case SeatError::none:
-            return "";
+            return {""};
         case SeatError::no_file:
-            return "cannot be opened";
+            return fault_of(errno, {"cannot be opened"});
+        case SeatError::no_room:
+            return fault_of(ENOMEM, {});
         // The limits beside it are of this version: it was, too, when it was made.
         case SeatError::foreign_file:
-            return "was cut off or written over";
+            return {"was cut off or written over"};
         case SeatError::full:
-            return "has no room for another process: the container runs 1023 that use a GPU";
+            return {"has no room for another process: the container runs 1023 that use a GPU"};
         case SeatError::not_kept:
-            return "is on a file system that keeps no locks (an overlay?); move guard_folder";
+            return {"is on a file system that keeps no locks (an overlay?); move guard_folder"};
     }
-    return "";
+    return {""};
 }
 
 CUresult cannot_begin(std::atomic<bool>& has_complained_before, const char* path,
-                      const char* what) {
-    complain(has_complained_before, path, what);
+                      const Fault& fault) {
+    complain(has_complained_before, path, fault);
     return kNotGuarded;
 }
 
@@ -77,14 +84,11 @@ CUresult begin_now(Process& process) {
     if (!has_place) return cannot_begin(process.has_complained, "the guard's library", kNoPlace);
     std::memcpy(process.accounts_path, accounts_path, sizeof accounts_path);
     process.limits = open_limits(limits_path);
-    if (process.limits == nullptr) {
-        const bool is_barred = access(limits_path, R_OK) != 0 && errno == EACCES;
-        return cannot_begin(process.has_complained, limits_path,
-                            is_barred ? kNotReadable : kNoLimits);
-    }
+    if (process.limits == nullptr)
+        return cannot_begin(process.has_complained, limits_path, fault_of(errno, kOtherLayout));
     const SeatError error = take_seat(process.accounts_path, process.seat);
     if (error != SeatError::none)
-        return cannot_begin(process.has_complained, process.accounts_path, text_of(error));
+        return cannot_begin(process.has_complained, process.accounts_path, fault_of_seat(error));
     process.region_number = number_of_file(process.accounts_path);
     process.has_begun.store(true, std::memory_order_release);
     return CUDA_SUCCESS;
@@ -100,8 +104,9 @@ Process* process() {
 CUresult begin() {
     Process* here = process();
     if (here == nullptr) {
+        if (has_no_room) return cannot_begin(has_complained, "the guard", fault_of(ENOMEM, {}));
         return cannot_begin(has_complained, "the kernel",
-                            "gives it no memory that a fork leaves empty (Linux before 4.14?)");
+                            {"gives it no memory that a fork leaves empty (Linux before 4.14?)"});
     }
     if (here->has_begun.load(std::memory_order_acquire)) return CUDA_SUCCESS;
     return begin_now(*here);

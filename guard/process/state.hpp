@@ -21,7 +21,8 @@ namespace tessera::guard {
 struct Process {
     std::atomic<bool> has_begun;
     std::atomic<bool> has_complained;
-    pthread_mutex_t mutex;  // zero is unlocked
+    std::atomic<bool> has_told_of_others;  // cards
+    pthread_mutex_t mutex;                 // zero is unlocked
     Seat seat;
     const Limits* limits;
     char accounts_path[kMaxPath];

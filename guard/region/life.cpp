@@ -81,7 +81,7 @@ SeatError sit_down(const char* accounts_path, Seat& seat) {
     const Opened file(accounts_path, O_RDWR);
     if (file.fd() < 0) return SeatError::no_file;
     void* pages = map_whole(file.fd(), sizeof(Accounts), PROT_READ | PROT_WRITE);
-    if (pages == nullptr) return SeatError::foreign_file;
+    if (pages == nullptr) return errno == ENOMEM ? SeatError::no_room : SeatError::foreign_file;
     auto& accounts = *static_cast<Accounts*>(pages);
     SeatError error = is_of_this_layout(accounts) ? SeatError::none : SeatError::foreign_file;
     if (error == SeatError::none) {

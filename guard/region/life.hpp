@@ -18,8 +18,9 @@ struct Seat {
     int slot = -1;
 };
 
-// not_kept: this file system drops the lock when the descriptor is closed (overlayfs does).
-enum class SeatError { none, no_file, foreign_file, full, not_kept };
+// no_file: errno says why; no_room: there is none in the process for the mapping; not_kept: this
+// file system drops the lock when the descriptor is closed (overlayfs does).
+enum class SeatError { none, no_file, no_room, foreign_file, full, not_kept };
 
 // Maps the file and takes a slot that nobody lives in, cleared of what its last owner held. The
 // mapping stays until the process ends.

@@ -1,5 +1,6 @@
 #include "guard/region/limits.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ Limits* map_limits(const char* path, int open_flags, int protection) {
                           limits->card_count <= unsigned{kMaxCards};
     if (is_sound) return limits;
     munmap(limits, sizeof(Limits));
+    errno = 0;
     return nullptr;
 }
 

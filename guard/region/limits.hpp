@@ -5,7 +5,8 @@
 
 namespace tessera::guard {
 
-// A mapping of the file; null where there is none, or it is of another layout.
+// A mapping of the file; null where there is none, as errno says, or it is of another layout: then
+// errno is 0.
 const Limits* open_limits(const char* path);
 void close_limits(const Limits* limits);
 // To change it; null as above.

@@ -1,6 +1,7 @@
 // A file of the region, open and in memory.
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -29,10 +30,13 @@ class Opened {
     int fd_;
 };
 
-// All of a file of exactly that size; null where it is of another, or cannot be mapped. Its size by
-// its end: fstat has no version that both an old and a new glibc know.
+// All of a file of exactly that size; null where it is of another (errno is 0), or cannot be
+// mapped. Its size by its end: fstat has no version that both an old and a new glibc know.
 inline void* map_whole(int fd, std::size_t size, int protection) {
-    if (lseek(fd, 0, SEEK_END) != static_cast<off_t>(size)) return nullptr;
+    if (lseek(fd, 0, SEEK_END) != static_cast<off_t>(size)) {
+        errno = 0;
+        return nullptr;
+    }
     void* pages = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
     return pages != MAP_FAILED ? pages : nullptr;
 }

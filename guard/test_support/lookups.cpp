@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 #include "api/nvidia/cuda.h"
 #include "api/nvidia/nvml.h"
@@ -47,6 +48,20 @@ void* by_cuda_2(const char* name, int version, int flags) {
     return status == CU_GET_PROC_ADDRESS_SUCCESS ? function : nullptr;
 }
 
+using Dlsym = void* (*)(void*, const char*);
+constexpr char kLibc[] = "libc.so.6";  // which has dlsym from glibc 2.34 on
+
+// The ways to get past whoever stands before dlsym.
+void look_up_lookup() {
+    void* libc = dlopen(kLibc, RTLD_LAZY);
+    for (const char* symbol : {"dlsym", "dlvsym"}) {
+        print(symbol, "handle", dlsym(libc, symbol));
+        print(symbol, "next", dlsym(RTLD_NEXT, symbol));
+        print(symbol, "dlvsym", dlvsym(libc, symbol, "GLIBC_2.34"));
+        print(symbol, "dlvsym-next", dlvsym(RTLD_NEXT, symbol, "GLIBC_2.34"));
+    }
+}
+
 struct Question {
     const char* symbol;
     void* linked;
@@ -68,6 +83,8 @@ void look_up(const char* path, const char* soname, const char* symbol, void* lin
     if (dlerror() != nullptr) std::printf("%s default an-error-was-left\n", symbol);
     print_same(symbol, "next", dlsym(RTLD_NEXT, symbol), linked);
     print_same(symbol, "whole-program", dlsym(dlopen(nullptr, RTLD_LAZY), symbol), linked);
+    const auto of_libc = reinterpret_cast<Dlsym>(dlsym(dlopen(kLibc, RTLD_LAZY), "dlsym"));
+    print_same(symbol, "dlsym-of-libc", of_libc(by_name, symbol), linked);
 }
 
 void look_up_by_cuda(const Question& question) {
@@ -105,5 +122,6 @@ int main(int, char** arguments) {
     print("cuNothing", "dlopen-by-path", dlsym(driver, "cuNothing"));
     std::printf("error %s\n", dlerror() != nullptr ? "said" : "none");
     print("malloc", "next", dlsym(RTLD_NEXT, "malloc"));
+    look_up_lookup();
     return 0;
 }

@@ -92,6 +92,17 @@ inline Workload copies(std::size_t bytes) {
     };
 }
 
+// Copies that wait; before each a kernel, or none.
+inline Workload waited_copies(std::size_t bytes, std::uint64_t kernel_ns = 0) {
+    return [=](gpusim::Worker& worker) {
+        static std::vector<char> host(bytes);
+        static CUdeviceptr memory = 0;
+        if (memory == 0) CALL(worker.cuda, cuMemAlloc_v2)(&memory, host.size());
+        if (kernel_ns != 0) worker.launch(kernel_ns);
+        CALL(worker.cuda, cuMemcpyDtoH_v2)(host.data(), memory, host.size());
+    };
+}
+
 // A kernel in each of so many streams in turn.
 inline Workload over_streams(std::size_t count, std::uint64_t ns, bool waits = false) {
     return [=](gpusim::Worker& worker) {
