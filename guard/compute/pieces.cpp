@@ -86,7 +86,8 @@ std::int64_t pause_since_last_mark(StreamTiming& of, Span work) {
 void learn_overhead(std::int64_t& known, std::int64_t excess_ns) {
     if (excess_ns < 0 || excess_ns >= kMaxOverheadNs) return;
     // One of a thread that was late is not to make the next ones cheap.
-    const std::int64_t at_most = known == 0 ? excess_ns : std::min(excess_ns, 2 * known);
+    constexpr std::int64_t kUsualNs = 20'000;
+    const std::int64_t at_most = std::min(excess_ns, std::max(2 * known, kUsualNs));
     known = known == 0 ? excess_ns : known + (at_most - known) / 4;
 }
 

@@ -160,6 +160,7 @@ TEST_F(GuardWaitedCopy, IsNotChargedForLessInSeveralThreads) {
         constexpr int kThreads = 4;
         const Charged charged = charged_for([&] {
             std::vector<std::jthread> threads;
+            threads.reserve(kThreads);
             for (int i = 0; i < kThreads; i++) {
                 threads.emplace_back([&] {
                     EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
@@ -174,12 +175,13 @@ TEST_F(GuardWaitedCopy, IsNotChargedForLessInSeveralThreads) {
 TEST_F(GuardWaitedCopy, ThatFailsIsNoWork) {
     in_worker([this](const Worker& worker, const Copy& copy) {
         const Charged charged = charged_for([&] {
-            for (const std::size_t bytes : {2 * kMostBytes, std::size_t{0}})
+            for (const std::size_t bytes : {2 * kMostBytes, std::size_t{1}}) {
                 repeat(20, [&] {
                     CUdeviceptr nowhere = 0;
-                    EXPECT_EQ(CALL(worker.cuda, cuMemcpyDtoH_v2)(&nowhere, 1, bytes + 1),
+                    EXPECT_EQ(CALL(worker.cuda, cuMemcpyDtoH_v2)(&nowhere, 1, bytes),
                               CUDA_ERROR_INVALID_VALUE);
                 });
+            }
         });
         EXPECT_EQ(charged.copies_ns, 0);
         EXPECT_EQ(in_flight(WorkKind::copies).since_ns.load(), 0);

@@ -52,12 +52,14 @@ void* answer_with_lookup(void* ours, const void* next, Lookup lookup) {
 template <typename Lookup>
 void* answer(void* handle, const char* symbol, Lookup lookup) {
     if (symbol == nullptr) return nullptr;
-    if (same_text(symbol, "dlsym"))
+    if (same_text(symbol, "dlsym")) {
         return answer_with_lookup(reinterpret_cast<void*>(&::dlsym), next(kept_dlsym, "dlsym"),
                                   lookup);
-    if (same_text(symbol, "dlvsym"))
+    }
+    if (same_text(symbol, "dlvsym")) {
         return answer_with_lookup(reinterpret_cast<void*>(&::dlvsym), next(kept_dlvsym, "dlvsym"),
                                   lookup);
+    }
     const Hook hook = hook_named(symbol);
     if (!hook) return nullptr;
     // In the whole program our own is found first, driver or not; and who asks for the next one

@@ -158,7 +158,7 @@ inline Workload fed_by_copies(std::uint64_t ns) {
 inline Workload among_host_functions(std::uint64_t kernel_ns, std::uint64_t host_ns) {
     return [=](gpusim::Worker& worker) {
         static CUstream stream = worker.make_stream();
-        static std::uint64_t on_host_ns = host_ns;
+        static const std::uint64_t on_host_ns = host_ns;
         for (int i = 0; i < 4; i++) {
             worker.launch(kernel_ns, stream);
             const auto on_host = [](void*) {
