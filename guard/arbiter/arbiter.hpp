@@ -133,7 +133,7 @@ class Arbiter {
         bool is_idle = true;                // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
         std::int64_t balance_before_ns[kWorkKinds] = {};  // this tick
-        std::int64_t unpaid_ns[kWorkKinds] = {};  // of the debt, that is beyond the largest
+        std::int64_t unpaid_ns[kWorkKinds] = {};          // of the debt, that is beyond the largest
         std::int64_t used_ns[kWorkKinds] = {};
         std::int64_t busy_ns[kWorkKinds] = {};
         Millionths part[kWorkKinds] = {kWhole, kWhole};
