@@ -110,7 +110,7 @@ class Layout {
         std::vector<std::uint64_t> versions{};  // by node, of what was priced
         std::size_t followed = 0;               // changes_
     };
-    // Whose prices are kept: some 150 MB of a cluster of 5,000 nodes.
+    // Whose prices are kept: some 240 MB of a cluster of 5,000 nodes.
     static constexpr std::size_t kMostKinds = 1'024;
 
     [[nodiscard]] static std::span<const Card> left(const NodeRoom& room) {

@@ -30,7 +30,7 @@ struct Owner {
 // holds then: ReplicaSet and ReplicationController count no pod that is ending. All others are
 // taken to wait until it is gone, as a StatefulSet does, a Job with podReplacementPolicy: Failed,
 // and operators of training, whose pods have names of their own. A Job without that does not wait;
-// the plan says too little of it then, and --apply looks anew after each move.
+// a move may be planned then that brings it back to where it was.
 bool is_made_at_once(const Owner& owner);
 
 // What a pod's object says of moving it.
