@@ -42,9 +42,10 @@ class TimeSharerTest : public testing::Test {
         thread_ = std::jthread([this](const std::stop_token& stop) { sharer_.run(stop); });
     }
     [[nodiscard]] fs::path region(const std::string& name) const { return pods_ / name; }
-    void add(const std::string& name, guard::Millionths cores, const char* card = kFirst) {
+    void add(const std::string& name, guard::Millionths cores, const char* card = kFirst,
+             guard::Millionths ceiling = guard::kWhole) {
         fs::create_directories(region(name));
-        const guard::CardShare share = {card, std::uint64_t{1} << 30, 0, cores, guard::kWhole};
+        const guard::CardShare share = {card, std::uint64_t{1} << 30, 0, cores, ceiling};
         ASSERT_EQ(guard::create_region(region(name).c_str(), &share, 1), 0);
         sharer_.look_again();
     }
@@ -90,8 +91,9 @@ TEST_F(TimeSharerTest, BeforeItComesAContainerHasWhatItIsSureOf) {
     EXPECT_EQ(guard::read_grant(limit("pod-a/main").grant).rate, 30 * kPercent);
 }
 
+// Alone, who may have the whole card owes nobody.
 TEST_F(TimeSharerTest, WhatIsUsedIsPaidFor) {
-    add("pod-a/main", 40 * kPercent);
+    add("pod-a/main", 40 * kPercent, kFirst, 40 * kPercent);
     const int fd = open((region("pod-a/main") / guard::kAccountsName).c_str(), O_RDWR | O_CLOEXEC);
     auto* accounts = static_cast<guard::Accounts*>(
         mmap(nullptr, sizeof(guard::Accounts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
