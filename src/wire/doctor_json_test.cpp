@@ -6,8 +6,8 @@ namespace tessera {
 namespace {
 
 std::string policy_of(const std::string& container) {
-    const auto document = JsonDocument::parse(R"({"spec":{"template":{"spec":{"containers":[)" +
-                                              container + "]}}}}");
+    const auto document =
+        JsonDocument::parse(R"({"spec":{"template":{"spec":{"containers":[)" + container + "]}}}}");
     EXPECT_TRUE(document) << document.error().text;
     return read_policy_flag(document->root());
 }

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-
 namespace tessera::simulation {
 namespace {
 
@@ -28,8 +27,7 @@ Controller::Controller(Scene& scene, ApiServer& server, int replica, int life)
                                   if (const auto now = election.lock()) now->begin_term(term);
                               });
                           })),
-      scheduler_(kube_, keeper_, clock_,
-                 {.best_nodes = kBestNodes, .begin_write = fence()}),
+      scheduler_(kube_, keeper_, clock_, {.best_nodes = kBestNodes, .begin_write = fence()}),
       preemption_({kube_, keeper_, metrics_, clock_, fence()}),
       feed_(kube_, keeper_, scheduler_, metrics_, clock_),
       process_(scene.loop, "controller-" + std::to_string(replica)) {

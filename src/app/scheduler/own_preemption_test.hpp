@@ -116,11 +116,11 @@ class OwnPreemptionTest : public ::testing::Test {
     SchedulerMetrics metrics_{clock_};
     bool leads_ = true;
     int announced_ = 0;  // writes, for which the Lease is kept
-    OwnPreemption preemption_{{evictions_, keeper_, metrics_, clock_,
-                               [this](std::chrono::nanoseconds within) {
-                                   if (within > 0ns) ++announced_;
-                                   return leads_;
-                               }}};
+    OwnPreemption preemption_{
+        {evictions_, keeper_, metrics_, clock_, [this](std::chrono::nanoseconds within) {
+             if (within > 0ns) ++announced_;
+             return leads_;
+         }}};
 };
 
 }  // namespace tessera
