@@ -423,9 +423,9 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
     }
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
+        container.is_at_work = is_at_work(reading, now, container.busy > 0);
         // Or had work all the time: where the card divides itself by processes, and a neighbour has
         // many, that may be little, and not for want of more.
-        container.is_at_work = is_at_work(reading, now, container.busy > 0);
         container.wants_more = reading.waits || reading.waited_ns != container.known.waited_ns ||
                                container.is_pressing[0] || container.is_pressing[1];
     }

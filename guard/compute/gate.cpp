@@ -145,13 +145,14 @@ std::int64_t time_to_turn(int card, const Asking& asking) {
     };
     const std::int64_t missing = missing_ns();
     if (missing >= 0) return wait(sleep_for(missing + 1, granted.rate));
-    const std::int64_t given_ns = std::max(own, asking.ahead_ns) + asking.about_ns;
+    const std::int64_t given_ns = own + asking.about_ns;
     const bool is_long = given_ns >= kLeastOutstandingNs;
     if (is_long && is_anothers_turn(card, asking.kind, now)) return wait(kYieldNs);
     // Said before it is looked again whether others have: of those who ask at once none has his
     // turn, at worst, and not all.
     const std::int64_t before = expect(card, asking.kind, is_long ? now + given_ns : 0, now);
-    if (const std::int64_t missing_now = missing_ns(); is_long && missing_now >= 0) {
+    const std::int64_t missing_now = is_long ? missing_ns() : missing;
+    if (missing_now >= 0) {
         expect(card, asking.kind, before, now);
         return wait(sleep_for(missing_now + 1, granted.rate));
     }

@@ -5,27 +5,20 @@
 
 #include <gtest/gtest.h>
 
-#include "gpusim/test_support/worker.hpp"
 #include "guard/region/grant.hpp"
-#include "guard/test_support/guarded_container.hpp"
+#include "guard/test_support/siblings.hpp"
 #include "guard/test_support/workloads.hpp"
 
 namespace tessera::guard {
 namespace {
 
-using gpusim::kGiB;
 using gpusim::kMillisecond;
 using gpusim::Worker;
 using namespace std::chrono_literals;
 
-class GuardOrder : public testing::Test {
+class GuardOrder : public Siblings {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
-    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
-
     void SetUp() override { container_.grant_plenty(); }
-    [[nodiscard]] Accounts& accounts() const { return container_.region().accounts(); }
-    [[nodiscard]] std::int64_t waited_ns() const { return accounts().times[0][0].waited_ns.load(); }
     // Another process asks now, and goes on to, as its turn is at `next_ns`.
     void ask(int slot, std::int64_t next_ns) const {
         accounts().slots_end.store(kMaxProcesses);
@@ -33,23 +26,10 @@ class GuardOrder : public testing::Test {
         order.next_ns[slot].store(next_ns);
         order.asked_ns[slot].store(monotonic_ns());
     }
-    template <typename Body>
-    void in_worker(Body body) const {
-        gpusim::in_child([&] {
-            const Worker worker(container_.facade());
-            const auto launch_and_wait = [&](std::uint64_t ns) {
-                EXPECT_EQ(worker.launch(ns), CUDA_SUCCESS);
-                EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
-            };
-            launch_and_wait(30 * kMillisecond);
-            launch_and_wait(30 * kMillisecond);
-            body(launch_and_wait);
-        });
-    }
 };
 
 TEST_F(GuardOrder, WhoHadLessComesFirst) {
-    in_worker([&](const auto& launch_and_wait) {
+    in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         ask(7, 0);
         launch_and_wait(30 * kMillisecond);
         EXPECT_GT(waited_ns(), 0);
@@ -57,7 +37,7 @@ TEST_F(GuardOrder, WhoHadLessComesFirst) {
 }
 
 TEST_F(GuardOrder, WhoHadMoreComesLater) {
-    in_worker([&](const auto& launch_and_wait) {
+    in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         ask(7, INT64_MAX);
         launch_and_wait(30 * kMillisecond);
         EXPECT_EQ(waited_ns(), 0);
@@ -66,7 +46,7 @@ TEST_F(GuardOrder, WhoHadMoreComesLater) {
 
 // It is dead, or has what it wanted.
 TEST_F(GuardOrder, WhoDoesNotAskAgainHoldsNobodyUp) {
-    in_worker([&](const auto& launch_and_wait) {
+    in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         ask(7, 0);
         std::this_thread::sleep_for(50ms);
         launch_and_wait(30 * kMillisecond);
@@ -76,7 +56,7 @@ TEST_F(GuardOrder, WhoDoesNotAskAgainHoldsNobodyUp) {
 
 // Goal: what stands there by a tenant's doing stops nobody. Method: any numbers, then a launch.
 TEST_F(GuardOrder, AnythingMayStandThere) {
-    in_worker([&](const auto& launch_and_wait) {
+    in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         for (const std::int64_t any : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
             Accounts::Order& order = accounts().orders[0][0];
             order.turn_ns.store(any);

@@ -5,28 +5,21 @@
 
 #include <gtest/gtest.h>
 
-#include "gpusim/test_support/worker.hpp"
 #include "guard/region/grant.hpp"
-#include "guard/test_support/guarded_container.hpp"
-#include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/siblings.hpp"
 
 namespace tessera::guard {
 namespace {
 
-using gpusim::kGiB;
 using gpusim::kMillisecond;
 using gpusim::Worker;
 
 constexpr std::int64_t kMs = 1'000'000;
 
-class GuardOutstanding : public testing::Test {
+class GuardOutstanding : public Siblings {
   protected:
-    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
-    GuardedContainer container_{node_, {{0, kGiB, 0, kWhole / 2, kWhole}}};
-
     void SetUp() override { grant(kWhole, 1'000 * kMs); }
 
-    [[nodiscard]] Accounts& accounts() const { return container_.region().accounts(); }
     void grant(Millionths rate, std::int64_t balance_ns, Millionths part = kWhole) const {
         write_grant(container_.limits().cards[0].grant,
                     {monotonic_ns(), rate, {{balance_ns, part}, {balance_ns, part}}});
@@ -40,23 +33,10 @@ class GuardOutstanding : public testing::Test {
     [[nodiscard]] std::int64_t expected_end_ns() const {
         return accounts().expected_end_ns[0][0][0].load();
     }
-    [[nodiscard]] std::int64_t waited_ns() const { return accounts().times[0][0].waited_ns.load(); }
-    template <typename Body>
-    void in_worker(Body body) const {
-        gpusim::in_child([&] {
-            const Worker worker(container_.facade());
-            const auto launch_and_wait = [&](std::uint64_t ns) {
-                EXPECT_EQ(worker.launch(ns), CUDA_SUCCESS);
-                EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
-            };
-            launch_and_wait(kMillisecond);
-            body(worker, launch_and_wait);
-        });
-    }
 };
 
 TEST_F(GuardOutstanding, IsTakenOffTheBalanceOfWhoAsks) {
-    in_worker([&](const Worker&, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole / 10, 50 * kMs);
         launch_and_wait(kMillisecond);
         EXPECT_EQ(waited_ns(), 0);
@@ -69,7 +49,7 @@ TEST_F(GuardOutstanding, IsTakenOffTheBalanceOfWhoAsks) {
 }
 
 TEST_F(GuardOutstanding, CountsByItsPartOfTheCard) {
-    in_worker([&](const Worker&, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole / 10, 50 * kMs, kWhole / 10);
         give(7, 400 * kMs);
         launch_and_wait(kMillisecond);
@@ -78,7 +58,7 @@ TEST_F(GuardOutstanding, CountsByItsPartOfTheCard) {
 }
 
 TEST_F(GuardOutstanding, OfOneKindKeepsNobodyFromTheOther) {
-    in_worker([&](const Worker&, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole / 10, 50 * kMs);
         give(7, 400 * kMs, WorkKind::copies);
         launch_and_wait(kMillisecond);
@@ -88,7 +68,7 @@ TEST_F(GuardOutstanding, OfOneKindKeepsNobodyFromTheOther) {
 
 // It is to have something to do always, and no more than can be waited for.
 TEST_F(GuardOutstanding, KeepsNobodyBackForLittleWhereNobodyElseWantsTheCard) {
-    in_worker([&](const Worker&, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole, 50 * kMs);
         give(7, 120 * kMs);
         launch_and_wait(kMillisecond);
@@ -102,7 +82,7 @@ TEST_F(GuardOutstanding, KeepsNobodyBackForLittleWhereNobodyElseWantsTheCard) {
 
 // It died, or is stopped.
 TEST_F(GuardOutstanding, OfWhoIsSilentDoesNotCount) {
-    in_worker([&](const Worker&, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole / 10, 50 * kMs);
         give(7, 900 * kMs);
         accounts().times[7][0].seen_ns.store(monotonic_ns() - 500 * kMs);
@@ -113,7 +93,7 @@ TEST_F(GuardOutstanding, OfWhoIsSilentDoesNotCount) {
 
 // Whoever wrote it: the dead, another boot, or a tenant who means harm to himself.
 TEST_F(GuardOutstanding, NonsenseDoesNotCount) {
-    in_worker([&](const Worker&, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         grant(kWhole / 2, 50 * kMs);
         give(7, INT64_MAX / 2);
         accounts().expected_end_ns[0][0][8].store(INT64_MIN);
@@ -123,7 +103,7 @@ TEST_F(GuardOutstanding, NonsenseDoesNotCount) {
 }
 
 TEST_F(GuardOutstanding, IsSaidOfLongWorkUntilItHasEnded) {
-    in_worker([&](const Worker& worker, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker& worker, const auto& launch_and_wait) {
         EXPECT_EQ(expected_end_ns(), 0) << "of what is short";
         launch_and_wait(60 * kMillisecond);
         EXPECT_EQ(expected_end_ns(), 0);
@@ -150,7 +130,7 @@ TEST_F(GuardOutstanding, IsSaidOfAProcesssFirstWork) {
 }
 
 TEST_F(GuardOutstanding, OfAnotherStreamOfTheProcessCounts) {
-    in_worker([&](const Worker& worker, const auto& launch_and_wait) {
+    in_worker(kMillisecond, [&](const Worker& worker, const auto& launch_and_wait) {
         launch_and_wait(200 * kMillisecond);
         CUstream other = worker.make_stream();
         grant(kWhole / 10, 50 * kMs);

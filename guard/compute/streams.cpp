@@ -56,17 +56,6 @@ Place find_or_add_locked(CUstream stream, const Current& owner) {
     return {of, owner.card, of != nullptr ? of->generation : 0};
 }
 
-// Waits while as many streams have work as there are places: that of one more would not be counted.
-Place wait_for_place(CUstream stream, const Current& owner) {
-    constexpr std::int64_t kLookNs = 1'000'000;
-    for (;;) {
-        const Place place = find_or_add_locked(stream, owner);
-        if (place.of != nullptr) return place;
-        sleep_ns(kLookNs);
-        look_for_ended(owner.card);
-    }
-}
-
 // That the stream has from another thread, or that this one has forgotten for another stream.
 bool has_credit_elsewhere(CUstream stream, const Current& owner, WorkKind kind) {
     const Locked lock(timing(owner.card).mutex);
@@ -114,7 +103,7 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
     if (has_credit_elsewhere(stream, owner, kind)) return CUDA_SUCCESS;
     bool is_turn = true;
     do {
-        const Place place = wait_for_place(stream, owner);
+        const Place place = wait_for_place(find_or_add_locked, stream, owner);
         is_turn = wait_for_turn(place, kind, place);
     } while (!begin(stream, owner, kind, is_turn));
     return CUDA_SUCCESS;

@@ -62,6 +62,16 @@ bool has_events() {
            real.cuEventElapsedTime && real.cuStreamQuery;
 }
 
+Place wait_for_place(FindPlace find, CUstream stream, const Current& owner) {
+    constexpr std::int64_t kLookNs = 1'000'000;
+    for (;;) {
+        const Place place = find(stream, owner);
+        if (place.of != nullptr) return place;
+        sleep_ns(kLookNs);
+        look_for_ended(owner.card);
+    }
+}
+
 bool wait_for_turn(const Place& of, WorkKind kind, const Place& behind) {
     const int card = of.card;
     Asking asking = asking_for(of, kind);

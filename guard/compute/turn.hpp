@@ -3,6 +3,7 @@
 #pragma once
 
 #include "guard/compute/timing.hpp"
+#include "guard/process/devices.hpp"
 
 namespace tessera::guard {
 
@@ -18,6 +19,10 @@ struct Place {
     // Wants the mutex of the card's timing().
     [[nodiscard]] bool is_ours() const { return of->generation == generation && !of->is_gone; }
 };
+
+// Waits while as many streams have work as there are places: that of one more would not be counted.
+using FindPlace = Place (*)(CUstream stream, const Current& owner);
+Place wait_for_place(FindPlace find, CUstream stream, const Current& owner);
 
 // In turn with the neighbours on the card. False where it goes on without its turn. Whoever has to
 // wait learns meanwhile when the stream `behind` which the work comes has done what it has, if any.

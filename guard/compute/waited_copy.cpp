@@ -36,16 +36,6 @@ Place take_place_locked(CUstream stream, const Current& owner) {
     return {of, owner.card, of->generation};
 }
 
-Place wait_for_place(CUstream stream, const Current& owner) {
-    constexpr std::int64_t kLookNs = 1'000'000;
-    for (;;) {
-        const Place place = take_place_locked(stream, owner);
-        if (place.of != nullptr) return place;
-        sleep_ns(kLookNs);
-        look_for_ended(owner.card);
-    }
-}
-
 // That a short one takes at the most, over the slowest of links: what is above that is a thread
 // that was not running when it was about to give it.
 std::int64_t longest_ns(std::size_t bytes) {
@@ -67,7 +57,7 @@ CUresult WaitedCopy::take_turn(CUstream stream, std::size_t bytes) {
     if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
     if (is_capturing(stream) || !is_timed(owner.card) || !has_events()) return CUDA_SUCCESS;
     if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.card);
-    place_ = wait_for_place(stream, owner);
+    place_ = wait_for_place(take_place_locked, stream, owner);
     wait_for_turn(place_, WorkKind::copies, find_locked(stream, owner));
     before_ = before_wait(stream, WaitedBy::copy);
     begin(stream, bytes);

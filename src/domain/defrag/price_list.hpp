@@ -40,7 +40,7 @@ class PriceList {
     }
     // The first among equals; nothing where no node has a price.
     [[nodiscard]] std::optional<std::size_t> cheapest() const {
-        const std::size_t node = winners_[leaves_ == 1 ? leaves_ : 1];
+        const std::size_t node = winners_[1];
         return prices_[node] == kNone ? std::nullopt : std::optional(node);
     }
 
