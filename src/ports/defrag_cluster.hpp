@@ -15,7 +15,8 @@ class DefragCluster {
     virtual ~DefragCluster() = default;
 
     // From the API server itself, no cache. Errors: permission_denied with the right that lacks,
-    // unavailable. Budgets that cannot be listed are an error: without them nobody may be moved.
+    // unavailable. Budgets that cannot be listed are an error: without them nobody may be moved. So
+    // are Jobs where a pod of one may be moved.
     virtual Result<defrag::Snapshot> read() = 0;
     // All pods of a namespace.
     virtual Result<std::vector<defrag::PodState>> pods_of(const std::string& space) = 0;

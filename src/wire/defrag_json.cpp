@@ -135,6 +135,11 @@ defrag::Budget read_budget(JsonValue budget) {
             .allowed = is_behind ? 0 : status["disruptionsAllowed"].integer().value_or(0)};
 }
 
+std::optional<std::string> read_waiting_job(JsonValue job) {
+    if (job["spec"]["podReplacementPolicy"].text_or("") != "Failed") return std::nullopt;
+    return word(job["metadata"]["uid"]);
+}
+
 defrag::NodeTraits read_node_traits(JsonValue node) {
     const JsonValue metadata = node["metadata"];
     const JsonValue spec = node["spec"];

@@ -1,6 +1,7 @@
 // What `tessera defrag` reads of Kubernetes objects, beyond kube_objects.hpp.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ defrag::PodState read_pod_state(JsonValue pod);
 // A policy/v1 PodDisruptionBudget. Never fails: a selector that makes no sense is none, and a
 // status that is behind the spec allows nothing.
 defrag::Budget read_budget(JsonValue budget);
+
+// The uid of a batch/v1 Job that makes no other pod before the old one is gone; nothing of another.
+std::optional<std::string> read_waiting_job(JsonValue job);
 
 // Of a v1.Node.
 defrag::NodeTraits read_node_traits(JsonValue node);

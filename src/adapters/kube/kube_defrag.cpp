@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "adapters/kube/kube_call.hpp"
@@ -18,6 +21,12 @@ namespace {
 // An eviction that meets another write of the pod is tried again by the API server.
 constexpr std::chrono::milliseconds kEviction{10'000};
 
+Result<> read_waiting_jobs(HttpClient& http, std::set<std::string>& out) {
+    return each_item(http, "/apis/batch/v1/jobs", "list jobs.batch", [&](JsonValue json) {
+        if (auto uid = read_waiting_job(json)) out.insert(*std::move(uid));
+    });
+}
+
 }  // namespace
 
 KubeDefrag::KubeDefrag(HttpEndpoint endpoint) : http_(std::move(endpoint)) {}
@@ -30,6 +39,8 @@ Result<defrag::Snapshot> KubeDefrag::read() {
                        [&](JsonValue json) { budgets.push_back(read_budget(json)); }));
     TRY(defrag::Snapshot out, read_cluster(http_));
     out.budgets = std::move(budgets);
+    if (std::ranges::any_of(out.states, defrag::is_movable_of_a_job))
+        TRY_VOID(read_waiting_jobs(http_, out.waiting_jobs));
     return out;
 }
 

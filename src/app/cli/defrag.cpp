@@ -59,8 +59,9 @@ class Run {
             const bool again = !seen && seen.error().code == Code::unavailable;
             const auto now = clock_.steady();
             if (!again || now >= until) return seen;
+            const auto rest = std::max<std::chrono::nanoseconds>(kPoll, now - began);
             clock_.sleep_for(
-                std::max(kPoll, std::chrono::ceil<std::chrono::milliseconds>(now - began)));
+                std::chrono::ceil<std::chrono::milliseconds>(std::min(rest, until - now)));
         }
     }
 

@@ -80,10 +80,15 @@ bool Place::touches(const Lodger& lodger) const {
     });
 }
 
-Layout::Layout(const Cluster& cluster, const Asker& asker)
-    : asker_(asker), has_nominees_(std::ranges::any_of(cluster.nodes, [](const auto& node) {
-          return !node->nominees.empty();
-      })) {
+bool Place::is_same(const Place& other) const {
+    return node == other.node && fit.cards == other.fit.cards;
+}
+
+Layout::Layout(const Cluster& cluster, const Asker& asker, std::size_t most_kinds)
+    : asker_(asker),
+      most_kinds_(most_kinds),
+      has_nominees_(std::ranges::any_of(cluster.nodes,
+                                        [](const auto& node) { return !node->nominees.empty(); })) {
     rooms_.reserve(cluster.nodes.size());
     for (const ClusterView::NodePtr& node : cluster.nodes) {
         NodeRoom room{.view = node.get(),
@@ -160,7 +165,7 @@ std::size_t Layout::kind_of(const MovablePod& pod) {
     };
     const auto known = std::ranges::find_if(kinds_, is_alike);
     if (known != kinds_.end()) return static_cast<std::size_t>(known - kinds_.begin());
-    kinds_.push_back({.one = &pod, .barred = barred_nodes(pod.barred)});
+    kinds_.push_back({.one = &pod});
     return kinds_.size() - 1;
 }
 
@@ -212,59 +217,88 @@ bool Layout::could_fit(Placer& placer, const HostAsk& host, std::size_t node) co
 
 std::optional<Place> Layout::place(std::size_t lodger) {
     Lodger& of = lodgers_[lodger];
-    if (of.pod->once_gone) leave(lodger);
-    auto found = best_place(of);
-    if (of.pod->once_gone) undo_leave(lodger);
-    return found && !found->touches(of) ? std::move(found) : std::nullopt;
+    const Replacement made = of.pod->made;
+    auto found = made == Replacement::once_gone ? place_once_gone(lodger) : best_place(of);
+    if (!found || found->touches(of)) return std::nullopt;
+    if (made == Replacement::unknown) {
+        const auto later = place_once_gone(lodger);
+        if (!later || !later->is_same(*found)) return std::nullopt;
+    }
+    return found;
+}
+
+std::optional<Place> Layout::place_once_gone(std::size_t lodger) {
+    leave(lodger);
+    auto found = best_place(lodgers_[lodger]);
+    undo_leave(lodger);
+    return found;
 }
 
 std::optional<Place> Layout::best_place(Lodger& lodger) {
     const MovablePod& pod = *lodger.pod;
     if (!lodger.kind) lodger.kind = kind_of(pod);
-    Kind& kind = kinds_[*lodger.kind];
-    follow(kind);
-    const auto best = cheapest_node(pod, kind);
+    const auto best = cheapest_node(pod, prices_of(kinds_[*lodger.kind]).nodes);
     if (!best) return std::nullopt;
     auto cards = given_cards(rooms_[*best].now, pod.ask, successor_of(pod), pod.rater.get());
     return Place{*best, *std::move(cards)};
 }
 
 // What the host has no memory for is passed over: rarely any.
-std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, Kind& kind) const {
-    PriceList& prices = *kind.prices;
-    std::vector<std::pair<std::size_t, std::optional<NodePrice>>> passed;
-    auto best = prices.cheapest();
-    while (best && !has_host_room(rooms_[*best].now.inventory, host_left(*best), pod.ask.host)) {
-        passed.emplace_back(*best, prices.price(*best));
-        prices.set(*best, std::nullopt);
-        best = prices.cheapest();
+std::optional<std::size_t> Layout::cheapest_node(const MovablePod& pod, PriceList& prices) const {
+    std::vector<std::pair<std::size_t, NodePrice>> passed;
+    std::optional<std::size_t> best;
+    while (!best && prices.best() != PriceList::kNone) {
+        const std::size_t node = prices.first_best();
+        if (has_host_room(rooms_[node].now.inventory, host_left(node), pod.ask.host)) {
+            best = node;
+        } else {
+            passed.emplace_back(node, prices.best());
+            prices.set(node, PriceList::kNone);
+        }
     }
     for (const auto& [node, price] : passed)
         prices.set(node, price);
     return best;
 }
 
-void Layout::follow(Kind& kind) {
-    Placer placer(kind.one->ask.request);
+Layout::Prices& Layout::prices_of(Kind& kind) {
+    const MovablePod& pod = *kind.one;
+    Placer placer(pod.ask.request);
     if (!kind.prices) {
-        const auto priced = [](const Kind& of) { return of.prices.has_value(); };
-        if (std::ranges::count_if(kinds_, priced) >= std::ptrdiff_t{kMostKinds})
-            std::ranges::find_if(kinds_, priced)->prices.reset();
-        kind.prices.emplace(nodes());
-        kind.versions.assign(nodes(), 0);
+        if (priced_kinds_ == most_kinds_) forget_one_kind();
+        ++priced_kinds_;
+        kind.prices = no_prices(pod);
         for (std::size_t node = 0; node < nodes(); ++node)
-            look_at(kind, node, placer);
-        kind.followed = changes_.size();
+            look_at(*kind.prices, pod, node, placer);
     }
-    for (; kind.followed < changes_.size(); ++kind.followed)
-        look_at(kind, changes_[kind.followed], placer);
+    Prices& prices = *kind.prices;
+    for (; prices.followed < changes_.size(); ++prices.followed)
+        look_at(prices, pod, changes_[prices.followed], placer);
+    return prices;
 }
 
-void Layout::look_at(Kind& kind, std::size_t node, Placer& placer) {
-    if (kind.versions[node] == rooms_[node].version) return;
-    kind.versions[node] = rooms_[node].version;
-    const bool is_barred = !kind.barred.empty() && kind.barred[node] != 0;
-    kind.prices->set(node, is_barred ? std::nullopt : price(*kind.one, node, placer));
+Layout::Prices Layout::no_prices(const MovablePod& pod) const {
+    return {.nodes = PriceList(nodes()),
+            .barred = barred_nodes(pod.barred),
+            .versions = std::vector<std::uint64_t>(nodes()),
+            .followed = changes_.size()};
+}
+
+// The first: of kinds that are asked for round and round, those that come soonest are kept so.
+void Layout::forget_one_kind() {
+    std::ranges::find_if(kinds_, [](const Kind& of) {
+        return of.prices.has_value();
+    })->prices.reset();
+    --priced_kinds_;
+}
+
+void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node,
+                     Placer& placer) const {
+    if (prices.versions[node] == rooms_[node].version) return;
+    prices.versions[node] = rooms_[node].version;
+    const bool is_barred = !prices.barred.empty() && prices.barred[node] != 0;
+    prices.nodes.set(
+        node, is_barred ? PriceList::kNone : price(pod, node, placer).value_or(PriceList::kNone));
 }
 
 std::optional<NodePrice> Layout::price(const MovablePod& pod, std::size_t node,

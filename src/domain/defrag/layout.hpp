@@ -41,14 +41,18 @@ struct Place {
     Fit fit;  // positions on the node
 
     [[nodiscard]] bool touches(const Lodger& lodger) const;
+    [[nodiscard]] bool is_same(const Place& other) const;
 };
 
 class Layout {
   public:
+    // Kinds of pods whose prices are kept: some 150 MB of a cluster of 5,000 nodes.
+    static constexpr std::size_t kMostKinds = 1'024;
+
     // Both outlive the layout. `asker`: for whom room is sought. It is offered what the nominees
     // that come before it leave, and a lodger's new pod what those before that pod leave, which may
     // be others.
-    Layout(const Cluster& cluster, const Asker& asker);
+    Layout(const Cluster& cluster, const Asker& asker, std::size_t most_kinds = kMostKinds);
 
     [[nodiscard]] const std::vector<Lodger>& lodgers() const { return lodgers_; }
     [[nodiscard]] std::size_t nodes() const { return rooms_.size(); }
@@ -72,8 +76,8 @@ class Layout {
     }
     // By node. Nothing: none of them.
     [[nodiscard]] std::vector<char> barred_nodes(const Barred& barred) const;
-    // Where the lodger's new pod would go as all is now; nothing where it would find no room, or
-    // come back to cards that the lodger has.
+    // Where the lodger's new pod would go as all is now; nothing where it would find no room, come
+    // back to cards that the lodger has, or where that hangs on when it is made.
     [[nodiscard]] std::optional<Place> place(std::size_t lodger);
     // Whether the pod that `placer` places finds its cards on a node, and what it asks of the host.
     [[nodiscard]] bool fits(Placer& placer, const HostAsk& host, std::size_t node) const;
@@ -102,16 +106,18 @@ class Layout {
         std::uint64_t version = 0;  // of `now`: no two are alike; what is undone has its own again
         std::vector<std::uint64_t> versions_before;  // what is not undone yet
     };
+    // What the nodes cost pods of one kind.
+    struct Prices {
+        PriceList nodes;
+        std::vector<char> barred;
+        std::vector<std::uint64_t> versions;  // by node, of what was priced
+        std::size_t followed;                 // changes_
+    };
     // Pods that find the same, but for the memory of the host, and what that is.
     struct Kind {
         const MovablePod* one = nullptr;
-        std::vector<char> barred;
-        std::optional<PriceList> prices{};      // once one of them was placed
-        std::vector<std::uint64_t> versions{};  // by node, of what was priced
-        std::size_t followed = 0;               // changes_
+        std::optional<Prices> prices{};  // once one of them was placed
     };
-    // Whose prices are kept: some 240 MB of a cluster of 5,000 nodes.
-    static constexpr std::size_t kMostKinds = 1'024;
 
     [[nodiscard]] static std::span<const Card> left(const NodeRoom& room) {
         return room.left.empty() ? room.now.cards : room.left;
@@ -120,10 +126,14 @@ class Layout {
     void add_lodgers(const Cluster& cluster);
     std::size_t kind_of(const MovablePod& pod);
     [[nodiscard]] std::optional<Place> best_place(Lodger& lodger);
-    [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod, Kind& kind) const;
-    // Looks at the nodes that have changed since it did last.
-    void follow(Kind& kind);
-    void look_at(Kind& kind, std::size_t node, Placer& placer);
+    [[nodiscard]] std::optional<Place> place_once_gone(std::size_t lodger);
+    [[nodiscard]] std::optional<std::size_t> cheapest_node(const MovablePod& pod,
+                                                           PriceList& prices) const;
+    // Up to date with the nodes that have changed since it looked at them last.
+    Prices& prices_of(Kind& kind);
+    [[nodiscard]] Prices no_prices(const MovablePod& pod) const;
+    void forget_one_kind();
+    void look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer) const;
     [[nodiscard]] std::optional<NodePrice> price(const MovablePod& pod, std::size_t node,
                                                  Placer& placer) const;
     // Takes a tenant away, or puts it there: as a new state of the node, or the one before the
@@ -135,10 +145,12 @@ class Layout {
     void note_change(std::size_t node, As as);
 
     const Asker asker_;
+    const std::size_t most_kinds_;
     bool has_nominees_ = false;
     std::vector<NodeRoom> rooms_;
     std::vector<Lodger> lodgers_;  // the smallest first
     std::vector<Kind> kinds_;
+    std::size_t priced_kinds_ = 0;
     std::vector<std::uint32_t> changes_;  // nodes, each as often as it changed
     std::uint64_t versions_ = 0;
 };

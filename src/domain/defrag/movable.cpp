@@ -2,10 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace tessera::defrag {
 
-bool is_made_at_once(const Owner& owner) {
-    return owner.kind == "ReplicaSet" || owner.kind == "ReplicationController";
+namespace {
+
+constexpr std::string_view kJob = "Job";
+
+struct Controller {
+    std::string_view kind;
+    Replacement makes;
+};
+
+constexpr auto kControllers = std::to_array<Controller>({
+    {"ReplicaSet", Replacement::at_once},
+    {"ReplicationController", Replacement::at_once},
+    {"StatefulSet", Replacement::once_gone},
+});
+
+}  // namespace
+
+Replacement replacement_by(const Owner& owner, const std::set<std::string>& waiting_jobs) {
+    if (owner.kind == kJob && waiting_jobs.contains(owner.uid)) return Replacement::once_gone;
+    const auto* const known = std::ranges::find(kControllers, owner.kind, &Controller::kind);
+    return known == kControllers.end() ? Replacement::unknown : known->makes;
+}
+
+bool is_movable_of_a_job(const PodState& pod) {
+    return pod.allowed && pod.owner && pod.owner->kind == kJob;
 }
 
 bool covers(const Budget& budget, const PodState& pod) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/ids.hpp"
 #include "domain/defrag/node_rules.hpp"
+#include "domain/defrag/replacement.hpp"
 
 namespace tessera::defrag {
 
@@ -26,12 +28,12 @@ struct Owner {
     friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// Whether its controller makes another pod while the old one is ending still, whose cards that one
-// holds then: ReplicaSet and ReplicationController count no pod that is ending. All others are
-// taken to wait until it is gone, as a StatefulSet does, a Job with podReplacementPolicy: Failed,
-// and operators of training, whose pods have names of their own. A Job without that does not wait;
-// a move may be planned then that brings it back to where it was.
-bool is_made_at_once(const Owner& owner);
+// When the owner makes another pod. ReplicaSet and ReplicationController count no pod that is
+// ending; a StatefulSet waits, its pods' names are its own; and so does a Job with
+// podReplacementPolicy: Failed (`waiting_jobs`, by uid). Any other Job makes one some seconds after
+// the old one was told to end, which counts as a failure (backoff: 10 s and more), and that one may
+// or may not be gone by then. Of other controllers, those of training say, it is not known.
+Replacement replacement_by(const Owner& owner, const std::set<std::string>& waiting_jobs);
 
 // What a pod's object says of moving it.
 struct PodState {
@@ -46,6 +48,9 @@ struct PodState {
     bool terminating = false;
     bool finished = false;
 };
+
+// Whether it matters what the Job says that the pod is of.
+bool is_movable_of_a_job(const PodState& pod);
 
 // A PodDisruptionBudget.
 struct Budget {

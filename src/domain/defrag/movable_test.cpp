@@ -77,13 +77,33 @@ TEST(Movable, Budgets) {
     EXPECT_EQ(why_it_stays(movable(), stale), "PodDisruptionBudget s/b cannot be read");
 }
 
-// Goal: only of those of which it is known that they do not wait for the old pod to be gone is that
-// taken for granted.
-TEST(Movable, WhoMakesAnotherAtOnce) {
+// Goal: when another pod is made is said where it is known and nowhere else; of a Job, that is
+// where it waits.
+TEST(Movable, WhenAnotherIsMade) {
+    const std::set<std::string> waiting{"u"};
+    const auto made_by = [&](const char* kind, const char* uid) {
+        return replacement_by({kind, "x", uid}, waiting);
+    };
     for (const char* kind : {"ReplicaSet", "ReplicationController"})
-        EXPECT_TRUE(is_made_at_once({kind, "x", "u"})) << kind;
-    for (const char* kind : {"StatefulSet", "Job", "PyTorchJob", "MPIJob", "RayCluster", ""})
-        EXPECT_FALSE(is_made_at_once({kind, "x", "u"})) << kind;
+        EXPECT_EQ(made_by(kind, "u"), Replacement::at_once) << kind;
+    EXPECT_EQ(made_by("StatefulSet", "v"), Replacement::once_gone);
+    EXPECT_EQ(made_by("Job", "u"), Replacement::once_gone);
+    EXPECT_EQ(made_by("Job", "v"), Replacement::unknown);
+    for (const char* kind : {"PyTorchJob", "MPIJob", "RayCluster", ""})
+        EXPECT_EQ(made_by(kind, "u"), Replacement::unknown) << kind;
+}
+
+// Goal: Jobs are asked about for who may be moved, and for nobody else.
+TEST(Movable, WhoseJobMatters) {
+    PodState pod = movable();
+    EXPECT_FALSE(is_movable_of_a_job(pod));
+    pod.owner->kind = "Job";
+    EXPECT_TRUE(is_movable_of_a_job(pod));
+    pod.allowed = false;
+    EXPECT_FALSE(is_movable_of_a_job(pod));
+    pod.owner.reset();
+    pod.allowed = true;
+    EXPECT_FALSE(is_movable_of_a_job(pod));
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 // A move ends a pod, and its controller makes another, which the scheduler places: the plan goes by
 // where that would be, by the pod's policy and the code that decides it (placement/node_price.hpp),
 // with the moves before it done, beside the nominees that come before it. A pod whose new one would
-// come back to its cards is not moved. Of
-// what else a pod asks of its node it is known what bars it (Barred), and its CPU and memory. Each
-// pod is moved once at most.
+// come back to its cards is not moved, and neither is one whose new one would go elsewhere if it
+// were made later, where it is not known when that is. Of what else a pod asks of its node it is
+// known what bars it (Barred), and its CPU and memory. Each pod is moved once at most.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@
 
 #include "domain/cluster/pod_ask.hpp"
 #include "domain/cluster/view.hpp"
+#include "domain/defrag/replacement.hpp"
 #include "domain/placement/node_rater.hpp"
 
 namespace tessera::defrag {
@@ -31,7 +32,7 @@ struct MovablePod {
     Barred barred;
     // By which that one is placed; null: the best fit of place.hpp.
     std::shared_ptr<const NodeRater> rater{};
-    bool once_gone = false;  // it is made when the old one has given its cards back
+    Replacement made = Replacement::at_once;
 };
 
 struct Cluster {
@@ -98,8 +99,9 @@ struct Effort {
 // bound says, or where every shorter sequence was tried: not where effort ran out, and by the bound
 // alone where room is kept for nominees. It is proven of moves as they are planned: a pod moves
 // once and goes where its policy would place it then, to none of the cards that it has. What is
-// never tried is a new pod that shares a card with the old one (`once_gone`, on several cards);
-// such a move might do where this finds none or more.
+// never tried is a new pod that shares a card with the old one (made once that is gone, on several
+// cards), or whose place hangs on when it is made; such a move might do where this finds none or
+// more.
 std::variant<Plan, NoPlan> make_plan(const Cluster& cluster, const Goal& goal,
                                      const Effort& effort = {});
 

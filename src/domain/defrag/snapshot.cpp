@@ -88,10 +88,11 @@ Cluster cluster_of(const Snapshot& snapshot, const RaterOf& rater_of) {
         if (!holds_cards(pod) || why_it_stays(snapshot, i, rater_of)) continue;
         PodAsk ask = *ask_of(pod);
         auto rater = rater_of(ask);
-        out.movable.push_back({.ask = std::move(ask),
-                               .barred = barred.of(snapshot.states[i].nodes),
-                               .rater = std::move(rater),
-                               .once_gone = !is_made_at_once(*snapshot.states[i].owner)});
+        out.movable.push_back(
+            {.ask = std::move(ask),
+             .barred = barred.of(snapshot.states[i].nodes),
+             .rater = std::move(rater),
+             .made = replacement_by(*snapshot.states[i].owner, snapshot.waiting_jobs)});
     }
     return out;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct Snapshot {
     std::vector<PodState> states;    // of the same pods, in the same order
     std::vector<PodFacts> others;    // pods that ask for none: they take CPU and memory
     std::vector<Budget> budgets;
-    std::vector<PodGroup> pod_groups;  // none where no pod leaves it to one how large its gang is
+    std::set<std::string> waiting_jobs;  // replacement_by
+    std::vector<PodGroup> pod_groups;    // none where no pod leaves it to one how large its gang is
 };
 
 // By which a pod is placed; null: the best fit of place.hpp.

@@ -1,9 +1,10 @@
-// The highest of many scores and the first that has it, brought up to date one score at a time. A
-// tree whose nodes hold the highest of kFanOut below them, which is one cache line: a change looks
-// at one line per level, and only as far up as it makes a difference.
+// The best of many scores and the first that has it, brought up to date one score at a time. A tree
+// whose nodes hold the best of kFanOut below them, which is one cache line: a change looks at one
+// line per level, and only as far up as it makes a difference.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <ranges>
@@ -12,12 +13,22 @@
 
 namespace tessera {
 
-class Tournament {
-  public:
-    // The score of who does not take part.
-    static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min();
+// An order: `Score`, `kNone` behind all others, and whether one score is behind another.
+struct HighestFirst {
+    using Score = std::int32_t;
+    static constexpr Score kNone = std::numeric_limits<Score>::min();
+    constexpr bool operator()(Score a, Score b) const { return a < b; }
+};
 
-    explicit Tournament(std::size_t leaves) : leaves_(leaves) {
+template <class Order>
+class TournamentOf {
+  public:
+    using Score = typename Order::Score;
+    // The score of who does not take part.
+    static constexpr Score kNone = Order::kNone;
+
+    // At first nobody takes part.
+    explicit TournamentOf(std::size_t leaves) : leaves_(leaves) {
         std::size_t width = leaves;
         do {
             width = (width + kFanOut - 1) / kFanOut;
@@ -25,28 +36,28 @@ class Tournament {
         } while (width > 1);
     }
 
-    void set(std::size_t leaf, std::int32_t score) {
+    void set(std::size_t leaf, Score score) {
         std::size_t at = leaf;
         for (auto& level : levels_) {
-            const std::int32_t old = level[at];
+            const Score old = level[at];
             if (old == score) return;
             const auto block = std::span(level).subspan(at / kFanOut * kFanOut, kFanOut);
             level[at] = score;
-            if (score < old) score = std::ranges::max(block);
-            // The parent holds the highest of the block before the change: it changes when that
-            // was `old`, or is less than `score` now.
+            if (Order{}(score, old)) score = std::ranges::max(block, Order{});
+            // The parent holds the best of the block before the change: it changes when that was
+            // `old`, or is behind `score` now.
             at /= kFanOut;
             if (&level == &levels_.back()) return;
-            const std::int32_t parent = (&level)[1][at];
-            if (score <= parent && old < parent) return;
+            const Score parent = (&level)[1][at];
+            if (!Order{}(parent, score) && Order{}(old, parent)) return;
         }
     }
 
-    [[nodiscard]] std::int32_t best() const { return std::ranges::max(levels_.back()); }
+    [[nodiscard]] Score best() const { return std::ranges::max(levels_.back(), Order{}); }
 
     // best() is not kNone.
     [[nodiscard]] std::size_t first_best() const {
-        const std::int32_t score = best();
+        const Score score = best();
         std::size_t at = 0;
         for (const auto& level : std::ranges::reverse_view(levels_)) {
             at *= kFanOut;
@@ -56,15 +67,18 @@ class Tournament {
         return at;
     }
 
-    [[nodiscard]] std::span<const std::int32_t> leaves() const {
+    [[nodiscard]] std::span<const Score> leaves() const {
         return std::span(levels_.front()).first(leaves_);
     }
 
   private:
-    static constexpr std::size_t kFanOut = 16;
+    static constexpr std::size_t kCacheLine = 64;
+    static constexpr std::size_t kFanOut = kCacheLine / sizeof(Score);
 
     std::size_t leaves_;
-    std::vector<std::vector<std::int32_t>> levels_;  // the leaves first; padded with kNone
+    std::vector<std::vector<Score>> levels_;  // the leaves first; padded with kNone
 };
+
+using Tournament = TournamentOf<HighestFirst>;
 
 }  // namespace tessera

@@ -1,0 +1,203 @@
+// Goal: what the layout and the bounds remember is what they would find anew. Method: random
+// clusters with pods of kinds that differ in one thing or another; pods leave and enter, and some
+// of that is undone. After each step every pod's place is compared with that of a layout which has
+// priced nothing before, and the bounds with new ones.
+#include "domain/defrag/layout.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "domain/cluster/state.hpp"
+#include "domain/defrag/bounds.hpp"
+#include "testing/builders/builders.hpp"
+#include "testing/fakes/last_rater.hpp"
+
+namespace tessera::defrag {
+namespace {
+
+constexpr int kCardGib = 12;
+
+// Evenly, whatever the size of the case: small ones have nothing to move.
+int pick(int from, int to) {
+    return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(from, to));
+}
+
+bool one_in(int many) {
+    return pick(0, many) == 0;
+}
+
+class AnyCluster {
+  public:
+    AnyCluster() {
+        const int nodes = pick(2, 6);
+        for (int i = 0; i < nodes; ++i)
+            add_node("n" + std::to_string(i));
+        if (one_in(2)) add_nominee();
+        cluster_.nodes = state_.view()->nodes();
+        if (one_in(4)) cluster_.closed.insert(cluster_.nodes.front()->inventory.name);
+    }
+
+    [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+    [[nodiscard]] Goal any_goal() const {
+        if (one_in(2)) return FreeCards{pick(1, 3)};
+        PodAsk waits = build::ask(build::pod(
+            "waits", one_in(2) ? build::whole(pick(1, 3)) : build::native(gibibytes(pick(6, 12)))));
+        waits.host = {pick(0, 3) * 1'000, gibibytes(pick(1, 8))};
+        waits.priority = pick(0, 3);
+        return RoomFor{std::move(waits), any_barred()};
+    }
+
+  private:
+    [[nodiscard]] Barred any_barred() const {
+        return barred_.at(static_cast<std::size_t>(std::max(0, pick(-2, 3))));
+    }
+    void add_node(const std::string& name) {
+        NodeInventory node = build::node(name, pick(1, 4), gibibytes(kCardGib));
+        node.host = {pick(3, 9) * 1'000, gibibytes(pick(8, 17))};
+        state_.set_node(node);
+        for (const Gpu& gpu : node.gpus) {
+            int left = kCardGib;
+            for (int i = pick(0, 4); i > 0; --i) {
+                const int gib = *rc::gen::element(2, 3, 4, 6);
+                if (gib > left) continue;
+                left -= gib;
+                add_pod(node.name, gpu, gib);
+            }
+        }
+    }
+    void add_pod(const NodeName& node, const Gpu& gpu, int gib) {
+        PodFacts pod = build::pod("p" + std::to_string(pods_++), build::native(gibibytes(gib)));
+        pod.host = {*rc::gen::element(0, 500, 2'000), gibibytes(*rc::gen::element(1, 3))};
+        pod.priority = pick(0, 3);
+        if (!one_in(5)) {
+            cluster_.movable.push_back(
+                {.ask = build::ask(pod),
+                 .barred = any_barred(),
+                 .rater = one_in(3) ? last_ : nullptr,
+                 .made = *rc::gen::element(Replacement::at_once, Replacement::once_gone,
+                                           Replacement::unknown)});
+        }
+        state_.set_pod(build::bound(
+            pod,
+            build::allocation(pod, node.str(),
+                              {{.uuid = gpu.uuid, .index = gpu.index, .memory = gibibytes(gib)}})));
+    }
+    void add_nominee() {
+        PodFacts pod = build::pod("nominee", build::native(gibibytes(pick(2, 9))));
+        pod.priority = pick(0, 3);
+        pod.nominated = NodeName("n0");
+        state_.set_pod(pod);
+    }
+
+    const std::shared_ptr<const NodeRater> last_ = std::make_shared<const LastRater>();
+    const std::array<Barred, 3> barred_{
+        nullptr, std::make_shared<const std::set<NodeName>>(std::set{NodeName("n0")}),
+        std::make_shared<const std::set<NodeName>>(std::set{NodeName("n1"), NodeName("n2")})};
+    ClusterState state_;
+    Cluster cluster_;
+    int pods_ = 0;
+};
+
+struct Step {
+    std::size_t lodger;
+    std::optional<Place> place;  // nothing: it only left
+};
+
+void make(Layout& layout, const Step& step) {
+    layout.leave(step.lodger);
+    if (step.place) layout.enter(step.lodger, *step.place);
+}
+
+void undo(Layout& layout, const Step& step) {
+    if (step.place) layout.undo_enter(step.lodger, *step.place);
+    layout.undo_leave(step.lodger);
+}
+
+// A layout and its bounds, as the search has them.
+class Tried {
+  public:
+    Tried(const Cluster& cluster, const Goal& goal)
+        : cluster_(cluster),
+          goal_(goal),
+          layout_(cluster, asker_, static_cast<std::size_t>(pick(1, 5))),
+          bounds_(layout_, goal_) {
+        if (const auto* free = std::get_if<FreeCards>(&goal))
+            free_wanted_ = layout_.room().free_cards + free->cards;
+    }
+
+    void any_step() {
+        if (!made_.empty() && one_in(3)) {
+            const Step last = std::move(made_.back());
+            made_.pop_back();
+            undo(layout_, last);
+            return refresh(last);
+        }
+        const auto some = static_cast<std::size_t>(pick(0, static_cast<int>(count())));
+        if (layout_.lodgers()[some].moved) return;
+        Step step{some, one_in(4) ? std::nullopt : layout_.place(some)};
+        make(layout_, step);
+        refresh(step);
+        made_.push_back(std::move(step));
+    }
+    // Whether any pod has a place.
+    bool places_are_those_of_a_new_layout() {
+        bool any = false;
+        for (std::size_t i = 0; i < count(); ++i) {
+            if (layout_.lodgers()[i].moved) continue;
+            Layout anew(cluster_, asker_);
+            for (const Step& step : made_)
+                make(anew, step);
+            const auto place = layout_.place(i);
+            const auto found = anew.place(i);
+            RC_ASSERT(place.has_value() == found.has_value());
+            RC_ASSERT(!place || place->is_same(*found));
+            any |= place.has_value();
+        }
+        return any;
+    }
+    void bounds_are_new_ones() {
+        Goal goal = goal_;
+        if (auto* free = std::get_if<FreeCards>(&goal))
+            free->cards = free_wanted_ - layout_.room().free_cards;
+        const Bounds anew(layout_, goal);
+        RC_ASSERT(bounds_.moves() == anew.moves());
+        RC_ASSERT(bounds_.who_may_lower() == anew.who_may_lower());
+        RC_ASSERT(bounds_.fits_on() == anew.fits_on());
+    }
+    [[nodiscard]] std::size_t count() const { return layout_.lodgers().size(); }
+
+  private:
+    void refresh(const Step& step) {
+        bounds_.refresh(layout_.lodgers()[step.lodger].node);
+        if (step.place) bounds_.refresh(step.place->node);
+    }
+
+    const PodUid nobody_;
+    const Asker asker_{nobody_, 1};
+    const Cluster& cluster_;
+    const Goal goal_;
+    Layout layout_;
+    Bounds bounds_;
+    int free_wanted_ = 0;
+    std::vector<Step> made_;
+};
+
+RC_GTEST_PROP(DefragLayout, RemembersWhatItWouldFindAnew, ()) {
+    const AnyCluster any;
+    Tried tried(any.cluster(), any.any_goal());
+    if (tried.count() == 0) return;
+    bool is_placed = false;
+    for (int step = 0; step < 12; ++step) {
+        tried.any_step();
+        is_placed |= tried.places_are_those_of_a_new_layout();
+        tried.bounds_are_new_ones();
+    }
+    RC_CLASSIFY(is_placed);
+}
+
+}  // namespace
+}  // namespace tessera::defrag
