@@ -51,37 +51,47 @@ TEST(KubeDefrag, NeedsTheBudgets) {
     EXPECT_NE(read.error().text.find("list poddisruptionbudgets.policy"), std::string::npos);
 }
 
-std::string pod_of_a_job(const std::string& annotations) {
-    return list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s","annotations":{)" +
-                   annotations + R"(},"ownerReferences":[{"kind":"Job","name":"j","uid":"ju",)" +
-                   R"("controller":true}]},"spec":{"containers":[{"name":"m","resources":)"
-                   R"({"limits":{"tessera.dev/gpu":"1"}}}]}})");
-}
-
-// Goal: where a pod of a Job may be moved it is known which Jobs wait for the old pod to be gone,
-// and who may not list them is told so; who moves none needs no such right.
-TEST(KubeDefrag, ReadsTheJobsOfWhoMayBeMoved) {
-    constexpr const char* kJobs = "GET /apis/batch/v1/jobs";
-    ScriptedServer server;
+// A server with one pod, which is of a Job.
+void answer_pod_of_a_job(ScriptedServer& server, const std::string& annotations) {
     server.answer("GET /api/v1/nodes", 200, kEmpty);
     server.answer("GET /apis/policy/v1/poddisruptionbudgets", 200, kEmpty);
-    server.answer("GET /api/v1/pods", 200, pod_of_a_job(""));
-    server.answer(kJobs, 403, R"({"message":"no"})");
-    KubeDefrag cluster(server.endpoint());
-    EXPECT_TRUE(cluster.read());
-    server.answer("GET /api/v1/pods", 200, pod_of_a_job(R"("tessera.dev/movable":"true")"));
-    const auto refused = cluster.read();
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Code::permission_denied);
-    EXPECT_NE(refused.error().text.find("list jobs.batch"), std::string::npos);
+    server.answer("GET /api/v1/pods", 200,
+                  list_of(R"({"metadata":{"uid":"u","name":"p","namespace":"s","annotations":{)" +
+                          annotations +
+                          R"(},"ownerReferences":[{"kind":"Job","name":"j","uid":"ju",)"
+                          R"("controller":true}]},"spec":{"containers":[{"name":"m",)"
+                          R"("resources":{"limits":{"tessera.dev/gpu":"1"}}}]}})"));
+}
+
+constexpr const char* kJobs = "GET /apis/batch/v1/jobs";
+constexpr const char* kAllowed = R"("tessera.dev/movable":"true")";
+
+// Goal: where a pod of a Job may be moved it is known which Jobs wait for the old pod to be gone.
+TEST(KubeDefrag, ReadsTheJobsOfWhoMayBeMoved) {
+    ScriptedServer server;
+    answer_pod_of_a_job(server, kAllowed);
     server.answer(kJobs, 200,
                   list_of(R"({"metadata":{"uid":"ju"},"spec":{"podReplacementPolicy":"Failed"}},)"
                           R"({"metadata":{"uid":"k"},)"
                           R"("spec":{"podReplacementPolicy":"TerminatingOrFailed"}},)"
                           R"({"metadata":{"uid":"l"},"spec":{}})"));
-    const auto read = cluster.read();
+    const auto read = KubeDefrag(server.endpoint()).read();
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->waiting_jobs, std::set<std::string>{"ju"});
+}
+
+// Goal: who may not list Jobs is told so, and not where none of their pods is to be moved.
+TEST(KubeDefrag, NeedsTheJobsOfWhoMayBeMoved) {
+    for (const char* annotations : {"", kAllowed}) {
+        ScriptedServer server;
+        answer_pod_of_a_job(server, annotations);
+        server.answer(kJobs, 403, R"({"message":"no"})");
+        const auto read = KubeDefrag(server.endpoint()).read();
+        EXPECT_EQ(read.has_value(), annotations != kAllowed);
+        if (read) continue;
+        EXPECT_EQ(read.error().code, Code::permission_denied);
+        EXPECT_NE(read.error().text.find("list jobs.batch"), std::string::npos);
+    }
 }
 
 // Goal: who forbids an eviction is named; a pod that is gone and a server in trouble are told from

@@ -265,8 +265,7 @@ Layout::Prices& Layout::prices_of(Kind& kind) {
     const MovablePod& pod = *kind.one;
     Placer placer(pod.ask.request);
     if (!kind.prices) {
-        if (priced_kinds_ == most_kinds_) forget_one_kind();
-        ++priced_kinds_;
+        if (priced_kinds() >= most_kinds_) forget_one_kind();
         kind.prices = no_prices(pod);
         for (std::size_t node = 0; node < nodes(); ++node)
             look_at(*kind.prices, pod, node, placer);
@@ -284,12 +283,16 @@ Layout::Prices Layout::no_prices(const MovablePod& pod) const {
             .followed = changes_.size()};
 }
 
+std::size_t Layout::priced_kinds() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(kinds_, [](const Kind& of) { return of.prices.has_value(); }));
+}
+
 // The first: of kinds that are asked for round and round, those that come soonest are kept so.
 void Layout::forget_one_kind() {
     std::ranges::find_if(kinds_, [](const Kind& of) {
         return of.prices.has_value();
     })->prices.reset();
-    --priced_kinds_;
 }
 
 void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node,

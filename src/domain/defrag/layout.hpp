@@ -79,6 +79,8 @@ class Layout {
     // Where the lodger's new pod would go as all is now; nothing where it would find no room, come
     // back to cards that the lodger has, or where that hangs on when it is made.
     [[nodiscard]] std::optional<Place> place(std::size_t lodger);
+    // What place() remembers, `most_kinds` at most: nearly all of the memory that is in use.
+    [[nodiscard]] std::size_t priced_kinds() const;
     // Whether the pod that `placer` places finds its cards on a node, and what it asks of the host.
     [[nodiscard]] bool fits(Placer& placer, const HostAsk& host, std::size_t node) const;
     // Whether it would without any of the lodgers that the node began with.
@@ -150,7 +152,6 @@ class Layout {
     std::vector<NodeRoom> rooms_;
     std::vector<Lodger> lodgers_;  // the smallest first
     std::vector<Kind> kinds_;
-    std::size_t priced_kinds_ = 0;
     std::vector<std::uint32_t> changes_;  // nodes, each as often as it changed
     std::uint64_t versions_ = 0;
 };

@@ -123,7 +123,7 @@ class Tried {
     Tried(const Cluster& cluster, const Goal& goal)
         : cluster_(cluster),
           goal_(goal),
-          layout_(cluster, asker_, static_cast<std::size_t>(pick(1, 5))),
+          layout_(cluster, asker_, most_kinds_),
           bounds_(layout_, goal_) {
         if (const auto* free = std::get_if<FreeCards>(&goal))
             free_wanted_ = layout_.room().free_cards + free->cards;
@@ -155,6 +155,7 @@ class Tried {
             const auto found = anew.place(i);
             RC_ASSERT(place.has_value() == found.has_value());
             RC_ASSERT(!place || place->is_same(*found));
+            RC_ASSERT(layout_.priced_kinds() <= most_kinds_);
             any |= place.has_value();
         }
         return any;
@@ -180,6 +181,7 @@ class Tried {
     const Asker asker_{nobody_, 1};
     const Cluster& cluster_;
     const Goal goal_;
+    const std::size_t most_kinds_ = static_cast<std::size_t>(pick(1, 5));
     Layout layout_;
     Bounds bounds_;
     int free_wanted_ = 0;
