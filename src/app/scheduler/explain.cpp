@@ -70,7 +70,8 @@ std::vector<CardStory> cards_of(const Fit& fit, const NodeView& node, const Offe
     return out;
 }
 
-// Of a node where the pod fits: the cards as bind would choose them, and the score.
+// Of a node where the pod fits: the cards as bind would choose them, and the score, for which a rater
+// looks at no nominees (node_choice.cpp).
 void rate(NodeStory& story, const ClusterView& view, const NodeView& node, const PodAsk& pod,
           const NodeRater* rater) {
     const Asker asker{pod.uid, pod.priority};
@@ -85,7 +86,7 @@ void rate(NodeStory& story, const ClusterView& view, const NodeView& node, const
     const std::uint32_t position = view.position(node.inventory.name.str());
     story.score = rater->rate(view, {&position, 1}, pod).front();
     story.rated = story.score != NodeRater::kLast;
-    if (story.rated) story.terms = rater->terms(node, room, pod);
+    if (story.rated) story.terms = rater->terms(node, node.offer(), pod);
 }
 
 // Those that kube-scheduler offers for the pod, whatever else runs there: which nodes have the CPU

@@ -193,6 +193,32 @@ TEST_F(ExplainPod, RefusesWhatItCannotTell) {
     EXPECT_EQ(explain_pod(snapshot_, {"default", "there"}, "binpack").error().code, Code::conflict);
 }
 
+// Goal: what is free on a card is what nominees that come before the pod leave to it, and so is the
+// best fit's score; those behind it take nothing. By a policy the nominees decide where it fits,
+// and neither the score nor what that is made of is different for them.
+TEST_F(ExplainPod, CountsTheNomineesThatComeBefore) {
+    const PodFacts waits = build::pod("waits", build::native(gibibytes(4)));
+    put(waits);
+    const PodStory without = explain("waits", "best-fit");
+    PodFacts nominee = build::pod("nominee", build::native(gibibytes(6)));
+    nominee.nominated = NodeName("n1");
+    for (const int priority : {5, -5}) {
+        nominee.priority = priority;
+        snapshot_.pods.resize(2);
+        snapshot_.states.resize(2);
+        put(nominee);
+        const Bytes left = gibibytes(priority > 0 ? 12 - 6 : 12);
+        const PodStory story = explain("waits");
+        EXPECT_EQ(story.nodes[0].node, NodeName("n1"));
+        ASSERT_EQ(story.nodes[0].cards.size(), 1U);
+        EXPECT_EQ(story.nodes[0].cards[0].free, left);
+        EXPECT_EQ(story.nodes[0].score, -(left - gibibytes(4)).count);
+        const PodStory rated = explain("waits", "best-fit");
+        EXPECT_EQ(rated.nodes[0].score, without.nodes[0].score);
+        EXPECT_EQ(rated.nodes[0].terms, without.nodes[0].terms);
+    }
+}
+
 // Goal: the cards that are told are those that bind gives, where it does not follow the policy for
 // the sake of one behind the pod as well.
 TEST_F(ExplainPod, LeavesWhatIsKeptForOthers) {

@@ -26,7 +26,8 @@ const std::map<std::string, std::string> kFiles = {
      "i0,HN,any,1,1,1.0,-1,1.0,1.0,\n"
      "i1,HN,any,1,1,1.0,2,2.0,2.0,\n"
      "i2,HN,few,1,1,1.0,4,3.0,3.0,\n"
-     "i3,HN,few,1,1,1.0,-1,4.0,4.0,\n"},
+     "i3,HN,few,1,1,1.0,-1,4.0,4.0,\n"
+     "i4,HN,some,1,1,1.0,4,5.0,5.0,\n"},
     {"p/pai_machine_spec.csv", "m0,T4,96,512,2\nm1,CPU,96,512,0\n"},
     {"p/pai_task_table.csv",
      "j1,worker,2.0,Terminated,200.0,260.0,600.0,29.296875,50.0,MISC\n"
@@ -96,15 +97,16 @@ TEST(TraceSource, Dlrm) {
 }
 
 // Goal: what the first instance of an application says of its cap counts for all of them, be it
-// that there is none.
+// that there is none; of another it says nothing.
 TEST(TraceSource, TheFirstInstanceSaysTheCap) {
     const Workload workload =
         loaded({.folder = "caps", .format = "dlrm2025", .nodes = "nodes.csv"});
     std::vector<int> most;
     for (const auto& pod : workload.pods)
         most.push_back(pod.cap.most);
-    EXPECT_EQ(most, (std::vector{0, 0, 4, 4}));
+    EXPECT_EQ(most, (std::vector{0, 0, 4, 4, 4}));
     EXPECT_EQ(workload.pods[3].cap, workload.pods[2].cap);
+    EXPECT_NE(workload.pods[4].cap, workload.pods[2].cap);
 }
 
 // Goal: a task's instances one by one or together, parts and multiples of a card, in the order in

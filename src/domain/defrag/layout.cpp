@@ -295,11 +295,11 @@ void Layout::forget_one_kind() {
     })->prices.reset();
 }
 
-void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node,
-                     Placer& placer) const {
+void Layout::look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer) {
     if (prices.versions[node] == rooms_[node].version) return;
     prices.versions[node] = rooms_[node].version;
     const bool is_barred = !prices.barred.empty() && prices.barred[node] != 0;
+    if (!is_barred) ++nodes_priced_;
     prices.nodes.set(
         node, is_barred ? PriceList::kNone : price(pod, node, placer).value_or(PriceList::kNone));
 }

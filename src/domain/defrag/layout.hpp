@@ -81,6 +81,8 @@ class Layout {
     [[nodiscard]] std::optional<Place> place(std::size_t lodger);
     // What place() remembers, `most_kinds` at most: nearly all of the memory that is in use.
     [[nodiscard]] std::size_t priced_kinds() const;
+    // For how many kinds, each, by all calls of place(): most of the time that they took.
+    [[nodiscard]] std::size_t nodes_priced() const { return nodes_priced_; }
     // Whether the pod that `placer` places finds its cards on a node, and what it asks of the host.
     [[nodiscard]] bool fits(Placer& placer, const HostAsk& host, std::size_t node) const;
     // Whether it would without any of the lodgers that the node began with.
@@ -135,7 +137,7 @@ class Layout {
     Prices& prices_of(Kind& kind);
     [[nodiscard]] Prices no_prices(const MovablePod& pod) const;
     void forget_one_kind();
-    void look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer) const;
+    void look_at(Prices& prices, const MovablePod& pod, std::size_t node, Placer& placer);
     [[nodiscard]] std::optional<NodePrice> price(const MovablePod& pod, std::size_t node,
                                                  Placer& placer) const;
     // Takes a tenant away, or puts it there: as a new state of the node, or the one before the
@@ -154,6 +156,7 @@ class Layout {
     std::vector<Kind> kinds_;
     std::vector<std::uint32_t> changes_;  // nodes, each as often as it changed
     std::uint64_t versions_ = 0;
+    std::size_t nodes_priced_ = 0;
 };
 
 }  // namespace tessera::defrag

@@ -26,30 +26,36 @@ struct Step {
 class Search {
   public:
     Search(Layout& layout, Bounds& bounds, const Effort& effort)
-        : layout_(layout), bounds_(bounds), effort_(effort), exact_(!layout.has_nominees()) {}
+        : layout_(layout),
+          bounds_(bounds),
+          effort_(effort),
+          prices_before_(layout.nodes_priced()),
+          exact_(!layout.has_nominees()) {}
 
     // Whether it found the moves; the layout is then as it is after them.
     bool run() {
         const std::int64_t least = bounds_.moves();
         const auto most = static_cast<std::int64_t>(layout_.lodgers().size());
         for (std::int64_t length = least; length <= most; ++length) {
-            if (steps_ >= effort_.steps) {
+            if (steps_ >= effort_.steps || prices() >= effort_.prices) {
                 exact_ = false;
                 return false;
             }
             steps_end_ = std::min(effort_.steps, steps_ + effort_.steps_per_length);
+            prices_end_ = std::min(effort_.prices, prices() + effort_.prices_per_length);
             seen_states_.clear();
             if (dive(length)) {
                 fewest_ = length == least || exact_;
                 return true;
             }
-            if (steps_ >= steps_end_) exact_ = false;
+            if (is_spent()) exact_ = false;
         }
         return false;
     }
 
     [[nodiscard]] const std::vector<Step>& steps() const { return made_; }
     [[nodiscard]] std::size_t steps_taken() const { return steps_; }
+    [[nodiscard]] std::size_t prices() const { return layout_.nodes_priced() - prices_before_; }
     [[nodiscard]] bool is_fewest() const { return fewest_; }
     // Whether there is no sequence at all, where none was found.
     [[nodiscard]] bool is_sure() const { return exact_; }
@@ -64,9 +70,9 @@ class Search {
         if (needed > left || !seen_states_.insert(state()).second) return false;
         for (const std::size_t i : needed == left ? bounds_.who_may_lower() : everybody()) {
             if (layout_.lodgers()[i].moved) continue;
-            if (steps_ >= steps_end_) return false;
+            if (is_spent()) return false;
             if (!helps(i, left)) continue;
-            if (steps_ >= steps_end_) return false;
+            if (is_spent()) return false;
             ++steps_;
             auto place = layout_.place(i);
             if (!place) continue;
@@ -76,6 +82,9 @@ class Search {
         }
         return false;
     }
+
+    // Of what one number of moves may take.
+    [[nodiscard]] bool is_spent() const { return steps_ >= steps_end_ || prices() >= prices_end_; }
 
     [[nodiscard]] std::vector<std::size_t> everybody() const {
         std::vector<std::size_t> out(layout_.lodgers().size());
@@ -131,6 +140,8 @@ class Search {
     std::set<State> seen_states_;  // with moves of one number left
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
+    const std::size_t prices_before_;
+    std::size_t prices_end_ = 0;
     // No sequence was left out that might do. helps() leaves out those in which a new pod turns a
     // nominee away, or to another card.
     bool exact_;
@@ -146,6 +157,7 @@ bool free_one_by_one(Layout& layout, int cards, Effort effort, std::vector<Step>
         Search search(layout, bounds, effort);
         if (bounds.moves() >= kNever || !search.run()) return false;
         effort.steps -= std::min(effort.steps, search.steps_taken());
+        effort.prices -= std::min(effort.prices, search.prices());
         made.insert(made.end(), search.steps().begin(), search.steps().end());
     }
     return true;

@@ -26,6 +26,8 @@ struct Rating {
 struct ScoreTerm {
     std::string_view name;
     double value = 0;
+
+    friend bool operator==(const ScoreTerm&, const ScoreTerm&) = default;
 };
 
 // Which of the nodes with the highest score takes the task.
