@@ -498,10 +498,14 @@ TEST(Ratings, RateRoomAsTheNodeThatItIsOf) {
         const NodeView& of = *view->row(position).node;
         for (const char* policy : {"spread", "best-fit", "fgd"}) {
             const Ratings ratings((*find_policy_option(policy))->make({.mix = mix}));
-            const PodAsk ask = build::ask(pod);
-            const std::int64_t rated = ratings.rate(*view, {&position, 1}, ask)[0];
-            EXPECT_EQ(ratings.rate_room(of, of.offer(), ask), rated) << policy;
+            PodAsk ask = build::ask(pod);
+            const std::int64_t rated = ratings.rate_room(of, of.offer(), ask);
+            EXPECT_EQ(ratings.rate(*view, {&position, 1}, ask)[0], rated) << policy;
             EXPECT_EQ(rated != NodeRater::kLast, c.is_rated) << policy;
+            const std::size_t kinds = ratings.kinds().size();
+            ask.host.memory = gibibytes(1);
+            EXPECT_EQ(ratings.rate_room(of, of.offer(), ask), rated) << policy;
+            EXPECT_EQ(ratings.kinds().size(), kinds) << policy;
         }
     }
 }

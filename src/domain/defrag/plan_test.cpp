@@ -325,6 +325,23 @@ TEST(DefragPlan, NomineesComeBeforeSomeAndNotBeforeOthers) {
     EXPECT_TRUE(std::get<Plan>(fits).moves.empty()) << "who waits comes before the nominee";
 }
 
+// Goal: a search that may try no more, steps or prices, says that it has not looked at all moves.
+TEST(DefragPlan, EndsWhereItsEffortDoes) {
+    Scene scene;
+    scene.node("a", 1).node("b", 1, 12).node("c", 1, 5);
+    scene.pod("first", "a", {0}, 10).pod("second", "b", {0}, 5);
+    const auto answer_of = [&](const Effort& effort) {
+        return make_plan(scene.cluster(), room_for(build::native(gibibytes(14))), effort);
+    };
+    EXPECT_TRUE(std::holds_alternative<Plan>(answer_of({})));
+    for (const Effort& effort : {Effort{.steps = 1}, Effort{.steps_per_length = 1},
+                                 Effort{.prices = 1}, Effort{.prices_per_length = 1}}) {
+        const auto answer = answer_of(effort);
+        ASSERT_TRUE(std::holds_alternative<NoPlan>(answer));
+        EXPECT_NE(std::get<NoPlan>(answer).reason.find("no moves were found"), std::string::npos);
+    }
+}
+
 TEST(DefragPlan, ClosedNodesTakeNobody) {
     Scene scene;
     scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 4).pod("y", "b", {0}, 6, false);
