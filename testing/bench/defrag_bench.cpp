@@ -160,7 +160,7 @@ int main() {
         holds &= run({.nodes = 5'000, .fill = fill}, 20);
         holds &= run({.nodes = 5'000, .fill = fill, .kinds = Kinds::some_16000}, 30);
     }
-    holds &= tessera::bench::at_most("memory at most, clusters as read included", 1'500,
+    holds &= tessera::bench::at_most("memory at most, clusters as read included", 1'200,
                                      tessera::bench::peak_mib(), "MiB");
     return holds ? 0 : 1;
 }

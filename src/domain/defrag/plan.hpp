@@ -94,8 +94,8 @@ struct NoPlan {
 struct Effort {
     std::size_t steps = 60'000;
     std::size_t steps_per_length = 20'000;
-    std::size_t prices = 8'000'000;
-    std::size_t prices_per_length = 4'000'000;
+    std::size_t prices = 4'000'000;
+    std::size_t prices_per_length = 2'000'000;
 };
 
 // The same answer for the same input. `fewest` is proven where the number of moves is what a lower
