@@ -70,8 +70,8 @@ std::vector<CardStory> cards_of(const Fit& fit, const NodeView& node, const Offe
     return out;
 }
 
-// Of a node where the pod fits: the cards as bind would choose them, and the score, for which a rater
-// looks at no nominees (node_choice.cpp).
+// Of a node where the pod fits: the cards as bind would choose them, and the score, for which a
+// rater looks at no nominees (node_choice.cpp).
 void rate(NodeStory& story, const ClusterView& view, const NodeView& node, const PodAsk& pod,
           const NodeRater* rater) {
     const Asker asker{pod.uid, pod.priority};

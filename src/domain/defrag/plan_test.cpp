@@ -201,41 +201,26 @@ TEST(DefragPlan, GoesByThePolicyOfThePod) {
 }
 
 // Goal: a pod that the best fit would put back on its own card is not moved, whatever other room
-// there is. Where it is made once the old one is gone, it is placed when that one's card is free.
+// there is. Where it is made once the old one is gone, it is placed when that one's card is free;
+// where it is not known when it is made, it is moved only to where it would go both ways.
 TEST(DefragPlan, WhoWouldComeBackStays) {
-    Scene scene;
-    scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 8).pod("y", "b", {0}, 7, false);
-    Cluster cluster = scene.cluster();
-    const auto to_of = [&](Replacement made) {
-        cluster.movable.front().made = made;
-        const auto answer = make_plan(cluster, FreeCards{1});
-        const auto* plan = std::get_if<Plan>(&answer);
-        return plan == nullptr ? NodeName() : plan->moves.front().to;
-    };
-    EXPECT_EQ(to_of(Replacement::at_once), NodeName()) << "beside itself nothing is left";
-    EXPECT_EQ(to_of(Replacement::once_gone), NodeName("b")) << "of its own 8 GiB would be left";
-    EXPECT_EQ(to_of(Replacement::unknown), NodeName()) << "it might come back";
-}
-
-// Goal: where it is not known when the new pod is made, it is moved only to where it would go both
-// ways: not where it comes back once its card is free.
-TEST(DefragPlan, WhoMayBeMadeAtAnyTime) {
     const auto to_of = [](int gib_of_a, Replacement made) {
         Scene scene;
         scene.node("a", 1, gib_of_a).node("b", 1).pod("x", "a", {0}, 8);
-        scene.pod("y", "b", {0}, 6, false);
+        scene.pod("y", "b", {0}, 7, false);
         Cluster cluster = scene.cluster();
         cluster.movable.front().made = made;
         const auto answer = make_plan(cluster, FreeCards{1});
         const auto* plan = std::get_if<Plan>(&answer);
         return plan == nullptr ? NodeName() : plan->moves.front().to;
     };
-    for (const Replacement made :
-         {Replacement::at_once, Replacement::once_gone, Replacement::unknown})
-        EXPECT_EQ(to_of(12, made), NodeName("b"));
-    EXPECT_EQ(to_of(9, Replacement::at_once), NodeName("b"));
-    EXPECT_EQ(to_of(9, Replacement::once_gone), NodeName()) << "its own card is the best fit";
-    EXPECT_EQ(to_of(9, Replacement::unknown), NodeName());
+    EXPECT_EQ(to_of(16, Replacement::at_once), NodeName()) << "of its own card nothing would be";
+    EXPECT_EQ(to_of(16, Replacement::once_gone), NodeName("b")) << "of its own 8 GiB would be";
+    EXPECT_EQ(to_of(16, Replacement::unknown), NodeName()) << "it might come back";
+    EXPECT_EQ(to_of(8, Replacement::at_once), NodeName("b"));
+    EXPECT_EQ(to_of(8, Replacement::once_gone), NodeName()) << "its own card is the best fit";
+    EXPECT_EQ(to_of(8, Replacement::unknown), NodeName());
+    EXPECT_EQ(to_of(12, Replacement::unknown), NodeName("b")) << "both ways";
 }
 
 // Goal: a pod is planned to no node that lacks the CPU or memory for it, and what it takes there is
