@@ -42,7 +42,6 @@ class Search {
                 return false;
             }
             steps_end_ = std::min(effort_.steps, steps_ + effort_.steps_per_length);
-            prices_end_ = std::min(effort_.prices, prices() + effort_.prices_per_length);
             seen_states_.clear();
             if (dive(length)) {
                 fewest_ = length == least || exact_;
@@ -83,8 +82,10 @@ class Search {
         return false;
     }
 
-    // Of what one number of moves may take.
-    [[nodiscard]] bool is_spent() const { return steps_ >= steps_end_ || prices() >= prices_end_; }
+    // What one number of moves may take.
+    [[nodiscard]] bool is_spent() const {
+        return steps_ >= steps_end_ || prices() >= effort_.prices;
+    }
 
     [[nodiscard]] std::vector<std::size_t> everybody() const {
         std::vector<std::size_t> out(layout_.lodgers().size());
@@ -141,7 +142,6 @@ class Search {
     std::size_t steps_ = 0;
     std::size_t steps_end_ = 0;
     const std::size_t prices_before_;
-    std::size_t prices_end_ = 0;
     // No sequence was left out that might do. helps() leaves out those in which a new pod turns a
     // nominee away, or to another card.
     bool exact_;
