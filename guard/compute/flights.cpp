@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "guard/compute/gate.hpp"
+#include "guard/compute/order.hpp"
 #include "guard/compute/outstanding.hpp"
 #include "guard/compute/stream_table.hpp"
 
@@ -112,7 +113,15 @@ void leave_flight(const StreamTiming& of, Span work) {
     settle(of);
     if (flight.streams > 0) return;
     flight.last_ns = monotonic_ns() - flight.began_ns;
-    expect_nothing(of.card, of.kind);
+    if (flight.promised == 0) expect_nothing(of.card, of.kind);
+    // The process may never ask again.
+    if (flight.last_ns >= kLeastOutstandingNs) note_had(of.card, of.kind, monotonic_ns());
+}
+
+void keep_promise(int card, WorkKind kind) {
+    Timing::Flight& flight = timing(card).flights[static_cast<int>(kind)];
+    if (flight.promised > 0) flight.promised--;
+    if (flight.promised == 0 && flight.streams == 0) expect_nothing(card, kind);
 }
 
 void pause(StreamTiming& of, Span without) {

@@ -10,6 +10,10 @@ Timing::Flight& flight_of(const StreamTiming& of);
 
 int streams_in_flight(int card);
 
+// A turn that was had (gate.hpp) has led to a piece of work in flight, or will lead to none. Until
+// then what was said to be outstanding stands, whatever ends meanwhile.
+void keep_promise(int card, WorkKind kind);
+
 // One more stream of the flight has work from of.began_ns on.
 void join_flight(const StreamTiming& of);
 // It has not begun before then.

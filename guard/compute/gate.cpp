@@ -28,7 +28,8 @@ constexpr std::int64_t kOwnTickNs = 10'000'000;
 // seen, some time later: what ended in between is taken as before it, for one tick.
 void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkKind kind,
          std::int64_t now) {
-    if (seen.granted_ns == granted.as_of_ns) return;
+    // One may have been read before the mutex was had, and be older than what another saw since.
+    if (seen.granted_ns >= granted.as_of_ns) return;
     const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
     const std::int64_t from = since > granted.as_of_ns ? since : granted.as_of_ns;
     const std::int64_t after = since != 0 && from < now ? now - from : 0;
@@ -139,24 +140,29 @@ std::int64_t time_to_turn(int card, const Asking& asking) {
         const std::int64_t others = others_outstanding_ns(card, asking.kind, now);
         return part_of(own + others, part) - credit_ns(granted) - balance;
     };
-    const auto wait = [&](std::int64_t ns) {
+    const auto after = [&](std::int64_t ns) {
+        note_had(card, asking.kind, now);
         stand_in_line(card, asking.kind, now);
         return ns;
     };
     const std::int64_t missing = missing_ns();
-    if (missing >= 0) return wait(sleep_for(missing + 1, granted.rate));
+    if (missing >= 0) return after(sleep_for(missing + 1, granted.rate));
     const std::int64_t given_ns = own + asking.about_ns;
     const bool is_long = given_ns >= kLeastOutstandingNs;
-    if (is_long && is_anothers_turn(card, asking.kind, now)) return wait(kYieldNs);
+    // Where each has a balance of its own they need not take turns.
+    const bool is_in_turns = is_long && now - granted.as_of_ns <= kLateNs;
+    if (is_in_turns) note_had(card, asking.kind, now);
+    if (is_in_turns && is_anothers_turn(card, asking.kind, now)) return after(kYieldNs);
     // Said before it is looked again whether others have: of those who ask at once none has his
     // turn, at worst, and not all.
     const std::int64_t before = expect(card, asking.kind, is_long ? now + given_ns : 0, now);
     const std::int64_t missing_now = is_long ? missing_ns() : missing;
     if (missing_now >= 0) {
         expect(card, asking.kind, before, now);
-        return wait(sleep_for(missing_now + 1, granted.rate));
+        return after(sleep_for(missing_now + 1, granted.rate));
     }
-    take_turn(card, asking.kind, now, asking.is_guess ? 0 : asking.about_ns);
+    leave_line(card, asking.kind);
+    timing(card).flights[static_cast<int>(asking.kind)].promised++;
     return 0;
 }
 

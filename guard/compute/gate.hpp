@@ -16,7 +16,6 @@ struct Asking {
     std::int64_t ahead_ns;  // that the card is about to work for it anyway,
     std::int64_t about_ns;  // and with what it is about to get
     bool may_others_be;     // that have work of the process's on the card
-    bool is_guess = false;  // how much it is about to get
 };
 // 0: it is the container's turn for more than the card is about to do for it anyway; work that is
 // long is outstanding from now on. Else how long to sleep before asking again.

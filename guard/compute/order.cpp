@@ -2,17 +2,28 @@
 
 #include <algorithm>
 
+#include "guard/compute/outstanding.hpp"
+#include "guard/compute/timing.hpp"
 #include "guard/process/process.hpp"
+#include "guard/region/grant.hpp"
 
 namespace tessera::guard {
 namespace {
 
 // Who waits asks again sooner than that; who does not is dead, is stopped, or has given up.
 constexpr std::int64_t kAsksAgainNs = 20'000'000;
-constexpr std::int64_t kComesBackNs = 3'000'000;
+// Who neither worked nor waited for so long comes anew.
+constexpr std::int64_t kAwayNs = 20'000'000;
+// By as much can one that wants less than the others be ahead when it wants more.
+constexpr std::int64_t kMostSavedNs = 50'000'000;
 
 Accounts::Order& order_of(int card, WorkKind kind) {
     return seat().accounts->orders[card][static_cast<int>(kind)];
+}
+
+// A tenant may have written any number.
+std::int64_t read(const std::atomic<std::int64_t>& had_ns) {
+    return std::clamp(had_ns.load(std::memory_order_relaxed), std::int64_t{0}, INT64_MAX / 4);
 }
 
 bool is_in_line(const Accounts::Order& order, int slot, std::int64_t now) {
@@ -20,45 +31,66 @@ bool is_in_line(const Accounts::Order& order, int slot, std::int64_t now) {
     return asked <= now && asked > now - kAsksAgainNs;
 }
 
-// Where the process's next turn is. Who was not in line has saved up nothing.
-std::int64_t own_turn(const Accounts::Order& order, int slot, std::int64_t now) {
-    constexpr std::int64_t kMost = INT64_MAX / 2;  // a tenant may have written any number
-    std::int64_t next = order.next_ns[slot].load(std::memory_order_relaxed);
-    if (!is_in_line(order, slot, now))
-        next = std::max(next, order.turn_ns.load(std::memory_order_relaxed));
-    return std::clamp(next, std::int64_t{0}, kMost);
+// All that wait or are at long work, and this one.
+struct AtWork {
+    int count;
+    std::int64_t least_had_ns;
+};
+
+AtWork look_at_work(int card, WorkKind kind, std::int64_t now) {
+    const Seat mine = seat();
+    const Accounts::Order& order = order_of(card, kind);
+    const int end = slots_end(*mine.accounts);
+    AtWork at_work = {1, read(order.had_ns[mine.slot])};
+    for (int slot = 0; slot < end; slot++) {
+        if (slot == mine.slot) continue;
+        if (!is_in_line(order, slot, now) && outstanding_ns(card, kind, slot, now) == 0) continue;
+        at_work.count++;
+        at_work.least_had_ns = std::min(at_work.least_had_ns, read(order.had_ns[slot]));
+    }
+    return at_work;
 }
 
 }  // namespace
 
+void note_had(int card, WorkKind kind, std::int64_t now) {
+    Accounts::Order& order = order_of(card, kind);
+    Timing::Had& noted = timing(card).had[static_cast<int>(kind)];
+    const std::int64_t total = in_flight_ns(card_time(card).in_flight[static_cast<int>(kind)], now);
+    const bool is_first = noted.as_of_ns == 0;
+    const std::int64_t since = is_first ? 0 : total - noted.in_flight_ns;
+    const bool is_new = is_first || now - noted.as_of_ns - since > kAwayNs;
+    noted = {now, total};
+    std::atomic<std::int64_t>& had = order.had_ns[seat().slot];
+    const std::int64_t level = read(order.level_ns);
+    const std::int64_t least = is_new ? level : level - kMostSavedNs;
+    had.store(is_first ? least : std::max(read(had) + since, least), std::memory_order_relaxed);
+    if (since == 0) return;
+    const AtWork at_work = look_at_work(card, kind, now);
+    order.level_ns.store(std::max(level + since / at_work.count, at_work.least_had_ns),
+                         std::memory_order_relaxed);
+}
+
 bool is_anothers_turn(int card, WorkKind kind, std::int64_t now) {
     const Seat mine = seat();
     const Accounts::Order& order = order_of(card, kind);
-    const std::int64_t turn = own_turn(order, mine.slot, now);
+    const auto had = [&](int slot) {
+        return read(order.had_ns[slot]) + outstanding_ns(card, kind, slot, now);
+    };
+    const std::int64_t own = had(mine.slot);
     const int end = slots_end(*mine.accounts);
     for (int slot = 0; slot < end; slot++) {
-        if (slot == mine.slot || !is_in_line(order, slot, now)) continue;
-        if (order.next_ns[slot].load(std::memory_order_relaxed) < turn) return true;
+        if (slot != mine.slot && is_in_line(order, slot, now) && had(slot) < own) return true;
     }
     return false;
 }
 
 void stand_in_line(int card, WorkKind kind, std::int64_t now) {
-    Accounts::Order& order = order_of(card, kind);
-    const int slot = seat().slot;
-    order.next_ns[slot].store(own_turn(order, slot, now), std::memory_order_relaxed);
-    order.asked_ns[slot].store(now, std::memory_order_relaxed);
+    order_of(card, kind).asked_ns[seat().slot].store(now, std::memory_order_relaxed);
 }
 
-void take_turn(int card, WorkKind kind, std::int64_t now, std::int64_t ns) {
-    Accounts::Order& order = order_of(card, kind);
-    const int slot = seat().slot;
-    const std::int64_t turn = own_turn(order, slot, now);
-    order.turn_ns.store(turn, std::memory_order_relaxed);
-    order.next_ns[slot].store(turn + ns, std::memory_order_relaxed);
-    // Who waits for his work has none in between: he is still in line for a little after it.
-    const std::int64_t back_ns = std::min(ns + kComesBackNs, kAsksAgainNs);
-    order.asked_ns[slot].store(now - kAsksAgainNs + back_ns, std::memory_order_relaxed);
+void leave_line(int card, WorkKind kind) {
+    order_of(card, kind).asked_ns[seat().slot].store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tessera::guard

@@ -19,11 +19,12 @@ using namespace std::chrono_literals;
 class GuardOrder : public Siblings {
   protected:
     void SetUp() override { container_.grant_plenty(); }
-    // Another process asks now, and goes on to, as its turn is at `next_ns`.
-    void ask(int slot, std::int64_t next_ns) const {
+    // Another process waits for its turn, and has had so much.
+    void ask(int slot, std::int64_t had_ns) const {
+        container_.grant_plenty();
         accounts().slots_end.store(kMaxProcesses);
         Accounts::Order& order = accounts().orders[0][0];
-        order.next_ns[slot].store(next_ns);
+        order.had_ns[slot].store(had_ns);
         order.asked_ns[slot].store(monotonic_ns());
     }
 };
@@ -48,41 +49,119 @@ TEST_F(GuardOrder, WhoHadMoreComesLater) {
 TEST_F(GuardOrder, WhoDoesNotAskAgainHoldsNobodyUp) {
     in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         ask(7, 0);
-        std::this_thread::sleep_for(50ms);
+        std::this_thread::sleep_for(30ms);
+        container_.grant_plenty();
         launch_and_wait(30 * kMillisecond);
         EXPECT_EQ(waited_ns(), 0);
     });
 }
 
-// Goal: what stands there by a tenant's doing stops nobody. Method: any numbers, then a launch.
+// Goal: what stands there by a tenant's doing stops nobody for long. Method: any numbers, also of
+// one that waits just now, then a launch.
 TEST_F(GuardOrder, AnythingMayStandThere) {
     in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
         for (const std::int64_t any : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
+            ask(7, any);
             Accounts::Order& order = accounts().orders[0][0];
-            order.turn_ns.store(any);
-            order.next_ns[0].store(any);
+            order.level_ns.store(any);
+            order.had_ns[0].store(any);
             order.asked_ns[0].store(any);
-            order.asked_ns[7].store(any);
+            order.asked_ns[8].store(any);
+            const std::int64_t before = waited_ns();
             launch_and_wait(30 * kMillisecond);
+            EXPECT_LT(waited_ns() - before, 1'000'000'000);
         }
     });
 }
 
+// Its last owner may have been waiting.
+TEST_F(GuardOrder, WhoTakesASeatIsNotInLineYet) {
+    accounts().orders[0][0].asked_ns[0].store(monotonic_ns());
+    in_worker(kMillisecond, [&](const Worker&, const auto&) {
+        EXPECT_EQ(accounts().orders[0][0].asked_ns[0].load(), 0);
+    });
+}
+
+class GuardOrderOfProcesses : public testing::Test {
+  protected:
+    // Of the card, in each of so many seconds.
+    static double percent(std::int64_t ns, std::chrono::seconds in) {
+        return 100.0 * static_cast<double>(ns) /
+               static_cast<double>(std::chrono::nanoseconds(in).count());
+    }
+    static std::int64_t used_ns(const SharedCard& card, const gpusim::Peer& peer) {
+        return card.used_ns(peer.pid(), gpusim::Engine::compute, monotonic_ns());
+    }
+};
+
 // A process of many threads beside one of one, each of which always waits for a long kernel.
-TEST(GuardOrderOfProcesses, ManyThreadsDoNotStarveOne) {
+TEST_F(GuardOrderOfProcesses, ManyThreadsDoNotStarveOne) {
     const SharedCard card({{20, 20}, {80, 80}});
     const auto many =
         start_worker(card.container(0), in_threads(8, 30 * kMillisecond, false, true));
     const auto one = start_worker(card.container(0), launch_and_wait(30 * kMillisecond));
     const auto rest = start_worker(card.container(1), free_running(kMillisecond));
     std::this_thread::sleep_for(6s);
-    const std::int64_t now = monotonic_ns();
-    const auto used = [&](const auto& peer) {
-        return card.used_ns(peer->pid(), gpusim::Engine::compute, now);
-    };
-    std::printf("    %.0f ms and %.0f ms\n", static_cast<double>(used(many)) / 1e6,
-                static_cast<double>(used(one)) / 1e6);
-    EXPECT_GE(used(one) * 4, used(many));
+    const double of_many = percent(used_ns(card, *many), 6s);
+    const double of_one = percent(used_ns(card, *one), 6s);
+    std::printf("    %.1f and %.1f percent\n", of_many, of_one);
+    EXPECT_GE(of_one * 4, of_many);
+    EXPECT_GE(of_one + of_many, 10);
+}
+
+// One that wants next to nothing of the card is not waited for while it wants nothing.
+TEST_F(GuardOrderOfProcesses, OneOfLittleWorkDoesNotStarveOneOfLongKernels) {
+    const SharedCard card({{50, 100}});
+    const auto little = start_worker(card.container(0), [](gpusim::Worker& worker) {
+        worker.launch(10'000);
+        worker.wait();
+        std::this_thread::sleep_for(1ms);
+    });
+    const auto much = start_worker(card.container(0), launch_and_wait(20 * kMillisecond));
+    std::this_thread::sleep_for(3s);
+    const double of_much = percent(used_ns(card, *much), 3s);
+    std::printf("    %.1f percent\n", of_much);
+    EXPECT_GE(of_much, 50);
+}
+
+// Those who come new, and go, do not always come before one that stays.
+TEST_F(GuardOrderOfProcesses, NewcomersDoNotStarveOneThatStays) {
+    const SharedCard card({{20, 20}, {80, 80}});
+    const auto rest = start_worker(card.container(1), free_running(kMillisecond));
+    const auto stays = start_worker(card.container(0), launch_and_wait(20 * kMillisecond));
+    const Tally tally;
+    const auto come_and_go = start_rolling(card.container(0), 4, 20 * kMillisecond, tally);
+    std::this_thread::sleep_for(8s);
+    const double of_it = percent(used_ns(card, *stays), 8s);
+    const double of_them = percent(tally.ns(), 8s);
+    std::printf("    %.1f and %.1f percent\n", of_it, of_them);
+    EXPECT_GE(of_it * 16, of_them);
+    EXPECT_GE(of_it + of_them, 10);
+}
+
+// What it once had it has paid for when the others have had as much.
+TEST_F(GuardOrderOfProcesses, OneLongKernelIsNotHeldAgainstItForEver) {
+    const SharedCard card({{50, 100}});
+    const auto other = start_worker(card.container(0), launch_and_wait(20 * kMillisecond));
+    gpusim::Peer once_long([&](gpusim::Wire& wire) {
+        gpusim::Worker worker(card.container(0).facade());
+        const auto fifty = [&] {
+            for (int i = 0; i < 50; i++) {
+                worker.launch(kMillisecond);
+                worker.wait();
+            }
+        };
+        fifty();
+        worker.launch(300 * kMillisecond);
+        worker.wait();
+        fifty();
+        const std::int64_t before = monotonic_ns();
+        fifty();
+        wire.send(static_cast<std::uint64_t>(monotonic_ns() - before));
+    });
+    const auto took_ns = once_long.wire().receive();
+    std::printf("    %.0f ms\n", static_cast<double>(took_ns) / 1e6);
+    EXPECT_LT(took_ns, 1000 * kMillisecond);
 }
 
 }  // namespace

@@ -36,18 +36,21 @@ void expect_nothing(int card, WorkKind kind) {
     if (mine.load(std::memory_order_relaxed) != 0) mine.store(0, std::memory_order_relaxed);
 }
 
+std::int64_t outstanding_ns(int card, WorkKind kind, int slot, std::int64_t now) {
+    const std::int64_t left = left_ns(ends_of(card, kind)[slot].load(), now);
+    return left != 0 && !is_silent(seat().accounts->times[slot][card], now) ? left : 0;
+}
+
 std::int64_t own_outstanding_ns(int card, WorkKind kind, std::int64_t now) {
     return left_ns(ends_of(card, kind)[seat().slot].load(), now);
 }
 
 std::int64_t others_outstanding_ns(int card, WorkKind kind, std::int64_t now) {
     const Seat mine = seat();
-    const Ends& ends = ends_of(card, kind);
     const int end = slots_end(*mine.accounts);
     std::int64_t sum = 0;
     for (int slot = 0; slot < end; slot++) {
-        const std::int64_t left = slot == mine.slot ? 0 : left_ns(ends[slot].load(), now);
-        if (left != 0 && !is_silent(mine.accounts->times[slot][card], now)) sum += left;
+        if (slot != mine.slot) sum += outstanding_ns(card, kind, slot, now);
     }
     return sum;
 }

@@ -16,7 +16,9 @@ inline constexpr std::int64_t kLeastOutstandingNs = 2'000'000;
 // time.
 std::int64_t expect(int card, WorkKind kind, std::int64_t end_ns, std::int64_t now);
 void expect_nothing(int card, WorkKind kind);
-// How much longer this process has work in flight,
+// How much longer the process in a slot, if it is not silent, has work in flight, as it says,
+std::int64_t outstanding_ns(int card, WorkKind kind, int slot, std::int64_t now);
+// this one,
 std::int64_t own_outstanding_ns(int card, WorkKind kind, std::int64_t now);
 // and the container's others, each for itself, together.
 std::int64_t others_outstanding_ns(int card, WorkKind kind, std::int64_t now);

@@ -119,6 +119,18 @@ TEST_F(GuardOutstanding, IsSaidOfLongWorkUntilItHasEnded) {
     });
 }
 
+// Of what another stream did that had its place before it nothing is expected of it.
+TEST_F(GuardOutstanding, IsNotSaidOfAStreamInThePlaceOfALongOne) {
+    in_worker(kMillisecond, [&](const Worker& worker, const auto&) {
+        CUstream before = worker.make_stream();
+        EXPECT_EQ(worker.launch(200 * kMillisecond, before), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(before), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamDestroy_v2)(before), CUDA_SUCCESS);
+        EXPECT_EQ(worker.launch(kMillisecond, worker.make_stream()), CUDA_SUCCESS);
+        EXPECT_EQ(expected_end_ns(), 0);
+    });
+}
+
 // It may be longer than the arbiter takes to see that.
 TEST_F(GuardOutstanding, IsSaidOfAProcesssFirstWork) {
     gpusim::in_child([&] {

@@ -58,11 +58,9 @@ StreamTiming* add_stream(CUstream stream, const Current& owner) {
     made->card = owner.card;
     made->on_their_way = 0;
     made->generation++;
-    made->pace.batch = 1;
-    made->pace.each_ns = 0;
+    made->pace = {.each_ns = 0, .longest_ns = 0, .batch = 1, .to_mark = 0};
     for (LaunchedWork& work : made->work)
         work = {};
-    made->pace.to_mark = 0;
     made->is_at_wait = false;
     made->stream.store(stream, std::memory_order_relaxed);
     return made;

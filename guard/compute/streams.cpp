@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "guard/compute/flights.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
@@ -113,7 +114,10 @@ CUresult Turn::take(CUstream stream, WorkKind kind) {
 bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn) {
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_or_add_stream(stream, owner);
-    if (of == nullptr) return false;
+    if (of == nullptr) {
+        if (is_turn) keep_promise(owner.card, kind);
+        return false;
+    }
     last_used_place(stream) = of;
     const Relaxed relaxed;
     harvest(*of);
@@ -125,6 +129,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
         begin_piece(*of, kind, is_behind_copies);
         need_watch(of->card);
     }
+    if (is_turn) keep_promise(of->card, kind);
     // Before pass_first_mark() lets others in.
     of_ = of;
     generation_ = of->generation;

@@ -130,6 +130,7 @@ struct Timing {
     struct Flight {
         int streams;               // not known to have ended
         unsigned joined;           // that ever were, which wraps
+        int promised;              // turns that were had, and whose work has not begun
         const StreamTiming* only;  // stream that had a part in it; null: others had
         bool is_waited_for;  // the end of the last piece that ended was learnt by a wait for it
         std::int64_t began_ns;
@@ -157,6 +158,11 @@ struct Timing {
         std::int64_t in_flight_ns;
         std::int64_t balance_ns;
     } seen[kWorkKinds];
+    // What the process had in flight in all when what it has had was last noted (order.hpp).
+    struct Had {
+        std::int64_t as_of_ns;
+        std::int64_t in_flight_ns;
+    } had[kWorkKinds];
     // The container's processes that have work or wait for their turn, as of a time.
     struct AtWork {
         std::int64_t as_of_ns;

@@ -51,7 +51,7 @@ Asking asking_for(const Place& place, WorkKind kind) {
     const auto about_ns =
         static_cast<std::int64_t>(std::max(pace.longest_ns, pace.each_ns * pace.to_mark));
     const bool is_first = kind == WorkKind::kernels && flight.last_ns == 0 && pace.longest_ns == 0;
-    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns, flight.only != &of, is_first};
+    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns, flight.only != &of};
 }
 
 }  // namespace

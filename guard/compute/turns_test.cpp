@@ -78,6 +78,41 @@ TEST_F(GuardTurns, OfALaunchOnSeveralDevices) {
     });
 }
 
+// Goal: what a turn is for is outstanding from the turn on, though other work of the process ends
+// before the driver has it. Method: between the two, long work of another stream ends.
+TEST_F(GuardTurns, AreOutstandingThoughOtherWorkEnds) {
+    const auto expected_end_ns = [&] {
+        return container_.region().accounts().expected_end_ns[0][0][0].load();
+    };
+    Stepped process([&] {
+        const Worker worker(container_.facade());
+        CUstream one = worker.make_stream();
+        CUstream other = worker.make_stream();
+        for (CUstream stream : {one, other}) {
+            worker.launch(20 * kMillisecond, stream);
+            CALL(worker.cuda, cuStreamSynchronize)(stream);
+        }
+        worker.launch(3000 * kMillisecond, one);
+        raise(SIGSTOP);
+        worker.launch(20 * kMillisecond, other);
+    });
+    process.run_to_stop();
+    const std::int64_t of_the_first = expected_end_ns();
+    constexpr int kMost = 200'000;
+    int steps = 0;
+    for (; steps < kMost && expected_end_ns() == of_the_first; steps++)
+        ASSERT_TRUE(process.step());
+    ASSERT_NE(expected_end_ns(), of_the_first);
+    ASSERT_NE(expected_end_ns(), 0);
+    std::this_thread::sleep_for(3100ms);
+    constexpr int kUntilItHasBegun = 400;
+    for (int i = 0; i < kUntilItHasBegun; i++) {
+        ASSERT_TRUE(process.step());
+        std::this_thread::sleep_for(3ms);
+        ASSERT_NE(expected_end_ns(), 0) << "instruction " << i;
+    }
+}
+
 // A thread that stands still while it takes credit, between its look and its store, puts back what
 // its stream has no more when its work has ended meanwhile. What is launched then counts.
 TEST_F(GuardTurns, AreNotLeftOutByCreditOfWorkThatEnded) {

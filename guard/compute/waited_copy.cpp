@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "guard/compute/flights.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/lot.hpp"
 #include "guard/compute/pauses.hpp"
@@ -58,9 +59,12 @@ CUresult WaitedCopy::take_turn(CUstream stream, std::size_t bytes) {
     if (is_capturing(stream) || !is_timed(owner.card) || !has_events()) return CUDA_SUCCESS;
     if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.card);
     place_ = wait_for_place(take_place_locked, stream, owner);
-    wait_for_turn(place_, WorkKind::copies, find_locked(stream, owner));
+    const bool is_turn = wait_for_turn(place_, WorkKind::copies, find_locked(stream, owner));
     before_ = before_wait(stream, WaitedBy::copy);
     begin(stream, bytes);
+    if (!is_turn) return CUDA_SUCCESS;
+    const Locked lock(timing(owner.card).mutex);
+    keep_promise(owner.card, WorkKind::copies);
     return CUDA_SUCCESS;
 }
 

@@ -26,8 +26,8 @@ inline constexpr char kAccountsName[] = "accounts";
 
 // Raised together, with every change of what either file means: the agent tells by the limits,
 // which it wrote itself, whether it can read the accounts beside them.
-inline constexpr std::uint32_t kLimitsMagic = 0x374c5354;    // "TSL7"
-inline constexpr std::uint32_t kAccountsMagic = 0x37415354;  // "TSA7"
+inline constexpr std::uint32_t kLimitsMagic = 0x384c5354;    // "TSL8"
+inline constexpr std::uint32_t kAccountsMagic = 0x38415354;  // "TSA8"
 
 // Memory, in granules: what the driver takes from a card at a time.
 using Granules = std::uint32_t;
@@ -198,9 +198,10 @@ struct Accounts {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::atomic<std::int64_t> expected_end_ns[kMaxCards][kWorkKinds][kMaxProcesses];
     // The order of turns, when they are for long work (compute/order.hpp).
     struct Order {
-        std::atomic<std::int64_t> turn_ns;                  // at which the last turn was taken
-        std::atomic<std::int64_t> next_ns[kMaxProcesses];   // at which each one's next is,
-        std::atomic<std::int64_t> asked_ns[kMaxProcesses];  // and since when it was last asked for
+        std::atomic<std::int64_t> level_ns;               // at which who comes new begins
+        std::atomic<std::int64_t> had_ns[kMaxProcesses];  // each one, of the card's time
+        std::atomic<std::int64_t>
+            asked_ns[kMaxProcesses];  // when who waits last asked; 0: it doesn't
     } orders[kMaxCards][kWorkKinds];
 };
 

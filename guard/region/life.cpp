@@ -55,6 +55,8 @@ void end_time(Accounts& accounts, int card, int slot) {
     time.seen_ns.store(0);
     for (auto& ends : accounts.expected_end_ns[card])
         ends[slot].store(0);
+    for (auto& order : accounts.orders[card])
+        order.asked_ns[slot].store(0);
 }
 
 // Locks and clears a slot whose owner is gone. -1: all live.

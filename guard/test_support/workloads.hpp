@@ -229,23 +229,37 @@ struct SharingTenant {
     std::uint64_t ending_ns = 0;
 };
 
+// In a process of its own, which ends: one kernel.
+[[noreturn]] inline void run_one(const GuardedContainer& container, std::uint64_t ns,
+                                 const Tally& tally) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const gpusim::Worker worker(container.facade());
+    worker.launch(ns);
+    if (worker.wait() == CUDA_SUCCESS) tally.ns() += static_cast<std::int64_t>(ns);
+    _exit(0);
+}
+
 // Until it is killed: processes of a container, so many at a time, each of one kernel.
 inline std::unique_ptr<gpusim::Peer> start_ending(const GuardedContainer& container,
                                                   const SharingTenant& tenant, const Tally& tally) {
     return std::make_unique<gpusim::Peer>([&](gpusim::Wire&) {
-        const auto one = [&] {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            const gpusim::Worker worker(container.facade());
-            worker.launch(tenant.ending_ns);
-            if (worker.wait() == CUDA_SUCCESS)
-                tally.ns() += static_cast<std::int64_t>(tenant.ending_ns);
-            _exit(0);
-        };
         for (;;) {
             for (int i = 0; i < tenant.processes; i++)
-                if (fork() == 0) one();
+                if (fork() == 0) run_one(container, tenant.ending_ns, tally);
             while (wait(nullptr) > 0) {
             }
+        }
+    });
+}
+
+// Until it is killed: processes of a container, so many at any time, each of one kernel.
+inline std::unique_ptr<gpusim::Peer> start_rolling(const GuardedContainer& container, int processes,
+                                                   std::uint64_t ns, const Tally& tally) {
+    return std::make_unique<gpusim::Peer>([&container, &tally, processes, ns](gpusim::Wire&) {
+        for (int alive = 0;;) {
+            for (; alive < processes; alive++)
+                if (fork() == 0) run_one(container, ns, tally);
+            if (wait(nullptr) > 0) alive--;
         }
     });
 }
