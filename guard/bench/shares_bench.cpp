@@ -245,6 +245,31 @@ bool bench_idlers() {
     return holds;
 }
 
+// Beside one who comes and goes, one who always wants the card: it is to have what the other
+// leaves.
+bool bench_comes_and_goes() {
+    struct Neighbour {
+        const char* name;
+        int kernels;
+        std::uint64_t each_ns;
+        int rest_ms;
+    };
+    bool holds = true;
+    for (const Neighbour& it : {Neighbour{"5 ms in each 50", 1, 5 * kMillisecond, 45},
+                                Neighbour{"20 of 1 ms, then 50 ms of rest", 20, kMillisecond, 50},
+                                Neighbour{"50 ms, then 200 ms of rest", 1, 50 * kMillisecond, 200},
+                                Neighbour{"2 s, then 1 s of rest", 2000, kMillisecond, 1000}}) {
+        const Workload work = bursts(it.kernels, it.each_ns, it.rest_ms);
+        const std::string name = "25 beside 75 of " + std::string(it.name);
+        holds &= row(name, {{{25, 100}, free_running(kMillisecond), 0}, {{75, 100}, work, 0}},
+                     gpusim::Engine::compute, [&](const Result& result) {
+                         const double idle = 100 - result.got[0] - result.got[1];
+                         return std::vector<Figure>{{name + ", idle", 5, idle, "% of the card"}};
+                     });
+    }
+    return holds;
+}
+
 bool bench_all() {
     bool holds = bench_ticks();
     holds &= bench("10:90 free-running", {{{10, 10}, free_running(kMillisecond), 10},
@@ -270,6 +295,7 @@ bool bench_all() {
     holds &= bench_busy_launching();
     holds &= bench_processes();
     holds &= bench_idlers();
+    holds &= bench_comes_and_goes();
     return holds;
 }
 

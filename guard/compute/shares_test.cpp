@@ -195,15 +195,11 @@ TEST(GuardShares, ManyThatWaitForLongKernels) {
 
 // Of a card that others leave to him, though they come and go.
 TEST(GuardShares, WhatOthersLeaveNowAndThen) {
-    const Workload bursts = [](gpusim::Worker& worker) {
-        worker.launch(5 * kMillisecond);
-        worker.wait();
-        std::this_thread::sleep_for(std::chrono::milliseconds(45));
-    };
+    const Workload now_and_then = bursts(1, 5 * kMillisecond, 45);
     const Measured measured = measure_shares({{{25, 100}, free_running(kMillisecond), 75},
-                                              {{25, 100}, bursts, 9},
-                                              {{25, 100}, bursts, 9},
-                                              {{25, 100}, bursts, 9}},
+                                              {{25, 100}, now_and_then, 9},
+                                              {{25, 100}, now_and_then, 9},
+                                              {{25, 100}, now_and_then, 9}},
                                              {});
     const double starved = std::ranges::max(measured.starved_percents);
     std::printf("    got %.1f %%, had no core for %.1f %%\n", measured.percents.front()[0],

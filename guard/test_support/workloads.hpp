@@ -32,6 +32,17 @@ inline Workload launch_and_wait(std::uint64_t ns) {
     };
 }
 
+// Kernels for each of which it waits, and then a rest.
+inline Workload bursts(int kernels, std::uint64_t ns, int rest_ms) {
+    return [=](gpusim::Worker& worker) {
+        for (int i = 0; i < kernels; i++) {
+            worker.launch(ns);
+            worker.wait();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(rest_ms));
+    };
+}
+
 // A program that is busy launching: a kernel every so often, in so many lengths in turn, and nobody
 // waits.
 inline Workload busy_launching(const std::vector<std::uint64_t>& lengths, std::uint64_t every_ns) {
