@@ -58,7 +58,9 @@ void note_had(int card, WorkKind kind, std::int64_t now) {
     Timing::Had& noted = timing(card).had[static_cast<int>(kind)];
     const std::int64_t total = in_flight_ns(card_time(card).in_flight[static_cast<int>(kind)], now);
     const bool is_first = noted.as_of_ns == 0;
-    const std::int64_t since = is_first ? 0 : total - noted.in_flight_ns;
+    // Of who has had short work for long, and nobody minded, that much.
+    const std::int64_t since =
+        is_first ? 0 : std::clamp(total - noted.in_flight_ns, -kMaxDebtNs, kMaxDebtNs);
     const bool is_new = is_first || now - noted.as_of_ns - since > kAwayNs;
     noted = {now, total};
     std::atomic<std::int64_t>& had = order.had_ns[seat().slot];

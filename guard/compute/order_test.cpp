@@ -74,6 +74,19 @@ TEST_F(GuardOrder, AnythingMayStandThere) {
     });
 }
 
+// It had short work, for which nobody stands in line.
+TEST_F(GuardOrder, WhatWasHadLongAgoCountsForASecondAtMost) {
+    in_worker(30 * kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
+        constexpr std::int64_t kHourNs = 3'600'000'000'000;
+        constexpr std::int64_t kSecondNs = 1'000'000'000;
+        accounts().times[0][0].in_flight[0].total_ns += kHourNs;
+        ask(7, 0);
+        launch_and_wait(30 * kMillisecond);
+        EXPECT_GE(accounts().orders[0][0].had_ns[0].load(), kSecondNs);
+        EXPECT_LE(accounts().orders[0][0].had_ns[0].load(), 2 * kSecondNs);
+    });
+}
+
 // Its last owner may have been waiting.
 TEST_F(GuardOrder, WhoTakesASeatIsNotInLineYet) {
     accounts().orders[0][0].asked_ns[0].store(monotonic_ns());
