@@ -348,15 +348,16 @@ void Arbiter::pay(std::int64_t tick, const std::map<Id, ContainerReading>& readi
         Container& container = containers_[id];
         const Millionths rate = container.wants_more ? millionths(deserved[i]) : container.rate;
         for (int kind = 0; kind < kWorkKinds; kind++)
-            pay(container, kind, part_of(tick, rate));
+            pay(container, kind, part_of(tick, rate), reading.ceiling < kWhole);
         i++;
     }
 }
 
-void Arbiter::pay(Container& container, int kind, std::int64_t ns) {
+void Arbiter::pay(Container& container, int kind, std::int64_t ns, bool has_ceiling) {
     std::int64_t& balance = container.balance_ns[kind];
     // What was saved up while it pressed is not lost by a tick in which it did not.
     const std::int64_t most = container.is_pausing          ? kMaxBalanceNs
+                              : has_ceiling                 ? kMaxLagBelowCeilingNs
                               : container.is_pressing[kind] ? kMaxPressingLagNs
                                                             : std::max(kMaxLagNs, balance);
     balance += ns;

@@ -30,6 +30,9 @@ inline constexpr std::int64_t kMaxLagNs = 200'000'000;
 // Who had work or waited all of the time may be as far behind as others can be ahead: it gets
 // back what they had of his.
 inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
+// But who has a ceiling is not to pass it while he catches up: by no more than 2 points in a
+// second.
+inline constexpr std::int64_t kMaxLagBelowCeilingNs = 20'000'000;
 inline constexpr Millionths kWeightOfNone = 100'000;
 
 // Of a container's processes, of a kind of work, so many at most count each for itself in a tick:
@@ -153,7 +156,7 @@ class Arbiter {
     void note_pauses(const std::map<Id, ContainerReading>& readings);
     void charge(WorkKind kind, std::int64_t now, const std::map<Id, ContainerReading>& readings);
     void pay(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
-    static void pay(Container& container, int kind, std::int64_t ns);
+    static void pay(Container& container, int kind, std::int64_t ns, bool has_ceiling);
     void forgive(const std::map<Id, ContainerReading>& readings);
     void share_out(const std::map<Id, ContainerReading>& readings);
     static Claim claim_of(const Container& container, const ContainerReading& reading,
