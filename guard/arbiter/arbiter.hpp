@@ -33,7 +33,6 @@ inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
 // But who has a ceiling is not to pass it while he catches up: by no more than 2 points in a
 // second.
 inline constexpr std::int64_t kMaxLagBelowCeilingNs = 20'000'000;
-inline constexpr Millionths kWeightOfNone = 100'000;
 
 // Of a container's processes, of a kind of work, so many at most count each for itself in a tick:
 // those that had most in flight. The others together count as one of which several are in flight at
