@@ -284,6 +284,7 @@ void Arbiter::remember(KnownTimes& known, std::int64_t now, const ContainerReadi
         before = {.is_known = true, .is_busy = process.is_busy, .waited_ns = process.waited_ns};
         for (int kind = 0; kind < kWorkKinds; kind++) {
             before.in_flight_ns[kind] = process.in_flight_ns[kind] - process.lost_ns[kind];
+            before.ended_ns[kind] = process.ended_ns[kind];
             before.since_ns[kind] = process.since_ns[kind];
             before.is_lost[kind] = process.is_lost[kind];
         }

@@ -56,6 +56,7 @@ struct ProcessReading {
     bool is_lost[kWorkKinds] = {};  // its process is dead, and will never write it down
     // Of in_flight_ns, that of such a piece, when it is found to be one; later it is left out.
     std::int64_t lost_ns[kWorkKinds] = {};
+    std::int64_t ended_ns[kWorkKinds] = {};  // what the process wrote down as over, in all
 };
 
 // Of a slot: its last owner may be dead, and what its owners had in all stays.
@@ -81,6 +82,7 @@ struct KnownTimes {
         bool is_known = false;
         bool is_busy = false;
         std::int64_t in_flight_ns[kWorkKinds] = {};  // without what was lost
+        std::int64_t ended_ns[kWorkKinds] = {};
         std::int64_t since_ns[kWorkKinds] = {};
         bool is_lost[kWorkKinds] = {};
         std::int64_t waited_ns = 0;
