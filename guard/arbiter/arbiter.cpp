@@ -284,6 +284,7 @@ void Arbiter::remember(KnownTimes& known, std::int64_t now, const ContainerReadi
         before = {.is_known = true, .is_busy = process.is_busy, .waited_ns = process.waited_ns};
         for (int kind = 0; kind < kWorkKinds; kind++) {
             before.in_flight_ns[kind] = process.in_flight_ns[kind] - process.lost_ns[kind];
+            before.ended_ns[kind] = process.ended_ns[kind];
             before.since_ns[kind] = process.since_ns[kind];
             before.is_lost[kind] = process.is_lost[kind];
         }
@@ -348,15 +349,16 @@ void Arbiter::pay(std::int64_t tick, const std::map<Id, ContainerReading>& readi
         Container& container = containers_[id];
         const Millionths rate = container.wants_more ? millionths(deserved[i]) : container.rate;
         for (int kind = 0; kind < kWorkKinds; kind++)
-            pay(container, kind, part_of(tick, rate));
+            pay(container, kind, part_of(tick, rate), reading.ceiling < kWhole);
         i++;
     }
 }
 
-void Arbiter::pay(Container& container, int kind, std::int64_t ns) {
+void Arbiter::pay(Container& container, int kind, std::int64_t ns, bool has_ceiling) {
     std::int64_t& balance = container.balance_ns[kind];
     // What was saved up while it pressed is not lost by a tick in which it did not.
     const std::int64_t most = container.is_pausing          ? kMaxBalanceNs
+                              : has_ceiling                 ? kMaxLagBelowCeilingNs
                               : container.is_pressing[kind] ? kMaxPressingLagNs
                                                             : std::max(kMaxLagNs, balance);
     balance += ns;

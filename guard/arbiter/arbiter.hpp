@@ -30,7 +30,9 @@ inline constexpr std::int64_t kMaxLagNs = 200'000'000;
 // Who had work or waited all of the time may be as far behind as others can be ahead: it gets
 // back what they had of his.
 inline constexpr std::int64_t kMaxPressingLagNs = 1'000'000'000;
-inline constexpr Millionths kWeightOfNone = 100'000;
+// But who has a ceiling is not to pass it while he catches up: by no more than 2 points in a
+// second.
+inline constexpr std::int64_t kMaxLagBelowCeilingNs = 20'000'000;
 
 // Of a container's processes, of a kind of work, so many at most count each for itself in a tick:
 // those that had most in flight. The others together count as one of which several are in flight at
@@ -54,6 +56,7 @@ struct ProcessReading {
     bool is_lost[kWorkKinds] = {};  // its process is dead, and will never write it down
     // Of in_flight_ns, that of such a piece, when it is found to be one; later it is left out.
     std::int64_t lost_ns[kWorkKinds] = {};
+    std::int64_t ended_ns[kWorkKinds] = {};  // what the process wrote down as over, in all
 };
 
 // Of a slot: its last owner may be dead, and what its owners had in all stays.
@@ -79,6 +82,7 @@ struct KnownTimes {
         bool is_known = false;
         bool is_busy = false;
         std::int64_t in_flight_ns[kWorkKinds] = {};  // without what was lost
+        std::int64_t ended_ns[kWorkKinds] = {};
         std::int64_t since_ns[kWorkKinds] = {};
         bool is_lost[kWorkKinds] = {};
         std::int64_t waited_ns = 0;
@@ -153,7 +157,7 @@ class Arbiter {
     void note_pauses(const std::map<Id, ContainerReading>& readings);
     void charge(WorkKind kind, std::int64_t now, const std::map<Id, ContainerReading>& readings);
     void pay(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
-    static void pay(Container& container, int kind, std::int64_t ns);
+    static void pay(Container& container, int kind, std::int64_t ns, bool has_ceiling);
     void forgive(const std::map<Id, ContainerReading>& readings);
     void share_out(const std::map<Id, ContainerReading>& readings);
     static Claim claim_of(const Container& container, const ContainerReading& reading,

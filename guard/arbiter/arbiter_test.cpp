@@ -273,21 +273,36 @@ TEST_F(ArbiterTest, BusyIsTheUnion) {
         << "as if they came independently";
 }
 
-// Many processes of one can take the card by storm. What a neighbour loses by it who always wants
-// more it gets back, as long as they owe it.
-TEST_F(ArbiterTest, WhoAlwaysWantsMoreCatchesUp) {
+// Of two who always want more, half of the card each, the balance after a second of who is sure of
+// 80 percent of it.
+std::int64_t balance_after_half_a_card(Millionths ceiling) {
+    Arbiter arbiter;
+    std::int64_t now = 1'000'000'000;
     std::map<Arbiter::Id, ContainerReading> readings;
-    readings[1].cores = readings[1].ceiling = 80 * kPercent;
+    readings[1].cores = 80 * kPercent;
+    readings[1].ceiling = ceiling;
     readings[2].cores = 20 * kPercent;
     readings[1].processes = readings[2].processes = {SlotReading{}};
-    arbiter_.decide(now_ += kTickNs, readings);
+    arbiter.decide(now, readings);
     std::int64_t balance = 0;
     for (int tick = 0; tick < 100; tick++) {
         readings[1].processes[0].process.in_flight_ns[0] += kTickNs;
         readings[2].processes[0].process.in_flight_ns[0] += kTickNs;
-        balance = arbiter_.decide(now_ += kTickNs, readings).at(1).of[0].balance_ns;
+        balance = arbiter.decide(now += kTickNs, readings).at(1).of[0].balance_ns;
     }
-    EXPECT_NEAR(static_cast<double>(balance), 100 * 0.3 * kTickNs, 3 * kTickNs);
+    return balance;
+}
+
+// Many processes of one can take the card by storm. What a neighbour loses by it who always wants
+// more it gets back, as long as they owe it.
+TEST_F(ArbiterTest, WhoAlwaysWantsMoreCatchesUp) {
+    EXPECT_NEAR(static_cast<double>(balance_after_half_a_card(kWhole)), 100 * 0.3 * kTickNs,
+                3 * kTickNs);
+}
+
+// With it he would have far more than his ceiling in the seconds after.
+TEST_F(ArbiterTest, NobodyCatchesUpAboveHisCeiling) {
+    EXPECT_EQ(balance_after_half_a_card(80 * kPercent), kMaxLagBelowCeilingNs);
 }
 
 // A process that begins after the others were read, and is gone before long.

@@ -176,8 +176,10 @@ class Times {
         const std::int64_t believed = std::min(believed_until(time), now_);
         ProcessReading process;
         process.waited_ns = time_of(time.waited_ns);
-        for (int kind = 0; kind < kWorkKinds; kind++)
+        for (int kind = 0; kind < kWorkKinds; kind++) {
             add_flight(kind, time.in_flight[kind], before, {lives, believed}, process);
+            keep_unsaid(kind, slot, before, process);
+        }
         reading_.waits |= lives && is_waiting && believed == now_;
         const std::int64_t waited = process.waited_ns - (before != nullptr ? before->waited_ns : 0);
         reading_.waited_ns = std::clamp(reading_.waited_ns + waited, std::int64_t{0}, kMaxTimeNs);
@@ -195,6 +197,7 @@ class Times {
                     ProcessReading& process) {
         const std::int64_t since = time_of(time.since_ns);
         std::int64_t total = time_of(time.total_ns);
+        process.ended_ns[kind] = total;
         process.is_busy |= before == nullptr || total != before->in_flight_ns[kind];
         if (since != 0 && since < now_) {
             process.since_ns[kind] = since;
@@ -220,6 +223,19 @@ class Times {
         process.in_flight_ns[kind] = std::min(total, most);
         process.lost_ns[kind] = std::min(process.lost_ns[kind], process.in_flight_ns[kind]);
         in_flight_ns_[kind] += process.in_flight_ns[kind];
+    }
+
+    // A process says that a piece has ended, and then what of it was work. Who dies in between gets
+    // nothing back.
+    void keep_unsaid(int kind, int slot, const KnownTimes::Process* before,
+                     ProcessReading& process) {
+        if (before == nullptr || process.ended_ns[kind] != before->ended_ns[kind]) return;
+        const std::int64_t unsaid = before->in_flight_ns[kind] - process.in_flight_ns[kind];
+        if (unsaid <= 0 || lives_.lives_in(slot)) return;
+        const std::int64_t kept = std::min(unsaid, kMaxTimeNs - in_flight_ns_[kind]);
+        process.in_flight_ns[kind] += kept;
+        process.lost_ns[kind] += kept;
+        in_flight_ns_[kind] += kept;
     }
 
     // The end of a dead process's piece of work: nobody wrote it down, so it is as late as it can

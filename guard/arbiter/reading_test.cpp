@@ -236,6 +236,46 @@ TEST_F(ReadingTest, WhatADeadProcessHadInFlightIsCharged) {
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 5'000'000 + kTickNs) << "nothing is undone";
 }
 
+// A process says first that a piece has ended, or from when on the next is in flight, and then what
+// of it was work.
+TEST_F(ReadingTest, WhoDiesBeforeHeSaysWhatWasWorkGetsNothingBack) {
+    read();
+    std::int64_t used = 0;
+    const auto in_flight_for_a_second = [&] {
+        const int slot = sit();
+        time(slot).in_flight[0].since_ns = now_;
+        for (int tick = 0; tick < 100; tick++)
+            read();
+        now_ += kTickNs / 2;
+        read();
+        return slot;
+    };
+    const auto had_since = [&] {
+        for (int tick = 0; tick < 40; tick++)
+            read();
+        const std::int64_t before = used;
+        used = arbiter_.used_ns(0, WorkKind::kernels);
+        return used - before;
+    };
+    constexpr std::int64_t kSecondNs = 100 * kTickNs;
+    int slot = in_flight_for_a_second();
+    time(slot).in_flight[0].since_ns = 0;
+    die();
+    EXPECT_GE(had_since(), kSecondNs - kTickNs);
+    slot = in_flight_for_a_second();
+    time(slot).in_flight[0].since_ns = now_ - 1;
+    die();
+    EXPECT_GE(had_since(), kSecondNs - kTickNs);
+    slot = in_flight_for_a_second();
+    time(slot).in_flight[0].since_ns = 0;
+    add_piece(slot, {now_ - kTickNs, kTickNs / 2, 1, WorkKind::kernels});
+    die();
+    EXPECT_EQ(had_since(), kTickNs / 2) << "he said it";
+    slot = in_flight_for_a_second();
+    time(slot).in_flight[0].since_ns = 0;
+    EXPECT_EQ(had_since(), 0) << "none of it was work, and he lives";
+}
+
 // The agent looks seldom at a card that nobody uses.
 TEST_F(ReadingTest, AProcessThatLivesBetweenTwoSeldomReadingsIsChargedInFull) {
     read();

@@ -92,12 +92,20 @@ int processes_at_work(int card, std::int64_t now) {
     return count;
 }
 
-// Without an arbiter the container's processes have equal parts, and soon of what it is sure of.
+// What a container gets of whose neighbours nothing is known: what it is sure of. Who is sure of
+// nothing is not to stop, nor to go on at what was left over when the arbiter went.
+Millionths rate_without_arbiter(const CardLimit& limit) {
+    const Millionths sure = limit.cores.load(std::memory_order_relaxed);
+    return sure != 0 ? sure
+                     : std::min(kWeightOfNone, limit.ceiling.load(std::memory_order_relaxed));
+}
+
+// Without an arbiter the container's processes have equal parts, and soon of that.
 Millionths rate_of(int card, const Granted& granted, std::int64_t now) {
     if (now - granted.as_of_ns <= kLateNs) return granted.rate;
-    const Millionths sure = card_limit(card).cores.load(std::memory_order_relaxed);
     const bool is_gone = now - granted.as_of_ns > kStaleNs;
-    const Millionths rate = is_gone && sure != 0 && granted.rate > sure ? sure : granted.rate;
+    const Millionths rate =
+        is_gone ? std::min(granted.rate, rate_without_arbiter(card_limit(card))) : granted.rate;
     return rate / static_cast<Millionths>(processes_at_work(card, now));
 }
 

@@ -12,8 +12,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <fstream>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <thread>
 
 #include "guard/test_support/held_memory.hpp"
@@ -301,6 +303,25 @@ TEST_F(GuardMemory, WithoutAccountsNothingRuns) {
             "tessera-guard: no GPU for this process: " + container_.region().path(kAccountsName) +
                 " was cut off or written over. Restart the pod; if that does not help, see "
                 "the agent's log on this node.\n");
+    });
+}
+
+// A program may ask again and again.
+TEST_F(GuardMemory, CallsWithoutAccountsKeepNothingMapped) {
+    std::filesystem::remove(container_.region().path(kAccountsName));
+    in_child([&] {
+        testing::internal::CaptureStderr();
+        const Library cuda(container_.facade());
+        CUdeviceptr pointer = 0;
+        for (int i = 0; i < 100; i++)
+            EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1), CUDA_ERROR_OPERATING_SYSTEM);
+        std::ifstream maps("/proc/self/maps");
+        int of_limits = 0;
+        for (std::string line; std::getline(maps, line);)
+            of_limits += line.ends_with(container_.region().path(kLimitsName)) ? 1 : 0;
+        // The test itself has them once.
+        EXPECT_LE(of_limits, 1);
+        testing::internal::GetCapturedStderr();
     });
 }
 

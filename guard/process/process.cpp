@@ -87,8 +87,13 @@ CUresult begin_now(Process& process) {
     if (process.limits == nullptr)
         return cannot_begin(process.has_complained, limits_path, fault_of(errno, kOtherLayout));
     const SeatError error = take_seat(process.accounts_path, process.seat);
-    if (error != SeatError::none)
-        return cannot_begin(process.has_complained, process.accounts_path, fault_of_seat(error));
+    if (error != SeatError::none) {
+        const Fault fault = fault_of_seat(error);  // before errno is another's
+        // Each call begins anew, and would leave one mapping more.
+        close_limits(process.limits);
+        process.limits = nullptr;
+        return cannot_begin(process.has_complained, process.accounts_path, fault);
+    }
     process.region_number = number_of_file(process.accounts_path);
     process.has_begun.store(true, std::memory_order_release);
     return CUDA_SUCCESS;

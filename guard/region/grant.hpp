@@ -10,6 +10,9 @@ namespace tessera::guard {
 // What a balance may sink to: a kernel that is longer than this is not paid for in full.
 inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 
+// What counts for the cores of who is sure of nothing, where time is shared out by weight.
+inline constexpr Millionths kWeightOfNone = 100'000;
+
 // A Grant as a value; what its members mean is said there.
 struct Granted {
     struct OfKind {

@@ -1,0 +1,74 @@
+// Goal: a container whose arbiter is gone goes on, at what it can have without knowing of its
+// neighbours, and at no more than it had. Method: processes that always want more, under a grant
+// that is five seconds old; shares are what the simulated driver's clock says.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "guard/test_support/workloads.hpp"
+
+namespace tessera::guard {
+namespace {
+
+constexpr Millionths kPercent = kWhole / 100;
+
+struct Gone {
+    const char* what;
+    Millionths cores;
+    Millionths ceiling;
+    Millionths last_rate;
+    double expected;  // percent
+};
+
+// A card with a container whose grant nobody writes any more.
+class GoneArbiter {
+  public:
+    explicit GoneArbiter(const Gone& gone)
+        : container_(node_, {{0, gpusim::kGiB, 0, gone.cores, gone.ceiling}}) {
+        CardLimit& limit = container_.limits().cards[0];
+        limit.is_timed.store(1);
+        write_grant(limit.grant,
+                    {monotonic_ns() - 5'000'000'000, gone.last_rate, {{0, kWhole}, {0, kWhole}}});
+        worker_ = start_worker(container_, free_running(gpusim::kMillisecond));
+    }
+
+    [[nodiscard]] std::int64_t used_ns(std::int64_t now) const {
+        return guard::used_ns(node_, worker_->pid(), gpusim::Engine::compute, now);
+    }
+
+  private:
+    gpusim::SimulatedNode node_{"cards:\n  - {model: A, memory: 8GiB}\n"};
+    GuardedContainer container_;
+    std::unique_ptr<gpusim::Peer> worker_;
+};
+
+TEST(WithoutArbiter, EachGoesOnAtWhatItCanHave) {
+    const Gone rows[] = {
+        {"sure of a part", 20 * kPercent, kWhole, kWhole, 20},
+        {"sure of nothing", 0, kWhole, kWhole, 10},
+        {"sure of nothing, with a ceiling", 0, 5 * kPercent, kWhole, 5},
+        {"sure of nothing, and had less", 0, kWhole, 3 * kPercent, 3},
+    };
+    std::vector<std::unique_ptr<GoneArbiter>> gone;
+    for (const Gone& row : rows)
+        gone.push_back(std::make_unique<GoneArbiter>(row));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    const std::int64_t began = monotonic_ns();
+    std::vector<std::int64_t> before;
+    for (const auto& each : gone)
+        before.push_back(each->used_ns(began));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    const std::int64_t now = monotonic_ns();
+    for (std::size_t i = 0; i < gone.size(); i++) {
+        const auto used = static_cast<double>(gone[i]->used_ns(now) - before[i]);
+        const double percent = 100 * used / static_cast<double>(now - began);
+        EXPECT_LE(percent, rows[i].expected + 1) << rows[i].what;
+        EXPECT_GE(percent, rows[i].expected / 2) << rows[i].what << ", on a busy machine";
+    }
+}
+
+}  // namespace
+}  // namespace tessera::guard
