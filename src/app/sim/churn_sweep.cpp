@@ -1,5 +1,7 @@
 #include "app/sim/churn_sweep.hpp"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -8,6 +10,15 @@ struct Job {
     int load;
     std::uint64_t seed;
 };
+
+// In the order of their first.
+std::vector<int> each_once(std::span<const int> loads) {
+    std::vector<int> out;
+    for (const int load : loads) {
+        if (std::ranges::find(out, load) == out.end()) out.push_back(load);
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -29,7 +40,7 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     std::vector<Job> jobs;
     std::vector<ChurnRun> runs;
     const auto seeds = static_cast<std::size_t>(options.seeds);
-    for (const int load : options.loads) {
+    for (const int load : each_once(options.loads)) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed)
             jobs.push_back({load, seed});
         for (const FleetPolicyRow* policy : policies) {

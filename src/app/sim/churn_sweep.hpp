@@ -33,8 +33,8 @@ struct ChurnRun {
     ChurnResult result;
 };
 
-// Loads outermost, then policies, then seeds. The same seed has the same tasks for all policies.
-// Errors as load_source, churn_tasks and find_fleet_policy.
+// Loads outermost, then policies, each once, then seeds. The same seed has the same tasks for all
+// policies. Errors as load_source, churn_tasks and find_fleet_policy.
 Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
                                           const Progress& progress);
 

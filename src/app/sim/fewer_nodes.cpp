@@ -21,7 +21,9 @@ Result<Nodes> of_name(const Workload& workload, const std::string& name) {
     return Nodes{static_cast<std::size_t>(found - workload.node_names.begin())};
 }
 
-Result<Nodes> of_model(const Workload& workload, const FewerNodes& fewer, std::uint64_t seed) {
+// None of those that go already.
+Result<Nodes> of_model(const Workload& workload, const FewerNodes& fewer,
+                       const std::vector<bool>& goes, std::uint64_t seed) {
     const auto model = std::ranges::find(workload.model_names, fewer.name);
     if (model == workload.model_names.end()) {
         return fail(Code::not_found,
@@ -32,14 +34,15 @@ Result<Nodes> of_model(const Workload& workload, const FewerNodes& fewer, std::u
     for (std::size_t node = 0; node < workload.nodes.size(); ++node) {
         if (workload.nodes[node].model == model - workload.model_names.begin()) all.push_back(node);
     }
+    std::mt19937_64 draws(seed);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        std::swap(all[i], all[i + draws() % (all.size() - i)]);
+    std::erase_if(all, [&](std::size_t node) { return goes[node]; });
     const auto wanted = static_cast<std::size_t>(fewer.count);
     if (wanted > all.size()) {
         return fail(Code::invalid_argument, fmt::format("{} nodes with {} are to go, of {}", wanted,
                                                         fewer.name, all.size()));
     }
-    std::mt19937_64 draws(seed);
-    for (std::size_t i = 0; i < wanted; ++i)
-        std::swap(all[i], all[i + draws() % (all.size() - i)]);
     all.resize(wanted);
     return all;
 }
@@ -53,6 +56,7 @@ void keep(std::vector<T>& values, const std::vector<bool>& goes) {
 }  // namespace
 
 Result<FewerNodes> read_fewer_nodes(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos && !text.empty()) return FewerNodes{0, std::string(text)};
     int count = 0;
@@ -68,11 +72,19 @@ Result<FewerNodes> read_fewer_nodes(std::string_view text) {
 
 Result<> take_out(Workload& workload, std::span<const FewerNodes> fewer, std::uint64_t seed) {
     std::vector<bool> goes(workload.nodes.size());
-    for (const FewerNodes& one : fewer) {
-        TRY(const Nodes nodes,
-            one.count == 0 ? of_name(workload, one.name) : of_model(workload, one, seed));
+    const auto take = [&](const Nodes& nodes) {
         for (const std::size_t node : nodes)
             goes[node] = true;
+    };
+    for (const FewerNodes& one : fewer) {
+        if (one.count > 0) continue;
+        TRY(const Nodes nodes, of_name(workload, one.name));
+        take(nodes);
+    }
+    for (const FewerNodes& one : fewer) {
+        if (one.count == 0) continue;
+        TRY(const Nodes nodes, of_model(workload, one, goes, seed));
+        take(nodes);
     }
     keep(workload.nodes, goes);
     keep(workload.node_rows, goes);

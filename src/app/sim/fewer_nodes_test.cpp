@@ -29,7 +29,8 @@ std::set<std::string> left_of(const std::vector<FewerNodes>& fewer, std::uint64_
 TEST(FewerNodes, AreReadAsCountAndModelOrAsName) {
     EXPECT_EQ(read_fewer_nodes("20 T4"), (FewerNodes{20, "T4"}));
     EXPECT_EQ(read_fewer_nodes("openb-node-0007"), (FewerNodes{0, "openb-node-0007"}));
-    for (const char* text : {"", "T4 20", "0 T4", "-3 T4", "20 ", " T4", "2x T4"}) {
+    EXPECT_EQ(read_fewer_nodes(" 5 NVIDIA A10"), (FewerNodes{5, "NVIDIA A10"}));
+    for (const char* text : {"", " ", "T4 20", "0 T4", "-3 T4", "20 ", "2x T4"}) {
         const auto refused = read_fewer_nodes(text);
         ASSERT_FALSE(refused) << text;
         EXPECT_EQ(refused.error().code, Code::invalid_argument);
@@ -58,6 +59,19 @@ TEST(FewerNodes, GoByModelAndSeed) {
     for (const std::string& name : left_of({{5, "T4"}}, 1))
         EXPECT_TRUE(three.contains(name));
     EXPECT_EQ(left_of({{10, "T4"}, {10, "G2"}}, 1).size(), 0U);
+}
+
+// Goal: counts of one model add up, and a name comes to the nodes that are drawn.
+TEST(FewerNodes, AddUp) {
+    EXPECT_EQ(left_of({{2, "T4"}, {3, "T4"}}, 1), left_of({{5, "T4"}}, 1));
+    for (int node = 0; node < 20; node += 2) {
+        const FewerNodes named{0, "n" + std::to_string(node)};
+        EXPECT_EQ(left_of({{3, "T4"}, named}, 1).size(), 16U);
+        EXPECT_EQ(left_of({named, {9, "T4"}}, 1).size(), 10U);
+    }
+    Workload workload = cluster(4);
+    EXPECT_EQ(take_out(workload, std::vector<FewerNodes>{{2, "T4"}, {0, "n0"}}, 1).error(),
+              (Error{Code::invalid_argument, "2 nodes with T4 are to go, of 1"}));
 }
 
 TEST(FewerNodes, MustBeThere) {

@@ -112,6 +112,13 @@ TEST(FleetPolicies, AreFoundByName) {
               "no placement policy \"fdg\"; there is " + known + ", random");
 }
 
+// Goal: one that is named twice is run once: its figures, pooled, would look surer than they are.
+TEST(FleetPolicies, AreFoundOnceEach) {
+    const auto rows = find_fleet_policies(std::vector<std::string>{"fgd", "binpack", "FGD"});
+    ASSERT_TRUE(rows);
+    EXPECT_EQ(*rows, (std::vector{*find_fleet_policy("fgd"), *find_fleet_policy("binpack")}));
+}
+
 // Goal: one policy has one name everywhere; the spellings of the papers are read as well, by the
 // controller and in annotations too, which know nothing of what only a simulator can know.
 TEST(FleetPolicies, AreFoundBySpellingsOfTheName) {

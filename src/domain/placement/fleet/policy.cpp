@@ -1,5 +1,6 @@
 #include "domain/placement/fleet/policy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -83,7 +84,7 @@ Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const s
     std::vector<const FleetPolicyRow*> rows;
     for (const std::string& name : names) {
         TRY(const FleetPolicyRow* row, find_fleet_policy(name));
-        rows.push_back(row);
+        if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
     }
     return rows;
 }

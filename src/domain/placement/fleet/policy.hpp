@@ -101,7 +101,7 @@ std::span<const FleetPolicyRow> fleet_policies();
 Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name);
 // The same of those that the controller and pods may name; invalid_argument.
 Result<const FleetPolicyRow*> find_policy_option(std::string_view option);
-// The same of several, in their order.
+// The same of several, in their order, each once.
 Result<std::vector<const FleetPolicyRow*>> find_fleet_policies(std::span<const std::string> names);
 
 }  // namespace tessera
