@@ -206,6 +206,8 @@ void Arbiter::note_pauses(const std::map<Id, ContainerReading>& readings) {
         container.waited_ns = static_cast<double>(reading.waited_ns - container.known.waited_ns);
         for (bool& presses : container.is_pressing)
             presses = false;
+        for (bool& busy : container.is_busy)
+            busy = false;
         container.busy = 0;
         container.wanted = 0;
         std::ranges::copy(container.balance_ns, container.balance_before_ns);
@@ -266,6 +268,7 @@ void Arbiter::debit(Container& container, WorkKind kind, const Use& use, double 
     balance = std::min(balance - used - never_paid, std::max(balance, kMaxLagNs));
     if (use.busy_ns > kPause * tick_ns) container.is_pausing = false;
     container.busy = std::max(container.busy, use.busy_ns);
+    container.is_busy[index] = use.busy_ns > 0;
     // Who has time left of a kind has not waited for that.
     const double waited_ns = balance <= 0 ? std::min(container.waited_ns, tick_ns) : 0;
     const double pressed_ns = use.busy_ns + waited_ns;
@@ -299,16 +302,16 @@ namespace {
 
 // Between two of its kernels a program that waits for each has nothing on the card.
 constexpr std::int64_t kBetweenNs = 2'000'000;
+// Who did not want a kind of work for so long does without it: it is not between two kernels, or
+// its copies.
+constexpr std::int64_t kUnwantedNs = 100'000'000;
 
-bool is_at_work(const ContainerReading& reading, std::int64_t now, bool is_busy) {
-    if (reading.waits) return true;
+bool is_at_work(const ContainerReading& reading, int kind, std::int64_t now, bool is_busy) {
     bool is_known = false;
     for (const auto& [slot, process] : reading.processes) {
-        for (const auto& spans : process.spans) {
-            for (const Span& span : spans) {
-                if (span.end_ns > now - kBetweenNs) return true;
-                is_known = true;
-            }
+        for (const Span& span : process.spans[kind]) {
+            if (span.end_ns > now - kBetweenNs) return true;
+            is_known = true;
         }
     }
     return is_busy && !is_known;
@@ -391,16 +394,45 @@ void Arbiter::share_out(const std::map<Id, ContainerReading>& readings) {
     }
 }
 
-// Who owes nobody but those who want nothing now need not wait to pay: the card would stand idle.
-void Arbiter::forgive(const std::map<Id, ContainerReading>& readings) {
-    const auto at_work =
-        std::ranges::count_if(containers_, [](const auto& of) { return of.second.is_at_work; });
+void Arbiter::note_at_work(std::int64_t now, const std::map<Id, ContainerReading>& readings) {
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
+        container.is_at_work = reading.waits;
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            const bool is_of_kind = is_at_work(reading, kind, now, container.is_busy[kind]);
+            container.is_at_work |= is_of_kind;
+            // Who has time left of a kind does not wait for that. Of who is new nothing is known.
+            const bool waits = reading.waits && container.balance_ns[kind] <= 0;
+            if (is_of_kind || waits || container.wanted_at_ns[kind] == 0)
+                container.wanted_at_ns[kind] = now;
+        }
+    }
+}
+
+// Who owes nobody but those who want nothing now need not wait to pay: the card would stand idle.
+// Nor who owes kernels to those who only copy, or copies to those who only compute: he has time for
+// the tick to come, for his rate is what he has beside them.
+void Arbiter::forgive(std::int64_t now, const std::map<Id, ContainerReading>& readings) {
+    const auto wants = [now](const Container& container, int kind) {
+        return now - container.wanted_at_ns[kind] < kUnwantedNs;
+    };
+    const auto at_work =
+        std::ranges::count_if(containers_, [](const auto& of) { return of.second.is_at_work; });
+    std::ptrdiff_t wanting[kWorkKinds] = {};
+    for (int kind = 0; kind < kWorkKinds; kind++)
+        wanting[kind] = std::ranges::count_if(
+            containers_, [&](const auto& of) { return wants(of.second, kind); });
+    for (const auto& [id, reading] : readings) {
+        Container& container = containers_[id];
+        if (reading.ceiling < kWhole) continue;
         const bool is_alone = at_work == (container.is_at_work ? 1 : 0);
-        if (!is_alone || reading.ceiling < kWhole) continue;
-        for (std::int64_t& balance : container.balance_ns)
-            balance = std::max(balance, std::int64_t{0});
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            std::int64_t& balance = container.balance_ns[kind];
+            if (is_alone)
+                balance = std::max(balance, std::int64_t{0});
+            else if (wanting[kind] == 1 && wants(container, kind))
+                balance = std::max(balance, kMaxBalanceNs);
+        }
     }
 }
 
@@ -425,7 +457,6 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
     }
     for (const auto& [id, reading] : readings) {
         Container& container = containers_[id];
-        container.is_at_work = is_at_work(reading, now, container.busy > 0);
         // Or had work all the time: where the card divides itself by processes, and a neighbour has
         // many, that may be little, and not for want of more.
         container.wants_more = reading.waits || reading.waited_ns != container.known.waited_ns ||
@@ -438,7 +469,8 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now,
             std::ranges::copy(container.balance_before_ns, container.balance_ns);
         pay(0, readings);
     }
-    forgive(readings);
+    note_at_work(now, readings);
+    forgive(now, readings);
     share_out(readings);
     for (const auto& [id, reading] : readings)
         remember(containers_[id].known, now, reading);

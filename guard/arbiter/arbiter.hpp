@@ -126,13 +126,15 @@ class Arbiter {
     struct Container {
         KnownTimes known;
         Millionths rate = 0;
-        double recent_use = 0;              // of the whole card
-        double waited_ns = 0;               // in this tick
-        double busy = 0;                    // likewise, with work of one kind, by the clock
-        double wanted = 0;                  // likewise, of the whole card
-        bool wants_more = false;            // than it had
-        bool is_at_work = false;            // it waits, has work in flight, or had some just now
-        bool is_pausing = false;            // it had no work, or not much, in this tick
+        double recent_use = 0;    // of the whole card
+        double waited_ns = 0;     // in this tick
+        double busy = 0;          // likewise, with work of one kind, by the clock
+        double wanted = 0;        // likewise, of the whole card
+        bool wants_more = false;  // than it had
+        bool is_at_work = false;  // it waits, has work in flight, or had some just now
+        std::int64_t wanted_at_ns[kWorkKinds] = {};  // when it last did so of that kind
+        bool is_busy[kWorkKinds] = {};               // with work of that kind in this tick
+        bool is_pausing = false;                     // it had no work, or not much, in this tick
         bool is_pressing[kWorkKinds] = {};  // it had some of that kind, or waited, all of the time
         bool is_idle = true;                // none at all
         std::int64_t balance_ns[kWorkKinds] = {};
@@ -158,7 +160,8 @@ class Arbiter {
     void charge(WorkKind kind, std::int64_t now, const std::map<Id, ContainerReading>& readings);
     void pay(std::int64_t tick, const std::map<Id, ContainerReading>& readings);
     static void pay(Container& container, int kind, std::int64_t ns, bool has_ceiling);
-    void forgive(const std::map<Id, ContainerReading>& readings);
+    void note_at_work(std::int64_t now, const std::map<Id, ContainerReading>& readings);
+    void forgive(std::int64_t now, const std::map<Id, ContainerReading>& readings);
     void share_out(const std::map<Id, ContainerReading>& readings);
     static Claim claim_of(const Container& container, const ContainerReading& reading,
                           double wanted);

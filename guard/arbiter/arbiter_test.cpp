@@ -305,6 +305,46 @@ TEST_F(ArbiterTest, NobodyCatchesUpAboveHisCeiling) {
     EXPECT_EQ(balance_after_half_a_card(80 * kPercent), kMaxLagBelowCeilingNs);
 }
 
+// Of who is sure of 10 percent and always has kernels, beside one who always copies, and has
+// kernels after a second as well: the balances of kernels by tick.
+std::vector<std::int64_t> balances_beside_copies(Millionths ceiling) {
+    constexpr int kTicks = 200;
+    Arbiter arbiter;
+    std::int64_t now = 1'000'000'000;
+    std::map<Arbiter::Id, ContainerReading> readings;
+    readings[1].cores = 10 * kPercent;
+    readings[1].ceiling = ceiling;
+    readings[2].cores = 90 * kPercent;
+    readings[1].processes = readings[2].processes = {SlotReading{}};
+    ProcessReading& computes = readings[1].processes[0].process;
+    ProcessReading& copies = readings[2].processes[0].process;
+    std::vector<std::int64_t> balances;
+    for (int tick = 0; tick < kTicks; tick++) {
+        const Span all = {now - kTickNs, now};
+        computes.in_flight_ns[0] += kTickNs;
+        computes.spans[0] = {all};
+        copies.in_flight_ns[1] += kTickNs;
+        copies.spans[1] = {all};
+        if (tick >= kTicks / 2) {
+            copies.in_flight_ns[0] += kTickNs;
+            copies.spans[0] = {all};
+        }
+        balances.push_back(arbiter.decide(now, readings).at(1).of[0].balance_ns);
+        now += kTickNs;
+    }
+    return balances;
+}
+
+// The card's engine for kernels would stand idle for who only copies.
+TEST_F(ArbiterTest, WhoOnlyCopiesLeavesKernelsToOthers) {
+    const auto balances = balances_beside_copies(kWhole);
+    for (std::size_t tick = 20; tick < 100; tick++)
+        EXPECT_EQ(balances[tick], kMaxBalanceNs) << tick;
+    EXPECT_LE(balances[110], 0) << "they are wanted again";
+    EXPECT_LE(balances.back(), -200'000'000) << "and paid for: 40 percent of each tick";
+    EXPECT_LE(balances_beside_copies(10 * kPercent)[99], -500'000'000) << "a ceiling holds";
+}
+
 // A process that begins after the others were read, and is gone before long.
 TEST_F(ArbiterTest, ANewProcessIsChargedFromItsBeginning) {
     std::map<Arbiter::Id, ContainerReading> readings;

@@ -252,5 +252,11 @@ TEST(GuardShares, Copies) {
                   {.engine = gpusim::Engine::copies});
 }
 
+// Who only copies leaves the engine for kernels to others, whatever he is sure of.
+TEST(GuardShares, KernelsBesideCopies) {
+    expect_shares({{{10, 100}, free_running(kMillisecond), 100},
+                   {{90, 100}, copies(std::size_t{32} << 20), 0}});
+}
+
 }  // namespace
 }  // namespace tessera::guard
