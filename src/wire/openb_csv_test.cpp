@@ -25,6 +25,7 @@ TEST(OpenbCsv, ReadsTheLists) {
                   {"openb-pod-0000", 12'000, 16'384, 1, 1'000, "", 12'537'496},
                   {"openb-pod-0001", 6'000, 12'288, 1, 460, "V100M16|V100M32", 12'475'899}}));
     const auto short_pods = read_openb_pods(
+        "\xEF\xBB\xBF"  // as spreadsheets begin
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
         "p,4000,8192,0,0");
     ASSERT_TRUE(short_pods) << short_pods.error().text;

@@ -13,6 +13,10 @@ const std::map<std::string, std::string> kFiles = {
     {"o/openb_node_list_gpu_node.csv", "sn,cpu_milli,memory_mib,gpu,model\nm0,1,1,1,T4\n"},
     {"o/openb_pod_list_a.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n"},
     {"o/arrivals/a.seed1.txt", "N 0\nP 0 0\n"},
+    {"more/openb_node_list_gpu_node.csv",
+     "sn,cpu_milli,memory_mib,gpu,model\nm0,1,1,1,T4\nm1,1,1,1,T4\nm2,1,1,1,T4\n"},
+    {"more/openb_pod_list_a.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n"},
+    {"more/arrivals/a.seed1.txt", "N 1\nP 0\n"},
     {"d/disaggregated_DLRM_trace.csv",
      "instance_sn,role,app_name,cpu_request,cpu_limit,gpu_request,gpu_limit,rdma_request,"
      "rdma_limit,memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,"
@@ -76,6 +80,14 @@ TEST(TraceSource, Openb) {
     EXPECT_EQ(other.arrivals.size(), 2U);
     EXPECT_TRUE(loaded({.folder = "o", .without = {{1, "T4"}}}).nodes.empty());
     EXPECT_EQ(loaded({.folder = "o", .gangs = {100, 3}}).arrivals.size(), 6U);
+}
+
+// Goal: nodes that somebody adds to the list, and not to an order, count.
+TEST(TraceSource, NodesThatTheOrderLeavesOut) {
+    const Workload workload = loaded({.folder = "more"});
+    EXPECT_EQ(workload.node_names, (std::vector<std::string>{"m1", "m0", "m2"}));
+    EXPECT_EQ(workload.node_rows, (std::vector<std::uint32_t>{1, 0, 2}));
+    EXPECT_EQ(workload.nodes.size(), 3U);
 }
 
 // Goal: instances with GPUs, whoever was there before the trace first, with the time for which

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "app/sim/gangs.hpp"
 
@@ -68,6 +67,16 @@ Task task_of(const OpenbPod& pod, const ModelNames& models) {
             .models = models.set(pod.models)};
 }
 
+// Rows that an order leaves out come after those that it names: no node of a list is passed over.
+void name_the_rest(std::vector<std::uint32_t>& order, std::size_t rows) {
+    std::vector<bool> is_named(rows);
+    for (const std::uint32_t row : order)
+        is_named[row] = true;
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        if (!is_named[row]) order.push_back(row);
+    }
+}
+
 }  // namespace
 
 Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
@@ -84,10 +93,8 @@ Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
     TRY(auto arrivals, parsed(read, order, [&](std::string_view text) {
             return read_arrivals(text, rows, pods.size());
         }));
-    if (!node_list.empty()) {
-        arrivals.nodes.resize(nodes.size());
-        std::iota(arrivals.nodes.begin(), arrivals.nodes.end(), 0U);
-    }
+    if (!node_list.empty()) arrivals.nodes.clear();
+    name_the_rest(arrivals.nodes, nodes.size());
     auto workload = workload_of(nodes, pods, std::move(arrivals));
     if (!workload) return fail(workload.error().in(node_file));
     return workload;

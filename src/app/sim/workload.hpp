@@ -56,8 +56,9 @@ struct TraceName {
 };
 
 // From a folder like testing/fixtures/openb: openb_node_list_gpu_node.csv,
-// openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt. `nodes` is another node list in place of
-// its own; its tie order is then that of the list. Errors name the file.
+// openb_pod_list_TRACE.csv, arrivals/TRACE.seedSEED.txt. Nodes that the order leaves out come last.
+// `nodes` is another node list in place of its own; its tie order is the list's. Errors name a
+// file.
 Result<Workload> load_workload(const ReadFile& read, const std::string& folder,
                                const TraceName& name, const std::string& nodes = {});
 
