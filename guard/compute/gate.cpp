@@ -143,23 +143,23 @@ std::int64_t time_to_turn(int card, const Asking& asking) {
     const std::int64_t balance = balance_ns(card, asking.kind, granted, now);
     const Millionths part = granted.of[static_cast<int>(asking.kind)].part;
     std::int64_t own = asking.ahead_ns;
-    if (asking.may_others_be) own = std::max(own, own_outstanding_ns(card, asking.kind, now));
+    if (asking.may_others_be)
+        own = std::max(own, outstanding_ns(card, asking.kind, seat().slot, now));
     const auto missing_ns = [&] {
         const std::int64_t others = others_outstanding_ns(card, asking.kind, now);
         return part_of(own + others, part) - credit_ns(granted) - balance;
     };
     const auto after = [&](std::int64_t ns) {
-        note_had(card, asking.kind, now);
         stand_in_line(card, asking.kind, now);
         return ns;
     };
     const std::int64_t missing = missing_ns();
-    if (missing >= 0) return after(sleep_for(missing + 1, granted.rate));
     const std::int64_t given_ns = own + asking.about_ns;
     const bool is_long = given_ns >= kLeastOutstandingNs;
+    if (missing >= 0 || is_long) note_had(card, asking.kind, now);
+    if (missing >= 0) return after(sleep_for(missing + 1, granted.rate));
     // Where each has a balance of its own they need not take turns.
     const bool is_in_turns = is_long && now - granted.as_of_ns <= kLateNs;
-    if (is_in_turns) note_had(card, asking.kind, now);
     if (is_in_turns && is_anothers_turn(card, asking.kind, now)) return after(kYieldNs);
     // Said before it is looked again whether others have: of those who ask at once none has his
     // turn, at worst, and not all.

@@ -41,10 +41,6 @@ std::int64_t outstanding_ns(int card, WorkKind kind, int slot, std::int64_t now)
     return left != 0 && !is_silent(seat().accounts->times[slot][card], now) ? left : 0;
 }
 
-std::int64_t own_outstanding_ns(int card, WorkKind kind, std::int64_t now) {
-    return left_ns(ends_of(card, kind)[seat().slot].load(), now);
-}
-
 std::int64_t others_outstanding_ns(int card, WorkKind kind, std::int64_t now) {
     const Seat mine = seat();
     const int end = slots_end(*mine.accounts);

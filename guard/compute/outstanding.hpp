@@ -18,9 +18,7 @@ std::int64_t expect(int card, WorkKind kind, std::int64_t end_ns, std::int64_t n
 void expect_nothing(int card, WorkKind kind);
 // How much longer the process in a slot, if it is not silent, has work in flight, as it says,
 std::int64_t outstanding_ns(int card, WorkKind kind, int slot, std::int64_t now);
-// this one,
-std::int64_t own_outstanding_ns(int card, WorkKind kind, std::int64_t now);
-// and the container's others, each for itself, together.
+// and all but this one, each for itself, together.
 std::int64_t others_outstanding_ns(int card, WorkKind kind, std::int64_t now);
 
 }  // namespace tessera::guard

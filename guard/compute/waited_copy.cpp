@@ -61,17 +61,18 @@ CUresult WaitedCopy::take_turn(CUstream stream, std::size_t bytes) {
     place_ = wait_for_place(take_place_locked, stream, owner);
     const bool is_turn = wait_for_turn(place_, WorkKind::copies, find_locked(stream, owner));
     before_ = before_wait(stream, WaitedBy::copy);
-    begin(stream, bytes);
-    if (!is_turn) return CUDA_SUCCESS;
-    const Locked lock(timing(owner.card).mutex);
-    keep_promise(owner.card, WorkKind::copies);
+    begin(stream, bytes, is_turn);
     return CUDA_SUCCESS;
 }
 
-void WaitedCopy::begin(CUstream stream, std::size_t bytes) {
+void WaitedCopy::begin(CUstream stream, std::size_t bytes, bool is_turn) {
     const Locked lock(timing(place_.card).mutex);
+    if (place_.is_ours()) begin_piece_of(stream, bytes);
+    if (is_turn) keep_promise(place_.card, WorkKind::copies);
+}
+
+void WaitedCopy::begin_piece_of(CUstream stream, std::size_t bytes) {
     StreamTiming& of = *place_.of;
-    if (!place_.is_ours()) return;
     stream_ = stream;
     bytes_ = bytes;
     is_long_ = bytes >= kLongBytes;

@@ -35,7 +35,8 @@ class WaitedCopy {
     void note_done() { is_done_ = true; }
 
   private:
-    void begin(CUstream stream, std::size_t bytes);
+    void begin(CUstream stream, std::size_t bytes, bool is_turn);
+    void begin_piece_of(CUstream stream, std::size_t bytes);
     Span end(StreamTiming& of) const;
 
     Place place_;
