@@ -1,72 +1,16 @@
-// Goal: a card's time goes to who is sure of it, then by weight, and is never given twice; what one
-// tick got wrong the next ones pay back. Method: containers whose use is made up, tick by tick.
+// Goal: what one tick got wrong the next ones pay back, so that over time a card's time goes to who
+// is sure of it, and then by weight. Method: containers whose use is made up, tick by tick.
 #include "guard/arbiter/arbiter.hpp"
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-#include <random>
+#include <string>
 
 namespace tessera::guard {
 namespace {
 
 constexpr std::int64_t kTickNs = 10'000'000;
 constexpr Millionths kPercent = kWhole / 100;
-
-double sum(const std::vector<double>& of) {
-    return std::accumulate(of.begin(), of.end(), 0.0);
-}
-
-struct Row {
-    const char* what;
-    std::vector<Claim> claims;
-    std::vector<double> expected;
-};
-
-TEST(Fill, FirstWhatIsSureThenByWeight) {
-    const Row rows[] = {
-        {"both want all of theirs", {{0.3, 1, 2, 0.3}, {0.7, 1, 2, 0.7}}, {0.3, 0.7}},
-        {"by weight", {{0.2, 1, 2, 0.2}, {0.4, 1, 2, 0.4}}, {1.0 / 3, 2.0 / 3}},
-        {"a ceiling", {{0.2, 0.3, 2, 0.2}, {0.4, 1, 2, 0.4}}, {0.3, 0.7}},
-        {"an unlimited neighbour", {{0.3, 0.3, 2, 0.3}, {0, 1, 2, 0.1}}, {0.3, 0.7}},
-        {"what one does not want", {{0.5, 1, 0.1, 0.5}, {0.5, 1, 2, 0.5}}, {0.1, 0.9}},
-        {"room to come back", {{0.5, 1, 0, 0.5, false}, {0.2, 0.3, 2, 0.2}}, {0.7, 0.3}},
-        {"nobody wants more", {{0.4, 0.6, 0.5, 0.4}, {0, 1, 0, 0.1, false}}, {0.6, 0.4}},
-        {"the busy first", {{0.4, 1, 0.5, 0.4}, {0.5, 1, 0, 0.5, false}}, {1, 0}},
-        {"sure of too much", {{0.8, 1, 2, 0.8}, {0.8, 1, 2, 0.8}}, {0.8, 0.8}},
-        {"nobody", {}, {}},
-    };
-    for (const Row& row : rows) {
-        const auto got = fill(row.claims);
-        ASSERT_EQ(got.size(), row.expected.size());
-        for (std::size_t i = 0; i < got.size(); i++)
-            EXPECT_NEAR(got[i], row.expected[i], 1e-6) << row.what << ", " << i;
-    }
-}
-
-TEST(Fill, NothingIsGivenTwice) {
-    std::mt19937_64 random(7);
-    const auto part = [&](double most) {
-        return std::uniform_real_distribution<>(0, most)(random);
-    };
-    for (int round = 0; round < 10000; round++) {
-        std::vector<Claim> claims(random() % 6 + 1);
-        double sure = 0;
-        for (Claim& claim : claims) {
-            claim.cores = part(1 - sure);
-            sure += claim.cores;
-            claim.ceiling = std::min(1.0, claim.cores + part(1));
-            claim.wanted = part(1.5);
-            claim.weight = claim.cores > 0 ? claim.cores : 0.1;
-        }
-        const auto got = fill(claims);
-        EXPECT_LE(sum(got), 1 + 1e-6);
-        for (std::size_t i = 0; i < got.size(); i++) {
-            EXPECT_LE(got[i], claims[i].ceiling + 1e-9);
-            EXPECT_GE(got[i], std::min(claims[i].cores, claims[i].wanted) - 1e-9);
-        }
-    }
-}
 
 // Containers that always want the card and get it while their balance is above zero, as by turns.
 class ArbiterTest : public testing::Test {
@@ -343,6 +287,31 @@ TEST_F(ArbiterTest, WhoOnlyCopiesLeavesKernelsToOthers) {
     EXPECT_LE(balances[110], 0) << "they are wanted again";
     EXPECT_LE(balances.back(), -200'000'000) << "and paid for: 40 percent of each tick";
     EXPECT_LE(balances_beside_copies(10 * kPercent)[99], -500'000'000) << "a ceiling holds";
+}
+
+// What a container did of another kind before does not hide what it does now.
+TEST_F(ArbiterTest, WhatItUsesIsKnownWhenItTurnsToCopies) {
+    const auto rate_beside_copies = [](int ticks_of_kernels) {
+        Arbiter arbiter;
+        std::int64_t now = 1'000'000'000;
+        std::map<Arbiter::Id, ContainerReading> readings;
+        readings[1].cores = 60 * kPercent;
+        readings[2].cores = 10 * kPercent;
+        readings[1].processes = readings[2].processes = {SlotReading{}};
+        Millionths rate = 0;
+        for (int tick = -ticks_of_kernels; tick < 50; tick++) {
+            auto& mine = readings[1].processes[0].process.in_flight_ns;
+            if (tick < 0)
+                mine[0] += kTickNs;
+            else
+                mine[1] += kTickNs * 7 / 10;
+            readings[2].processes[0].process.in_flight_ns[0] += kTickNs;
+            rate = arbiter.decide(now += kTickNs, readings).at(2).rate;
+        }
+        return rate;
+    };
+    EXPECT_LE(rate_beside_copies(0), 20 * kPercent);
+    EXPECT_NEAR(rate_beside_copies(100), rate_beside_copies(0), 5 * kPercent);
 }
 
 // A process that begins after the others were read, and is gone before long.

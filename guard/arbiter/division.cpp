@@ -209,10 +209,6 @@ int most_at_once(const std::vector<Flight>& flights) {
     return static_cast<int>(std::min(most, 1e6));
 }
 
-double length_of(Span span) {
-    return static_cast<double>(span.end_ns - span.start_ns);
-}
-
 }  // namespace
 
 std::vector<double> own_parts(const std::vector<Flight>& flights, Span tick) {

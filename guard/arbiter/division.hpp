@@ -29,6 +29,10 @@ struct Flight {
     double by_chance = 0;
 };
 
+inline double length_of(Span span) {
+    return static_cast<double>(span.end_ns - span.start_ns);
+}
+
 // The part of what each had in flight that was its own, in the mean; 1 where it had nothing.
 std::vector<double> own_parts(const std::vector<Flight>& flights, Span tick);
 

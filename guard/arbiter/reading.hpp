@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "guard/arbiter/arbiter.hpp"
+#include "guard/arbiter/container_reading.hpp"
 #include "guard/region/look.hpp"
 
 namespace tessera::guard {

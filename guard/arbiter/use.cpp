@@ -1,0 +1,174 @@
+#include "guard/arbiter/use.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "guard/arbiter/division.hpp"
+
+namespace tessera::guard {
+namespace {
+
+// Those within the tick; ascending, and what overlaps joined.
+std::vector<Span> joined(const std::vector<Span>& spans, Span tick) {
+    std::vector<Span> within;
+    for (const Span& span : spans) {
+        const Span part = {std::max(span.start_ns, tick.start_ns),
+                           std::min(span.end_ns, tick.end_ns)};
+        if (part.start_ns < part.end_ns) within.push_back(part);
+    }
+    std::ranges::sort(within, {}, &Span::start_ns);
+    std::vector<Span> apart;
+    for (const Span& span : within) {
+        if (!apart.empty() && span.start_ns <= apart.back().end_ns) {
+            apart.back().end_ns = std::max(apart.back().end_ns, span.end_ns);
+        } else {
+            apart.push_back(span);
+        }
+    }
+    return apart;
+}
+
+double length_of_all(const std::vector<Span>& spans) {
+    double sum = 0;
+    for (const Span& span : spans)
+        sum += length_of(span);
+    return sum;
+}
+
+// What a process had in flight in the tick.
+struct Work {
+    const std::vector<Span>* spans;
+    double in_flight_ns;
+};
+
+// Who had nothing in flight is left out.
+std::vector<Work> work_of(const KnownTimes& known, const ContainerReading& reading, WorkKind kind) {
+    const auto index = static_cast<std::size_t>(kind);
+    std::vector<Work> all;
+    for (const auto& [slot, process] : reading.processes) {
+        const auto of_slot = static_cast<std::size_t>(slot);
+        // A slot that nobody had when the others were read began with nothing.
+        const bool is_known = of_slot < known.processes.size() && known.processes[of_slot].is_known;
+        if (!is_known && known.readings == 0) continue;
+        const KnownTimes::Process before =
+            is_known ? known.processes[of_slot] : KnownTimes::Process{};
+        // It may be less than before: what of a piece was work is known only at its end. Nobody
+        // gets back more than he was charged for what had not ended then.
+        const std::int64_t since = before.since_ns[index];
+        const std::int64_t unsure =
+            since != 0 ? std::max(known.as_of_ns - since, std::int64_t{0}) : 0;
+        const std::int64_t more = process.in_flight_ns[index] - before.in_flight_ns[index];
+        if (more == 0 && process.spans[index].empty()) continue;
+        all.push_back({&process.spans[index], static_cast<double>(std::max(more, -unsure))});
+    }
+    return all;
+}
+
+Flight flight_of(const Work& work, Span tick) {
+    Flight flight = {.spans = joined(*work.spans, tick)};
+    const double covered = length_of_all(flight.spans);
+    const double outside = length_of(tick) - covered;
+    if (outside > 0)
+        flight.by_chance = std::clamp((work.in_flight_ns - covered) / outside, 0.0, 1.0);
+    return flight;
+}
+
+// How many of each container's count each for itself.
+std::size_t most_of_each(const std::vector<std::vector<Work>>& containers) {
+    std::size_t most = kMaxFlights;
+    const auto of_all = [&] {
+        std::size_t sum = 0;
+        for (const auto& work : containers)
+            sum += std::min(work.size(), most);
+        return sum;
+    };
+    while (most > 1 && of_all() > kMaxFlightsOfCard)
+        most--;
+    return most;
+}
+
+// Adds those that count each for itself, with most in flight, and then one for all others.
+void add_flights(std::vector<Work>& work, std::size_t most, Span tick,
+                 std::vector<Flight>& flights) {
+    if (work.size() > most) {
+        const auto others = work.begin() + static_cast<std::ptrdiff_t>(most);
+        std::ranges::nth_element(work, others, std::greater(), &Work::in_flight_ns);
+    }
+    for (std::size_t i = 0; i < std::min(most, work.size()); i++)
+        flights.push_back(flight_of(work[i], tick));
+    if (work.size() <= most) return;
+    Flight& others = flights.emplace_back();
+    for (std::size_t i = most; i < work.size(); i++)
+        others.by_chance += std::clamp(work[i].in_flight_ns / length_of(tick), 0.0, 1.0);
+}
+
+// How long any of them had work. Of time of which it is not known when that was, as if each came
+// independently.
+double union_ns(std::span<const Flight> flights, Span tick) {
+    std::vector<Span> all;
+    double none = 1;
+    for (const Flight& flight : flights) {
+        all.insert(all.end(), flight.spans.begin(), flight.spans.end());
+        none *= 1 - std::min(flight.by_chance, 1.0);
+    }
+    const double covered = length_of_all(joined(all, tick));
+    return covered + (length_of(tick) - covered) * (1 - none);
+}
+
+// `own` is by flight; all beyond those that count each for itself are in the last one.
+Use use_of(const std::vector<Work>& works, std::span<const double> own, Millionths part_before,
+           Span tick) {
+    Use use;
+    double taken_ns = 0;  // without what is given back
+    double own_taken_ns = 0;
+    for (std::size_t i = 0; i < works.size(); i++) {
+        const double in_flight_ns = works[i].in_flight_ns;
+        use.in_flight_ns += in_flight_ns;
+        // What is given back was charged in ticks before this one.
+        if (in_flight_ns < 0) {
+            use.own_ns += in_flight_ns * static_cast<double>(part_before) / kWhole;
+            continue;
+        }
+        const double own_ns = in_flight_ns * own[std::min(i, own.size() - 1)];
+        use.own_ns += own_ns;
+        if (own_ns <= 0) continue;
+        taken_ns += in_flight_ns;
+        own_taken_ns += own_ns;
+    }
+    constexpr double kNextToNothing = 0.01;  // of the tick
+    if (taken_ns > kNextToNothing * length_of(tick)) {
+        const double part = std::clamp(own_taken_ns / taken_ns, 0.0, 1.0);
+        use.part = static_cast<Millionths>(std::lround(part * kWhole));
+    }
+    return use;
+}
+
+}  // namespace
+
+std::vector<Use> uses(std::span<const Report> reports, WorkKind kind, Span tick) {
+    std::vector<std::vector<Work>> works;
+    works.reserve(reports.size());
+    for (const Report& report : reports)
+        works.push_back(work_of(*report.known, *report.reading, kind));
+    const std::size_t most = most_of_each(works);
+    std::vector<Flight> flights;
+    std::vector<std::size_t> ends;  // by container: where its flights end
+    for (auto& of_container : works) {
+        add_flights(of_container, most, tick, flights);
+        ends.push_back(flights.size());
+    }
+    const std::vector<double> own = own_parts(flights, tick);
+    std::vector<Use> all;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < reports.size(); i++) {
+        const std::size_t count = ends[i] - first;
+        Use& use =
+            all.emplace_back(use_of(works[i], {own.data() + first, count}, reports[i].part, tick));
+        use.busy_ns = union_ns({flights.data() + first, count}, tick);
+        first = ends[i];
+    }
+    return all;
+}
+
+}  // namespace tessera::guard
