@@ -21,6 +21,7 @@
 #include "guard/arbiter/container_reading.hpp"
 #include "guard/arbiter/fill.hpp"
 #include "guard/arbiter/use.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "guard/arbiter/container_reading.hpp"
+#include "guard/region/grant.hpp"
 
 namespace tessera::guard {
 

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
+#include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 
 namespace tessera::guard {
 

@@ -12,6 +12,7 @@
 
 #include "guard/region/account.hpp"
 #include "guard/region/life.hpp"
+#include "guard/region/process_time.hpp"
 
 namespace tessera::guard {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "guard/arbiter/tick.hpp"
 #include "guard/region/account.hpp"
+#include "guard/region/process_time.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {

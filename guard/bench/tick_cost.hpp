@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "guard/arbiter/tick.hpp"
+#include "guard/region/process_time.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {

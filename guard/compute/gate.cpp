@@ -9,7 +9,9 @@
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/place.hpp"
+#include "guard/region/grant.hpp"
 #include "guard/region/mapping.hpp"
+#include "guard/region/process_time.hpp"
 #include "guard/region/uncancelled.hpp"
 
 namespace tessera::guard {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "guard/process/process.hpp"
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 
 namespace tessera::guard {
 

@@ -1,7 +1,7 @@
 // How much of a stretch of time was work, told from how many launches it had (pauses.hpp).
 #pragma once
 
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 
 namespace tessera::guard {
 

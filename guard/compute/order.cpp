@@ -6,6 +6,7 @@
 #include "guard/compute/timing.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/grant.hpp"
+#include "guard/region/process_time.hpp"
 
 namespace tessera::guard {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/test_support/siblings.hpp"
 #include "guard/test_support/workloads.hpp"
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/siblings.hpp"
 

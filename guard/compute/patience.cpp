@@ -4,7 +4,8 @@
 
 #include "guard/compute/gate.hpp"
 #include "guard/process/process.hpp"
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
+#include "guard/region/process_time.hpp"
 
 namespace tessera::guard {
 namespace {

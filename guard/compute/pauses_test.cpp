@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpusim/test_support/worker.hpp"
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/test_support/guarded_container.hpp"
 #include "guard/test_support/workloads.hpp"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "guard/compute/timing.hpp"
+#include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 

@@ -9,7 +9,7 @@
 
 #include "gpusim/test_support/worker.hpp"
 #include "guard/compute/timing.hpp"
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {

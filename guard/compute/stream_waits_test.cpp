@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "gpusim/test_support/worker.hpp"
-#include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {

@@ -18,7 +18,7 @@
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 #include "guard/process/locked.hpp"
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 
 namespace tessera::guard {
 

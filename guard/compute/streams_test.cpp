@@ -14,6 +14,7 @@
 
 #include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/worker.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/test_support/guarded_container.hpp"
 #include "guard/test_support/shared_card.hpp"

@@ -7,7 +7,8 @@
 
 #include "api/nvidia/cuda.h"
 #include "guard/compute/launched_work.hpp"
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
+#include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 

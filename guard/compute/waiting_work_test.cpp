@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "gpusim/test_support/worker.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
+#include "guard/region/process_time.hpp"
 #include "guard/test_support/guarded_container.hpp"
 #include "guard/test_support/shared_card.hpp"
 

@@ -2,7 +2,7 @@
 // its time (libfaketime): nobody's turn is to come sooner, or never, by that.
 #pragma once
 
-#include "guard/region/grant.hpp"
+#include "guard/region/clock.hpp"
 
 namespace tessera::guard {
 

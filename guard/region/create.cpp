@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"

@@ -1,7 +1,5 @@
 #include "guard/region/grant.hpp"
 
-#include <time.h>
-
 namespace tessera::guard {
 
 // A copy is written again only when the other has become right, so what was read between two looks
@@ -35,54 +33,6 @@ void write_grant(Grant& grant, const Granted& granted) {
         of.part.store(granted.of[kind].part, std::memory_order_release);
     }
     grant.turn.store(turn, std::memory_order_release);
-}
-
-namespace {
-
-constinit std::atomic<ReadClock> read_clock = &clock_gettime;
-
-}  // namespace
-
-void read_clock_by(ReadClock function) {
-    read_clock.store(function, std::memory_order_relaxed);
-}
-
-std::int64_t monotonic_ns() {
-    timespec now = {};
-    read_clock.load(std::memory_order_relaxed)(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-}
-
-// What a tenant writes may be any number.
-std::int64_t believed_until(const ProcessTime& time) {
-    const std::int64_t seen = time.seen_ns.load(std::memory_order_relaxed);
-    return seen < INT64_MAX - kUnseenNs ? seen + kUnseenNs : INT64_MAX;
-}
-
-std::int64_t in_flight_ns(const InFlight& of, std::int64_t now) {
-    const std::int64_t since = of.since_ns.load(std::memory_order_relaxed);
-    const std::int64_t open = since != 0 && since < now ? now - since : 0;
-    return of.total_ns.load(std::memory_order_relaxed) + open;
-}
-
-namespace {
-
-constexpr unsigned kCardBits = 8;
-constexpr unsigned kKindBits = 8;
-constexpr std::int64_t kMaxPieceNs = (std::int64_t{1} << 40) - 1;
-
-}  // namespace
-
-std::uint64_t pack_piece(const Piece& piece) {
-    const std::int64_t ns = piece.ns < kMaxPieceNs ? piece.ns : kMaxPieceNs;
-    return static_cast<std::uint64_t>(ns) << (kCardBits + kKindBits) |
-           static_cast<std::uint64_t>(piece.kind) << kCardBits |
-           static_cast<std::uint64_t>(piece.card);
-}
-
-Piece unpack_piece(std::int64_t start_ns, std::uint64_t what) {
-    return {start_ns, static_cast<std::int64_t>(what >> (kCardBits + kKindBits)),
-            static_cast<int>(what & 0xffU), static_cast<WorkKind>(what >> kCardBits & 0xffU)};
 }
 
 std::int64_t part_of(std::int64_t ns, Millionths part) {

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "guard/region/process_time.hpp"
+
 namespace tessera::guard {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpusim/test_support/simulated_node.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/test_support/test_region.hpp"

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "adapters/os/system_clock.hpp"
+#include "guard/region/clock.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/grant.hpp"
 #include "guard/region/limits.hpp"
