@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "guard/compute/gate.hpp"
 #include "guard/compute/order.hpp"
 #include "guard/compute/outstanding.hpp"
+#include "guard/compute/reports.hpp"
 #include "guard/compute/stream_table.hpp"
 
 namespace tessera::guard {

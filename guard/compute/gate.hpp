@@ -17,32 +17,12 @@ struct Asking {
     std::int64_t about_ns;  // and with what it is about to get
     bool may_others_be;     // that have work of the process's on the card
 };
-// 0: it is the container's turn for more than the card is about to do for it anyway; work that is
-// long is outstanding from now on. Else how long to sleep before asking again.
-std::int64_t time_to_turn(int card, const Asking& asking);
+// 0: the process has the turn; what it is for is outstanding from now on, if it is long. Else how
+// long to sleep before asking again.
+std::int64_t take_turn(int card, const Asking& asking);
 void sleep_ns(std::int64_t ns);
 // In which the largest debt is paid back, at the rate of now; kNever where there is none.
 inline constexpr std::int64_t kNever = INT64_MAX;
 std::int64_t debt_time_ns(int card);
-
-// A thread that waits for its turn, as the arbiter is to know.
-class Waiting {
-  public:
-    explicit Waiting(int card);
-    ~Waiting();
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-  private:
-    ProcessTime& time_;
-    std::int64_t since_;
-};
-
-// The guard runs in this process; who does not say so within kUnseenNs is not believed any more.
-void note_seen(int card, std::int64_t now);
-// All time since then counts as work of this process, until more is known; 0: none does.
-void note_in_flight(int card, WorkKind kind, std::int64_t since_ns);
-// And that did for good.
-void note_work(int card, WorkKind kind, Span work);
 
 }  // namespace tessera::guard

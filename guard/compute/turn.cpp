@@ -7,6 +7,7 @@
 #include "guard/compute/patience.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
+#include "guard/compute/reports.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/locked.hpp"
@@ -75,7 +76,7 @@ Place wait_for_place(FindPlace find, CUstream stream, const Current& owner) {
 bool wait_for_turn(const Place& of, WorkKind kind, const Place& behind) {
     const int card = of.card;
     Asking asking = asking_for(of, kind);
-    if (time_to_turn(card, asking) == 0) return true;
+    if (take_turn(card, asking) == 0) return true;
     constexpr std::int64_t kLookAgainNs = 500'000;
     const Waiting waiting(card);
     const Patience patience(card);
@@ -84,7 +85,7 @@ bool wait_for_turn(const Place& of, WorkKind kind, const Place& behind) {
     bool is_seen = look_for_ended_meanwhile(card);
     asking.ahead_ns = 0;
     asking.may_others_be = true;
-    while (const std::int64_t ns = time_to_turn(card, asking)) {
+    while (const std::int64_t ns = take_turn(card, asking)) {
         if (patience.is_over()) return false;
         sleep_ns(is_seen || ns < kLookAgainNs ? ns : kLookAgainNs);
         is_seen = look_for_ended_meanwhile(card);

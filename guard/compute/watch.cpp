@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "guard/compute/gate.hpp"
+#include "guard/compute/reports.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/inject/libc_floor.hpp"
 
