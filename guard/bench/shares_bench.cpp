@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "guard/bench/tick_cost.hpp"
+#include "guard/test_support/measured_shares.hpp"
 #include "guard/test_support/workloads.hpp"
 
 namespace tessera::guard {

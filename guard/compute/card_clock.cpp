@@ -1,5 +1,6 @@
 #include "guard/compute/card_clock.hpp"
 
+#include "guard/compute/elapsed.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/inject/driver.hpp"
@@ -52,9 +53,8 @@ std::int64_t set_clock(const StreamTiming& of, std::int64_t now) {
 std::int64_t happened_at(const StreamTiming& of, CUevent event, std::int64_t clock_ns) {
     const Timing::Clock* clock = find_clock(of.card, of.context);
     if (clock == nullptr || clock_ns == 0 || clock->recorded_ns != clock_ns) return 0;
-    float ms = 0;
-    if (driver()->cuEventElapsedTime(&ms, clock->event, event) != CUDA_SUCCESS) return 0;
-    return clock_ns + clock->late_ns + static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    const auto ns = elapsed_ns(clock->event, event);
+    return ns ? clock_ns + clock->late_ns + *ns : 0;
 }
 
 void is_too_soon(const StreamTiming& of, std::int64_t by_ns) {

@@ -13,4 +13,11 @@ inline std::uint32_t draw(int card, std::uint32_t end) {
     return static_cast<std::uint32_t>(std::uint64_t{random} * end >> 32U);
 }
 
+// For how many the one that is about to come stands, if it is measured as one of those of its like;
+// 0: it is not.
+inline int draw_sample(int card) {
+    constexpr int kSampleEvery = 16;
+    return draw(card, kSampleEvery) == 0 ? kSampleEvery : 0;
+}
+
 }  // namespace tessera::guard

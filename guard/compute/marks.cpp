@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "guard/compute/card_clock.hpp"
+#include "guard/compute/elapsed.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
@@ -40,9 +41,7 @@ int mark_place(const StreamTiming& of, int number) {
 
 // Less than 0: it is not known.
 std::int64_t between_ns(CUevent start, CUevent end) {
-    float ms = 0;
-    if (driver()->cuEventElapsedTime(&ms, start, end) != CUDA_SUCCESS) return -1;
-    return static_cast<std::int64_t>(static_cast<double>(ms) * 1e6);
+    return elapsed_ns(start, end).value_or(-1);
 }
 
 // When the mark was reached; 0: it cannot be told.
@@ -237,7 +236,7 @@ Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns) {
         pthread_mutex_unlock(&timing(of.card).mutex);
         sleep_ns(pause_ns);
         pthread_mutex_lock(&timing(of.card).mutex);
-        if (of.generation != generation || of.is_gone) return Passed::gone;
+        if (of.generation != generation || is_gone(of)) return Passed::gone;
         pause_ns = pause_ns * 2 < kLongestPauseNs ? pause_ns * 2 : kLongestPauseNs;
     }
 }

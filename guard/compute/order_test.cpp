@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "guard/region/clock.hpp"
+#include "guard/test_support/ending_processes.hpp"
 #include "guard/test_support/siblings.hpp"
 #include "guard/test_support/workloads.hpp"
 
@@ -143,7 +144,7 @@ TEST_F(GuardOrderOfProcesses, NewcomersDoNotStarveOneThatStays) {
     const auto rest = start_worker(card.container(1), free_running(kMillisecond));
     const auto stays = start_worker(card.container(0), launch_and_wait(20 * kMillisecond));
     const Tally tally;
-    const auto come_and_go = start_rolling(card.container(0), 4, 20 * kMillisecond, tally);
+    const auto come_and_go = start_ending(card.container(0), 4, 20 * kMillisecond, tally);
     std::this_thread::sleep_for(8s);
     const double of_it = percent(used_ns(card, *stays), 8s);
     const double of_them = percent(tally.ns(), 8s);

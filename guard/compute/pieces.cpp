@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "guard/compute/card_clock.hpp"
+#include "guard/compute/elapsed.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/lot.hpp"
@@ -23,39 +24,33 @@ namespace {
 // so for one. Of others every so many, and the rest are taken to have been as much shorter than the
 // clock said.
 constexpr std::int64_t kLongFlightNs = 500'000;
-constexpr int kSampleEvery = 16;
 constexpr std::int64_t kMaxOverheadNs = 1'000'000;
 
-// How it was learnt that a piece has ended.
-enum class Ended { unseen, waited_for, behind_it_a_copy, asked_after };
-
-struct Measured {
+// Of a piece of work that is over.
+struct Done {
     Span work;
-    // Of the time until the end was learnt, what was no work; less than 0: not measured.
+    // Of the time until the end was learnt, what was no work; less than 0: there were no events.
     std::int64_t excess_ns;
 };
 
 // Of a copy behind a piece of work it is learnt that both are over: what that took is not the
 // piece's.
 std::int64_t& overhead_ns(const StreamTiming& of, Ended how) {
-    const auto by = how == Ended::behind_it_a_copy ? WaitedBy::copy : WaitedBy::wait;
-    return flight_of(of).overhead_ns[static_cast<int>(by)];
+    Timing::Flight& flight = flight_of(of);
+    return how == Ended::waited_for_by_copy ? flight.copy_overhead_ns : flight.wait_overhead_ns;
 }
 
 // When the card did a piece of work that is over: by events before and behind it, and the clock of
 // its context, or else from its launch until now, but for what it takes to get there and to learn
 // of it. What the stream waited for before is no work.
-Measured measure(const StreamTiming& of, std::int64_t now, Ended how) {
+Done done(const StreamTiming& of, std::int64_t now, Ended how) {
     // Who asks again and again learns of it at once.
     const std::int64_t overhead = how == Ended::asked_after ? 0 : overhead_ns(of, how);
     const std::int64_t until = std::max(now - overhead, of.began_ns);
-    float ms = 0;
-    if (!of.start.is_recorded || !is_end_known(of) ||
-        driver()->cuEventElapsedTime(&ms, of.start.event, of.end.event) != CUDA_SUCCESS)
-        return {{of.began_ns, until}, -1};
-    // The start may be a mark that was set when the end was known.
-    const auto length =
-        std::max(static_cast<std::int64_t>(static_cast<double>(ms) * 1e6), std::int64_t{0});
+    const bool has_both = of.start.is_recorded && is_end_known(of);
+    const auto took = has_both ? elapsed_ns(of.start.event, of.end.event) : std::nullopt;
+    if (!took) return {{of.began_ns, until}, -1};
+    const std::int64_t length = std::max(*took, std::int64_t{0});
     const std::int64_t excess = now - of.began_ns - length;
     if (excess < 0) return {{of.began_ns, now}, 0};
     // What it took to record the start others do not have.
@@ -91,47 +86,22 @@ void learn_overhead(std::int64_t& known, std::int64_t excess_ns) {
     known = known == 0 ? excess_ns : known + (at_most - known) / 4;
 }
 
-void leave(StreamTiming& of, Span work, bool is_waited_for) {
-    Timing::Flight& flight = flight_of(of);
-    flight.is_waited_for = is_waited_for;
+// The stream has no work, and keeps its events.
+void clear(StreamTiming& of) {
     of.is_in_flight = false;
     of.credit_for.store(CreditFor::nothing, std::memory_order_relaxed);
     take_back_credit(of);
+    of.start = {.event = of.start.event};
+    of.end = {.event = of.end.event};
     of.marks.ahead = 0;
-    of.since.launches = 0;
     of.marks.last_reached = nullptr;
-    of.start.is_recorded = false;
-    of.end.is_recorded = false;
-    leave_flight(of, work);
+    of.since.launches = 0;
 }
 
-void end_piece(StreamTiming& of, Ended how) {
-    if (!of.is_in_flight) return;
-    if (of.start.is_recorded && is_end_known(of)) has_happened(of, of.end.event, of.start.clock_ns);
-    if (of.marks.ahead > 0) {
-        const Relaxed relaxed;
-        harvest(of);
-    }
-    Timing::Flight& flight = flight_of(of);
-    const std::int64_t now = monotonic_ns();
-    const bool is_waited_for = how == Ended::waited_for || how == Ended::behind_it_a_copy;
-    Measured measured = measure(of, now, how);
-    const std::int64_t end_ns = measured.work.end_ns;
-    if (const std::int64_t waits_ns = waits_since_ns(of); waits_ns != 0) {
-        Span& work = measured.work;
-        work.end_ns = std::clamp(waits_ns, work.start_ns, work.end_ns);
-        measured.excess_ns = -1;
-    } else {
-        measured.work.end_ns -= pause_since_last_mark(of, measured.work);
-    }
-    // Of those waited for together that which ended last: the others ended before the wait did.
-    const bool is_last = flight.streams == 1 && end_ns >= flight.last_end_ns;
-    std::int64_t& overhead = overhead_ns(of, how);
-    if (is_waited_for && is_last) learn_overhead(overhead, measured.excess_ns);
-    // What is taken off is never more than there is: where it would be, it is known too high.
-    if (is_waited_for && now - overhead < of.began_ns) learn_overhead(overhead, now - of.began_ns);
-    flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
-    leave(of, measured.work, is_waited_for);
+void leave(StreamTiming& of, Span work, bool is_waited_for) {
+    flight_of(of).is_waited_for = is_waited_for;
+    clear(of);
+    leave_flight(of, work);
 }
 
 // Whether the piece that the stream is about to begin is measured, by the flight before it: for how
@@ -139,21 +109,17 @@ void end_piece(StreamTiming& of, Ended how) {
 int draw_piece(const Timing::Flight& flight, const StreamTiming& of) {
     if (flight.streams > 0 || timing(of.card).is_dozing.load()) return 1;
     if (flight.last_ns >= kLongFlightNs || flight.only != &of || !flight.is_waited_for) return 1;
-    return draw(of.card, kSampleEvery) == 0 ? kSampleEvery : 0;
+    return draw_sample(of.card);
 }
 
 // `stands_for` is what draw_piece() says.
 void begin(StreamTiming& of, WorkKind kind, std::int64_t began_ns, int stands_for) {
+    of.kind = kind;
     of.is_in_flight = true;
     of.credit.store(0, std::memory_order_relaxed);
     of.credit_for.store(kind == WorkKind::kernels ? CreditFor::all : CreditFor::copies,
                         std::memory_order_relaxed);
     of.began_ns = began_ns;
-    of.marks.last_reached = nullptr;
-    of.start.is_recorded = false;
-    of.start.is_reached = false;
-    of.end.awaited_ns = 0;
-    of.end.is_recorded = false;
     of.stands_for = stands_for;
     join_flight(of);
     begin_stretch(of);
@@ -170,8 +136,36 @@ void record_start(StreamTiming& of) {
 
 }  // namespace
 
+void end_piece(StreamTiming& of, Ended how) {
+    if (!of.is_in_flight) return;
+    if (of.start.is_recorded && is_end_known(of)) has_happened(of, of.end.event, of.start.clock_ns);
+    if (of.marks.ahead > 0) {
+        const Relaxed relaxed;
+        harvest(of);
+    }
+    Timing::Flight& flight = flight_of(of);
+    const std::int64_t now = monotonic_ns();
+    const bool is_waited_for = how == Ended::waited_for || how == Ended::waited_for_by_copy;
+    auto [work, excess_ns] = done(of, now, how);
+    const std::int64_t end_ns = work.end_ns;
+    if (const std::int64_t waits_ns = waits_since_ns(of); waits_ns != 0) {
+        work.end_ns = std::clamp(waits_ns, work.start_ns, work.end_ns);
+        excess_ns = -1;
+    } else {
+        work.end_ns -= pause_since_last_mark(of, work);
+    }
+    // Of those waited for together that which ended last: the others ended before the wait did.
+    const bool is_last = flight.streams == 1 && end_ns >= flight.last_end_ns;
+    std::int64_t& overhead = overhead_ns(of, how);
+    if (is_waited_for && is_last) learn_overhead(overhead, excess_ns);
+    // What is taken off is never more than there is: where it would be, it is known too high.
+    if (is_waited_for && now - overhead < of.began_ns) learn_overhead(overhead, now - of.began_ns);
+    flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
+    leave(of, work, is_waited_for);
+}
+
 void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
-    of.kind = kind;
+    of.kind = kind;  // of which flight_of() is
     begin(of, kind, monotonic_ns(), draw_piece(flight_of(of), of));
     of.since.is_untold |= is_behind_copies;
     if (is_behind_copies || of.is_at_wait) of.stands_for = std::max(of.stands_for, 1);
@@ -180,7 +174,6 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
 }
 
 void begin_measured_piece(StreamTiming& of, WorkKind kind) {
-    of.kind = kind;
     begin(of, kind, monotonic_ns(), 1);
     record_start(of);
 }
@@ -192,38 +185,24 @@ void end_piece(StreamTiming& of, Span work) {
 }
 
 void note_piece(StreamTiming& of, WorkKind kind, Span work) {
-    of.kind = kind;
     begin(of, kind, work.start_ns, 1);
     end_piece(of, work);
 }
 
 Span measured_work(const StreamTiming& of, std::int64_t now) {
-    const Measured measured = measure(of, now, Ended::waited_for);
-    return measured.excess_ns < 0 ? Span{} : measured.work;
+    const auto [work, excess_ns] = done(of, now, Ended::waited_for);
+    return excess_ns < 0 ? Span{} : work;
 }
 
-void end_piece(StreamTiming& of) {
-    end_piece(of, Ended::unseen);
-}
-
-void end_waited_for(StreamTiming& of, WaitedBy by) {
-    if (of.on_their_way > 0) return;
-    end_piece(of, by == WaitedBy::copy ? Ended::behind_it_a_copy : Ended::waited_for);
-}
-
-void end_if_done(StreamTiming& of) {
-    if (of.is_in_flight && is_done(of)) end_waited_for(of);
-}
-
-void end_if_asked_after(StreamTiming& of) {
-    if (of.is_in_flight && is_done(of)) end_piece(of, Ended::asked_after);
+void end_if_done(StreamTiming& of, Ended how) {
+    if (of.is_in_flight && is_done(of)) end_piece(of, how);
 }
 
 bool is_done(const StreamTiming& of) {
     if (of.on_their_way > 0) return false;
     if (waits_since_ns(of) != 0) return true;
     CUstream stream = of.stream.load();
-    if (!of.is_left && can_ask(of) && !is_capturing(stream))
+    if (!is_left(of) && can_ask(of) && !is_capturing(stream))
         return driver()->cuStreamQuery(stream) == CUDA_SUCCESS;
     return is_end_known(of) && driver()->cuEventQuery(of.end.event) != CUDA_ERROR_NOT_READY;
 }
@@ -271,13 +250,14 @@ bool may_record(const StreamTiming& of) {
            !is_capturing(of.stream.load());
 }
 
-bool is_measured(const StreamTiming& of) {
+bool has_start(const StreamTiming& of) {
     return of.is_in_flight && of.start.is_recorded;
 }
 
 bool record_leaving(StreamTiming& of) {
-    of.is_left = is_end_known(of) || (!is_capturing(of.stream.load()) && record_end(of));
-    return of.is_left;
+    if (!is_end_known(of) && (is_capturing(of.stream.load()) || !record_end(of))) return false;
+    of.state = StreamTiming::State::left;
+    return true;
 }
 
 }  // namespace tessera::guard

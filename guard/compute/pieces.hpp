@@ -19,8 +19,8 @@ void note_piece(StreamTiming& of, WorkKind kind, Span work);
 // When the work in flight was done, which is over, by events before it and behind it. Empty where
 // there are none.
 Span measured_work(const StreamTiming& of, std::int64_t now);
-// Whether when it ended can be told by events.
-bool is_measured(const StreamTiming& of);
+// There is an event before the work in flight: with one behind it, it can be told how long it was.
+bool has_start(const StreamTiming& of);
 // Whether the end may be recorded before a wait. Not in the default stream of a context while
 // others have work.
 bool may_record(const StreamTiming& of);
@@ -31,14 +31,10 @@ bool is_end_awaited(const StreamTiming& of);
 bool record_end(StreamTiming& of);
 // It was recorded, and the stream got no more.
 bool is_end_known(const StreamTiming& of);
-// Nobody waited for it.
-void end_piece(StreamTiming& of);
-// It was waited for, by a wait that began after record_end().
-void end_waited_for(StreamTiming& of, WaitedBy by = WaitedBy::wait);
-// The same where it is found done.
-void end_if_done(StreamTiming& of);
-// The same for who does not wait, but asks the driver for it again and again.
-void end_if_asked_after(StreamTiming& of);
+// A wait for it began after record_end().
+void end_piece(StreamTiming& of, Ended how);
+// Where it is found done.
+void end_if_done(StreamTiming& of, Ended how);
 // The stream is about to be no more, and its work goes on. False where nobody will know when that
 // has ended.
 bool record_leaving(StreamTiming& of);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "guard/test_support/measured_shares.hpp"
 #include "guard/test_support/workloads.hpp"
 
 namespace tessera::guard {

@@ -22,12 +22,12 @@ void forget(StreamTiming& of) {
     of.end.is_recorded = false;
     of.marks.ahead = 0;
     of.marks.last_reached = nullptr;
-    end_piece(of);
+    end_piece(of, Ended::looked_at);
     free_place_of(of);
 }
 
 void forget_with_events(StreamTiming& of) {
-    end_piece(of);  // which asks them
+    end_piece(of, Ended::looked_at);  // which asks them
     destroy_events(of);
     free_place_of(of);
 }
@@ -45,8 +45,8 @@ void look_at_left(StreamTiming& of) {
 }
 
 void look_at(StreamTiming& of) {
-    if (of.is_left) return look_at_left(of);
-    if (of.is_in_flight && is_done(of)) return end_piece(of);
+    if (is_left(of)) return look_at_left(of);
+    if (of.is_in_flight && is_done(of)) return end_piece(of, Ended::looked_at);
     look_whether_begun(of);
 }
 
@@ -56,7 +56,7 @@ constexpr int kSomeBeside = 4;
 // stream of a context.
 bool see_end(StreamTiming& of) {
     if (is_end_known(of)) return true;
-    if (is_default_of_all(of) || !is_measured(of)) return false;
+    if (is_default_of_all(of) || !has_start(of)) return false;
     return can_ask(of) && !is_capturing(of.stream.load()) && record_end(of);
 }
 
@@ -75,7 +75,7 @@ void for_some_in_flight(int card, int most, const Body& body) {
     int looked_at = 0;
     for (int i = 0; i < all.stream_count && looked_at < most; i++) {
         StreamTiming& each = all.streams[all.next_look++ % static_cast<unsigned>(all.stream_count)];
-        if (each.is_gone || !each.is_in_flight || each.context == all.ending) continue;
+        if (is_gone(each) || !each.is_in_flight || each.context == all.ending) continue;
         if (body(each)) looked_at++;
     }
 }
@@ -96,7 +96,7 @@ void with_stream(CUstream stream, const Body& body) {
 
 void found_done(CUstream stream) {
     with_stream(stream, [](StreamTiming& of) {
-        end_if_asked_after(of);
+        end_if_done(of, Ended::asked_after);
         look_at_some_beside(of.card, &of);
     });
 }
@@ -125,8 +125,8 @@ void after_wait_for_context() {
     const Relaxed relaxed;
     for_each_asked(here.card, [here](StreamTiming& each) {
         if (each.context != here.context) return;
-        end_if_done(each);
-        if (each.is_left && !each.is_in_flight) forget_with_events(each);
+        end_if_done(each, Ended::waited_for);
+        if (is_left(each) && !each.is_in_flight) forget_with_events(each);
     });
 }
 
@@ -137,7 +137,7 @@ int before_wait_for_event() {
     const Relaxed relaxed;
     constexpr int kMost = 16;
     for_some_in_flight(card, kMost,
-                       [](StreamTiming& each) { return !each.is_left && see_or_await_end(each); });
+                       [](StreamTiming& each) { return !is_left(each) && see_or_await_end(each); });
     return card;
 }
 
@@ -145,8 +145,8 @@ void look_for_ended(int card) {
     const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
     for_each_asked(card, [](StreamTiming& each) {
-        if (each.is_left) return look_at_left(each);
-        end_if_done(each);
+        if (is_left(each)) return look_at_left(each);
+        end_if_done(each, Ended::waited_for);
     });
 }
 
@@ -175,7 +175,7 @@ void see_some_ends_beside(int card, const StreamTiming* of) {
     if (streams_in_flight(card) <= mine) return;
     const Relaxed relaxed;
     for_some_in_flight(card, kSomeBeside, [of](StreamTiming& each) {
-        return &each != of && !each.is_left && !is_end_known(each) && see_or_await_end(each);
+        return &each != of && !is_left(each) && !is_end_known(each) && see_or_await_end(each);
     });
 }
 
@@ -193,12 +193,12 @@ bool watch_streams(int card) {
     const Relaxed relaxed;
     bool is_any_in_flight = false;
     for_each_asked(card, [&](StreamTiming& each) {
-        if (!each.is_left && !each.is_in_flight) return;
+        if (!is_left(each) && !each.is_in_flight) return;
         is_any_in_flight = true;
         if (driver()->cuCtxSetCurrent(each.context) != CUDA_SUCCESS) return;
-        if (each.is_left) return look_at_left(each);
+        if (is_left(each)) return look_at_left(each);
         harvest(each);
-        if (each.marks.ahead == 0 && is_done(each)) return end_piece(each);
+        if (each.marks.ahead == 0 && is_done(each)) return end_piece(each, Ended::looked_at);
         look_whether_begun(each);
         see_end(each);
     });
@@ -228,7 +228,7 @@ void leave_stream(CUstream stream) {
 void leave_streams_of_thread(int card) {
     const Locked lock(timing(card).mutex);
     for_each_stream(card, [](StreamTiming& each) {
-        if (!each.is_left && each.thread == thread_of(CU_STREAM_PER_THREAD)) leave(each);
+        if (!is_left(each) && each.thread == thread_of(CU_STREAM_PER_THREAD)) leave(each);
     });
 }
 

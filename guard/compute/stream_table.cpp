@@ -10,7 +10,7 @@ StreamTiming* take_idle_place(int card) {
     Timing& all = timing(card);
     for (int tried = 0; tried < kMaxStreams; tried++) {
         StreamTiming& each = all.streams[all.next_idle++ % kMaxStreams];
-        if (each.is_in_flight || each.is_left || each.on_their_way > 0) continue;
+        if (each.is_in_flight || is_left(each) || each.on_their_way > 0) continue;
         if (each.context == all.ending) continue;
         destroy_events(each);
         free_place_of(each);
@@ -22,7 +22,7 @@ StreamTiming* take_idle_place(int card) {
 StreamTiming* find_place(int card) {
     Timing& all = timing(card);
     for (int i = 0; i < all.stream_count; i++)
-        if (all.streams[i].is_gone) return &all.streams[i];
+        if (is_gone(all.streams[i])) return &all.streams[i];
     if (all.stream_count < kMaxStreams) return &all.streams[all.stream_count++];
     return take_idle_place(card);
 }
@@ -36,7 +36,7 @@ pthread_t thread_of(CUstream stream) {
 StreamTiming* find_stream(CUstream stream, const Current& owner) {
     StreamTiming* found = nullptr;
     for_each_stream(owner.card, [&](StreamTiming& each) {
-        if (each.is_left || each.is_waited_copy) return;
+        if (is_left(each) || each.is_waited_copy) return;
         if (each.stream.load(std::memory_order_relaxed) != stream) return;
         if (is_default(stream) &&
             (each.context != owner.context || each.thread != thread_of(stream)))
@@ -51,7 +51,7 @@ namespace {
 StreamTiming* add_stream(CUstream stream, const Current& owner) {
     StreamTiming* made = find_place(owner.card);
     if (made == nullptr) return nullptr;
-    made->is_gone = false;
+    made->state = StreamTiming::State::lives;
     made->is_waited_copy = false;
     made->context = owner.context;
     made->thread = thread_of(stream);
@@ -76,7 +76,7 @@ StreamTiming* find_or_add_stream(CUstream stream, const Current& owner) {
 StreamTiming* find_or_add_waited_copy(CUstream stream, const Current& owner) {
     StreamTiming* found = nullptr;
     for_each_stream(owner.card, [&](StreamTiming& each) {
-        const bool is_free = !each.is_in_flight && !each.is_left && each.on_their_way == 0;
+        const bool is_free = !each.is_in_flight && !is_left(each) && each.on_their_way == 0;
         if (each.is_waited_copy && is_free && each.context == owner.context &&
             each.stream.load(std::memory_order_relaxed) == stream)
             found = &each;
@@ -96,8 +96,7 @@ void free_place_of(StreamTiming& of) {
     of.marks.last_reached = nullptr;
     of.start.event = nullptr;
     of.end.event = nullptr;
-    of.is_left = false;
-    of.is_gone = true;
+    of.state = StreamTiming::State::gone;
 }
 
 void destroy_events(const StreamTiming& of) {

@@ -22,7 +22,7 @@ inline bool is_default_of_all(const StreamTiming& of) {
 template <typename Body>
 void for_each_stream(int card, const Body& body) {
     for (int i = 0; i < timing(card).stream_count; i++)
-        if (!timing(card).streams[i].is_gone) body(timing(card).streams[i]);
+        if (!is_gone(timing(card).streams[i])) body(timing(card).streams[i]);
 }
 // Those of which the driver may be asked.
 template <typename Body>

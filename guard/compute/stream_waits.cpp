@@ -30,7 +30,7 @@ void begin_wait(StreamTiming& of) {
 
 void go_on_behind_wait(StreamTiming& of) {
     if (!of.is_at_wait || !of.is_in_flight) return;
-    if (waits_since_ns(of) != 0) return end_piece(of);
+    if (waits_since_ns(of) != 0) return end_piece(of, Ended::looked_at);
     add_mark(of, MarkAt::wait_end);
     of.is_at_wait = false;
 }

@@ -46,7 +46,7 @@ bool make_room_ahead(StreamTiming& of) {
     auto passed = Passed::reached;
     while (passed == Passed::reached && marks_ahead(of) >= kMaxMarks)
         passed = pass_first_mark(of, until_ns);
-    if (passed == Passed::failed) end_piece(of);
+    if (passed == Passed::failed) end_piece(of, Ended::looked_at);
     if (passed == Passed::late) of.pace.batch = std::min(2 * of.pace.batch, kMaxBatch);
     return passed == Passed::reached || passed == Passed::late;
 }
@@ -124,7 +124,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     go_on_behind_wait(*of);
     const bool is_behind_copies =
         of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels;
-    if (is_behind_copies) end_piece(*of);
+    if (is_behind_copies) end_piece(*of, Ended::looked_at);
     if (!of->is_in_flight) {
         begin_piece(*of, kind, is_behind_copies);
         need_watch(of->card);
@@ -139,8 +139,7 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     of->end.awaited_ns = 0;
     // Where nobody else will learn of the end in time each call has an event behind it: nobody can
     // ask for a thread's own stream, and the watch may be dozing.
-    has_end_behind_ =
-        is_threads_own(*of) || (timing(of->card).is_dozing.load() && is_measured(*of));
+    has_end_behind_ = is_threads_own(*of) || (timing(of->card).is_dozing.load() && has_start(*of));
     take_back_credit(*of);
     if (of->pace.to_mark > 0) draw_next_mark(*of);
     // So that what comes behind the copies is told apart from these.
@@ -159,11 +158,11 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
 
 // What comes behind it is measured, where launches of the piece are.
 void Turn::set_mark(StreamTiming& of) {
-    const bool is_measured = of.stands_for > 0;
+    const bool is_sample = of.stands_for > 0;
     const bool is_at_beginning = of.since.launches == 0 && of.marks.ahead == 0;
-    if (marks_ahead(of) >= kMaxMarks || (is_at_beginning && !is_measured)) return;
+    if (marks_ahead(of) >= kMaxMarks || (is_at_beginning && !is_sample)) return;
     if (!add_mark(of, MarkAt::launches)) return;
-    if (is_measured) mark_ = of.marks.added;
+    if (is_sample) mark_ = of.marks.added;
 }
 
 // The stream may be gone meanwhile, and another one in its place, which has turns of its own.
@@ -183,7 +182,7 @@ Turn::~Turn() {
     if (is_behind_mark) note_launched_behind_mark(*of_, stands_for_);
 }
 
-Given before_wait(CUstream stream, WaitedBy by) {
+Given before_wait(CUstream stream, Ended by) {
     const Current owner = owner_of(stream);
     if (owner.card < 0) return {};
     const Locked lock(timing(owner.card).mutex);
@@ -191,8 +190,8 @@ Given before_wait(CUstream stream, WaitedBy by) {
     see_some_ends_beside(owner.card, of);
     if (of == nullptr) return {};
     // What a copy waits for an event before it may.
-    const bool may = by == WaitedBy::copy ? !is_capturing(stream) : may_record(*of);
-    if (is_measured(*of) && !is_end_known(*of) && may) record_end(*of);
+    const bool may = by == Ended::waited_for_by_copy ? !is_capturing(stream) : may_record(*of);
+    if (has_start(*of) && !is_end_known(*of) && may) record_end(*of);
     await_end(*of);
     Given given = given_to(owner, *of);
     given.by = by;
@@ -205,10 +204,10 @@ void after_wait(CUstream stream, const Given& given) {
     const Locked lock(timing(owner.card).mutex);
     StreamTiming* of = find_stream(stream, owner);
     if (of != nullptr && is_all(given, *of)) {
-        end_waited_for(*of, given.by);
+        if (of->on_their_way == 0) end_piece(*of, given.by);
     } else if (of != nullptr) {
         const Relaxed relaxed;
-        end_if_done(*of);
+        end_if_done(*of, Ended::waited_for);
     }
     look_at_some_beside(owner.card, of);
 }

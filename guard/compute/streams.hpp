@@ -90,12 +90,12 @@ struct Given {
     std::uint64_t generation = 0;
     unsigned turns = 0;
     int credit = 0;
-    WaitedBy by = WaitedBy::wait;
+    Ended by = Ended::waited_for;  // the wait
 };
 
 // Around a wait for all work of a stream: the first before it, the second after it has succeeded.
 // What another thread gave it meanwhile goes on.
-Given before_wait(CUstream stream, WaitedBy by = WaitedBy::wait);
+Given before_wait(CUstream stream, Ended by = Ended::waited_for);
 void after_wait(CUstream stream, const Given& given);
 // Somebody has asked the driver for a stream's work, which is over, or not yet.
 void found_done(CUstream stream);

@@ -41,9 +41,10 @@ struct Mark {
 // before its piece ended.
 enum class CreditFor { nothing, copies, all };
 
-// Who waits for a stream's work: a call that does so and no more, or a copy behind that work
-// (waited_copy.hpp).
-enum class WaitedBy { wait, copy };
+// How it was learnt that a piece of work has ended: by a wait for it, by that of a copy behind it
+// (waited_copy.hpp), by who does not wait but asks for it again and again, or by the guard's own
+// look at it.
+enum class Ended { waited_for, waited_for_by_copy, asked_after, looked_at };
 
 // Those of a stream, in the order in which it reaches them.
 struct Marks {
@@ -87,14 +88,14 @@ struct End {
     int awaited_credit;       // that there was then: had it more work since, there is less
 };
 
-// A stream of this process, or the default stream of a context.
+// A stream of this process, or the default stream of a context. Gone: the place is free for
+// another. Left: there is no such stream any more, and `end` is behind its work.
 struct StreamTiming {
     std::atomic<CUstream> stream;
     CUcontext context;
     pthread_t thread;  // whose default stream it is; 0 with all others
     int card;
-    bool is_left;              // there is no such stream any more, and `end` is behind its work
-    bool is_gone;              // the place is free for another
+    enum class State { gone, lives, left } state;
     bool is_waited_copy;       // not all that the stream does, but copies that wait in it
     std::uint64_t generation;  // how many streams have had the place
 
@@ -116,6 +117,13 @@ struct StreamTiming {
     End end;
 };
 
+inline bool is_gone(const StreamTiming& of) {
+    return of.state == StreamTiming::State::gone;
+}
+inline bool is_left(const StreamTiming& of) {
+    return of.state == StreamTiming::State::left;
+}
+
 inline constexpr int kMaxClocks = 16;  // contexts that have one
 inline constexpr int kMaxEnded = 32;   // pieces of a flight that are over and not settled
 
@@ -135,8 +143,9 @@ struct Timing {
         const StreamTiming* only;  // stream that had a part in it; null: others had
         bool is_waited_for;  // the end of the last piece that ended was learnt by a wait for it
         std::int64_t began_ns;
-        std::int64_t last_ns;         // how long the flight before it was, until that was learnt
-        std::int64_t overhead_ns[2];  // of a piece, by who waited: what is not the card's
+        std::int64_t last_ns;           // how long the flight before it was, until that was learnt
+        std::int64_t wait_overhead_ns;  // of a piece that was waited for: what is not the card's;
+        std::int64_t copy_overhead_ns;  // of one for which a copy waited
         // What is settled is written down for good. Later, all time counts as work that began
         // before a piece that is not known to be over, until that is.
         std::int64_t settled_ns;

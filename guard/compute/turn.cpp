@@ -26,15 +26,15 @@ void drain(const Place& place, std::int64_t until_ns) {
     const Relaxed relaxed;
     harvest(of);
     if (!of.is_at_wait && marks_ahead(of) < kMaxMarks) {
-        if (is_measured(of) && !is_end_known(of)) record_end(of);
+        if (has_start(of) && !is_end_known(of)) record_end(of);
         add_mark(of, MarkAt::launches);
     }
     while (of.marks.ahead > 0) {
         const Passed passed = pass_first_mark(of, until_ns);
         if (passed == Passed::late || passed == Passed::gone) return;
-        if (passed == Passed::failed) return end_piece(of);
+        if (passed == Passed::failed) return end_piece(of, Ended::looked_at);
     }
-    end_if_done(of);
+    end_if_done(of, Ended::waited_for);
 }
 
 // What a process's first work is taken to be, until it has ended or a mark is reached.

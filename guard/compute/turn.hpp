@@ -17,7 +17,7 @@ struct Place {
     std::uint64_t generation = 0;
 
     // Wants the mutex of the card's timing().
-    [[nodiscard]] bool is_ours() const { return of->generation == generation && !of->is_gone; }
+    [[nodiscard]] bool is_ours() const { return of->generation == generation && !is_gone(*of); }
 };
 
 // Waits while as many streams have work as there are places: that of one more would not be counted.

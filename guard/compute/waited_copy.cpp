@@ -20,7 +20,6 @@ namespace {
 
 // From some 20 to 90 us on: events cost little beside it.
 constexpr std::size_t kLongBytes = std::size_t{1} << 20;
-constexpr int kSampleEvery = 16;
 
 Place find_locked(CUstream stream, const Current& owner) {
     const Locked lock(timing(owner.card).mutex);
@@ -60,7 +59,7 @@ CUresult WaitedCopy::take_turn(CUstream stream, std::size_t bytes) {
     if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.card);
     place_ = wait_for_place(take_place_locked, stream, owner);
     const bool is_turn = wait_for_turn(place_, WorkKind::copies, find_locked(stream, owner));
-    before_ = before_wait(stream, WaitedBy::copy);
+    before_ = before_wait(stream, Ended::waited_for_by_copy);
     begin(stream, bytes, is_turn);
     return CUDA_SUCCESS;
 }
@@ -78,12 +77,13 @@ void WaitedCopy::begin_piece_of(CUstream stream, std::size_t bytes) {
     is_long_ = bytes >= kLongBytes;
     of.kind = WorkKind::copies;
     const bool is_all = is_long_ || work_of(of).launches < 1;
-    is_measured_ = is_all || draw(of.card, kSampleEvery) == 0;
+    const int stands_for = is_all ? 1 : draw_sample(of.card);
+    is_measured_ = stands_for > 0;
     began_ns_ = monotonic_ns();
     if (!is_measured_) return;
     const Relaxed relaxed;
     begin_measured_piece(of, WorkKind::copies);
-    of.stands_for = is_all ? 1 : kSampleEvery;
+    of.stands_for = stands_for;
     need_watch(of.card);
 }
 

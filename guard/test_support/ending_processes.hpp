@@ -1,0 +1,58 @@
+// Processes of a container that begin, have one kernel, and end.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <stdexcept>
+
+#include "guard/test_support/shared_card.hpp"
+
+namespace tessera::guard {
+
+// The card's time that processes had who have ended: what each says for itself before it does.
+class Tally {
+  public:
+    Tally()
+        : ns_(static_cast<std::atomic<std::int64_t>*>(mmap(
+              nullptr, sizeof *ns_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+        if (ns_ == MAP_FAILED) throw std::runtime_error("mmap");
+    }
+    ~Tally() { munmap(ns_, sizeof *ns_); }
+    Tally(const Tally&) = delete;
+    Tally& operator=(const Tally&) = delete;
+
+    [[nodiscard]] std::atomic<std::int64_t>& ns() const { return *ns_; }
+
+  private:
+    std::atomic<std::int64_t>* ns_;
+};
+
+// In a process of its own, which ends: one kernel.
+[[noreturn]] inline void run_one(const GuardedContainer& container, std::uint64_t ns,
+                                 const Tally& tally) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const gpusim::Worker worker(container.facade());
+    worker.launch(ns);
+    if (worker.wait() == CUDA_SUCCESS) tally.ns() += static_cast<std::int64_t>(ns);
+    _exit(0);
+}
+
+// Until it is killed: processes of a container, so many at any time, each of one kernel.
+inline std::unique_ptr<gpusim::Peer> start_ending(const GuardedContainer& container, int processes,
+                                                  std::uint64_t ns, const Tally& tally) {
+    return std::make_unique<gpusim::Peer>([&container, &tally, processes, ns](gpusim::Wire&) {
+        for (int alive = 0;;) {
+            for (; alive < processes; alive++)
+                if (fork() == 0) run_one(container, ns, tally);
+            if (wait(nullptr) > 0) alive--;
+        }
+    });
+}
+
+}  // namespace tessera::guard
