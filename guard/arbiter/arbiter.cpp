@@ -13,16 +13,19 @@ constexpr double kRoomToGrow = 1.3;
 constexpr double kRoomToBegin = 0.02;
 // Nobody who may have the whole card is to wait for it because a clock is a little off.
 constexpr double kMoreThanWhole = 1.25;
-// How fast what was used is forgotten: half in some 5 ticks.
-constexpr double kForget = 0.13;
-// Less than this part of a tick in flight, and nobody waiting, is a pause.
-constexpr double kPause = 0.5;
+// How fast what was used is forgotten.
+constexpr double kHalfForgottenNs = 50'000'000;
+// Nobody waiting, and nothing in flight for so long, and for half of the tick, is a pause.
+constexpr double kPauseNs = 5'000'000;
 // And more: it takes whatever it can have.
 constexpr double kPress = 0.98;
 // After a longer one nobody knows who wanted what when: it neither gives nor takes.
 constexpr std::int64_t kLongestTickNs = 1'000'000'000;
 // Between two of its kernels a program that waits for each has nothing on the card.
 constexpr std::int64_t kBetweenNs = 2'000'000;
+// And one that is to get what it is given next: its next kernel is not far. Where it is taken to
+// have done with the card, and has not, what others have of its time is paid back.
+constexpr std::int64_t kJustNowNs = 500'000;
 // Who did not want a kind of work for so long does without it: it is not between two kernels, or
 // its copies.
 constexpr std::int64_t kUnwantedNs = 100'000'000;
@@ -47,15 +50,30 @@ double wanted_of(double use, double busy) {
     return use > 0 ? use / (use + pause) : 0;
 }
 
+bool is_any_since(const std::vector<Span>& spans, std::int64_t ns) {
+    return std::ranges::any_of(spans, [ns](const Span& span) { return span.end_ns > ns; });
+}
+
 bool is_at_work(const ContainerReading& reading, int kind, std::int64_t now, bool was_busy) {
     bool is_known = false;
     for (const auto& [slot, process] : reading.processes) {
-        for (const Span& span : process.spans[kind]) {
-            if (span.end_ns > now - kBetweenNs) return true;
-            is_known = true;
-        }
+        const std::vector<Span>& spans = process.spans[kind];
+        if (is_any_since(spans, now - kBetweenNs)) return true;
+        is_known |= !spans.empty();
     }
     return was_busy && !is_known;
+}
+
+// It waits, has work on the card, or had some just now.
+bool is_on_card(const ContainerReading& reading, std::int64_t now) {
+    const auto has_work = [now](const SlotReading& of) {
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            const bool is_open = of.process.since_ns[kind] != 0 && !of.process.is_lost[kind];
+            if (is_open || is_any_since(of.process.spans[kind], now - kJustNowNs)) return true;
+        }
+        return false;
+    };
+    return reading.waits || std::ranges::any_of(reading.processes, has_work);
 }
 
 }  // namespace
@@ -109,21 +127,23 @@ void Arbiter::charge(WorkKind kind, Span tick, const Members& members) {
 void Arbiter::note_use(Container& container, double tick_ns) {
     const Tick& tick = container.tick;
     const double use = tick.used_ns() / tick_ns;
-    const double recent = container.recent_use * (1 - kForget) + use * kForget;
+    const double kept = std::exp2(-tick_ns / kHalfForgottenNs);
+    const double recent = container.recent_use * kept + use * (1 - kept);
     container.recent_use = std::clamp(std::max(use, recent), 0.0, kMoreThanWhole);
     container.wanted = wanted_of(use, tick.busy_ns() / tick_ns);
-    container.is_pausing = !tick.has_waited && tick.busy_ns() <= kPause * tick_ns;
+    container.is_pausing =
+        !tick.has_waited && tick.busy_ns() <= std::min(tick_ns / 2, tick_ns - kPauseNs);
 }
 
-Claim Arbiter::claim_of(const Member& member, double wanted) {
-    const auto& [container, reading] = member;
+Claim Arbiter::claim_of(const Member& member, double wanted, bool is_busy) {
+    const ContainerReading& reading = member.reading;
     const bool is_whole = reading.ceiling >= kWhole;
     return {
         .cores = of_whole(reading.cores),
         .ceiling = is_whole ? kMoreThanWhole : of_whole(reading.ceiling),
-        .wanted = container.tick.wants_more() ? kMoreThanWhole : wanted,
+        .wanted = wanted,
         .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
-        .is_busy = !container.is_pausing,
+        .is_busy = is_busy,
     };
 }
 
@@ -131,8 +151,11 @@ Claim Arbiter::claim_of(const Member& member, double wanted) {
 // it: what they left was for who wanted more.
 void Arbiter::pay(std::int64_t tick_ns, const Members& members) {
     std::vector<Claim> claims;
-    for (const Member& member : members)
-        claims.push_back(claim_of(member, member.container.wanted));
+    for (const Member& member : members) {
+        const Container& container = member.container;
+        const double wanted = container.tick.wants_more() ? kMoreThanWhole : container.wanted;
+        claims.push_back(claim_of(member, wanted, !container.is_pausing));
+    }
     const std::vector<double> deserved = fill(claims);
     for (std::size_t i = 0; i < members.size(); i++) {
         const auto& [container, reading] = members[i];
@@ -153,15 +176,16 @@ void Arbiter::pay(std::int64_t tick_ns, const Members& members) {
 
 // Of the tick to come: who is not at work now may stay so, and what he wants of it after all is
 // known when it is over.
-void Arbiter::share_out(const Members& members) {
+void Arbiter::share_out(std::int64_t now, const Members& members) {
     std::vector<Claim> claims;
     std::vector<double> to_begin;
     for (const Member& member : members) {
         const Container& container = member.container;
         const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
-        claims.push_back(claim_of(member, container.is_pausing ? 0 : room));
-        const double least =
-            container.is_pausing ? std::max(claims.back().cores, room) : claims.back().cores;
+        const bool stays = !container.is_pausing && is_on_card(member.reading, now);
+        const double most = container.tick.wants_more() ? kMoreThanWhole : room;
+        claims.push_back(claim_of(member, stays ? most : 0, stays));
+        const double least = stays ? claims.back().cores : std::max(claims.back().cores, room);
         to_begin.push_back(std::min(least, claims.back().ceiling));
     }
     const std::vector<double> rates = fill(claims);
@@ -232,7 +256,7 @@ std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now, const Readings&
     pay(is_known ? now - as_of_ns_ : 0, members);
     note_wanted(now, members);
     forgive(now, members);
-    share_out(members);
+    share_out(now, members);
     for (const auto& [container, reading] : members)
         remember(container.known, now, reading);
     as_of_ns_ = now;

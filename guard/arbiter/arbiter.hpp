@@ -94,8 +94,8 @@ class Arbiter {
     static void pay(std::int64_t tick_ns, const Members& members);
     static void note_wanted(std::int64_t now, const Members& members);
     static void forgive(std::int64_t now, const Members& members);
-    static void share_out(const Members& members);
-    static Claim claim_of(const Member& member, double wanted);
+    static void share_out(std::int64_t now, const Members& members);
+    static Claim claim_of(const Member& member, double wanted, bool is_busy);
 
     std::map<Id, Container> containers_;
     std::int64_t as_of_ns_ = 0;

@@ -49,6 +49,8 @@ class ArbiterTest : public testing::Test {
         std::vector<double> used(tenants.size());
         std::vector<Phase> phases(tenants.size());
         std::vector<std::vector<Span>> spans(tenants.size());
+        std::vector<bool> is_running(tenants.size());  // now
+        std::vector<bool> is_waiting(tenants.size());
         std::map<Arbiter::Id, Granted> granted;
         for (int tick = 0; tick <= ticks; tick++) {
             std::map<Arbiter::Id, ContainerReading> readings;
@@ -57,8 +59,10 @@ class ArbiterTest : public testing::Test {
                 reading.cores = tenants[i].cores;
                 reading.ceiling = tenants[i].ceiling;
                 reading.waited_ns = waited[i];
+                reading.waits = is_waiting[i];
                 ProcessReading& process = reading.processes.emplace_back(SlotReading{}).process;
                 process.in_flight_ns[0] = in_flight[i];
+                if (is_running[i]) process.since_ns[0] = now_ + kTickNs - kTickNs / kSteps;
                 process.spans[0] = std::move(spans[i]);
                 spans[i].clear();
             }
@@ -67,6 +71,8 @@ class ArbiterTest : public testing::Test {
             auto balance = granted;
             for (int step = 0; step < kSteps; step++) {
                 std::vector<std::size_t> running;
+                is_running.assign(tenants.size(), false);
+                is_waiting.assign(tenants.size(), false);
                 for (std::size_t i = 0; i < tenants.size(); i++) {
                     balance[i].of[0].balance_ns += part_of(kTickNs / kSteps, granted[i].rate);
                     if (tenants[i].is_idle || phases[i].is_over(tenants[i])) continue;
@@ -74,9 +80,11 @@ class ArbiterTest : public testing::Test {
                         running.push_back(i);
                     } else {
                         waited[i] += kTickNs / kSteps;
+                        is_waiting[i] = true;
                     }
                 }
                 for (const std::size_t i : running) {
+                    is_running[i] = true;
                     const std::int64_t start = now_ + step * (kTickNs / kSteps);
                     if (has_logs_) spans[i].push_back({start, start + kTickNs / kSteps});
                     in_flight[i] += kTickNs / kSteps;
@@ -144,6 +152,12 @@ TEST_F(ArbiterTest, WhatWhoComesAndGoesLeavesIsForTheOthers) {
             EXPECT_GE(got[0], 60);
         }
     }
+}
+
+// Whose burst ends at any time of a tick has done with the card by the next one.
+TEST_F(ArbiterTest, WhatABurstLeavesIsForTheOthersByTheNextTick) {
+    auto got = run({{25 * kPercent, kWhole}, {75 * kPercent, kWhole, false, 200, 500}}, 1000);
+    EXPECT_GE(got[0] + got[1], 93.5);
 }
 
 // And they do not pay for it that they used what others did not want.
@@ -305,6 +319,8 @@ TEST_F(ArbiterTest, WhatItUsesIsKnownWhenItTurnsToCopies) {
                 mine[0] += kTickNs;
             else
                 mine[1] += kTickNs * 7 / 10;
+            readings[1].processes[0].process.since_ns[tick < 0 ? 0 : 1] = now;
+            readings[2].processes[0].process.since_ns[0] = now;
             readings[2].processes[0].process.in_flight_ns[0] += kTickNs;
             rate = arbiter.decide(now += kTickNs, readings).at(2).rate;
         }

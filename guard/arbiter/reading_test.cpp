@@ -14,6 +14,7 @@
 #include "guard/arbiter/tick.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/process_time.hpp"
+#include "guard/test_support/noted_piece.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {
@@ -45,12 +46,7 @@ class ReadingTest : public testing::Test {
     }
     ProcessTime& time(int slot) const { return region_.accounts().times[slot][1]; }
     void add_piece(int slot, const Piece& piece) const {
-        FlightLog& log = region_.accounts().logs[slot];
-        FlightLog::Entry& entry = log.entries[log.total % kLogEntries];
-        entry.start_ns = piece.start_ns;
-        entry.what = pack_piece(piece);
-        log.total++;
-        time(slot).in_flight[static_cast<int>(piece.kind)].total_ns += piece.ns;
+        note_piece(region_.accounts(), slot, piece);
     }
     void die() {
         munmap(seats_.back().accounts, sizeof(Accounts));
@@ -390,9 +386,12 @@ TEST(Tick, NonsenseTakesNothingFromNeighbours) {
     tick(arbiter, sharers);
     for (int round = 0; round < 60; round++) {
         nonsense.write(tenants[0].region.accounts(), round);
-        for (int neighbour = 1; neighbour < 3; neighbour++)
-            tenants[neighbour].region.accounts().times[0][1].waited_ns += 1000;
         usleep(1000);
+        for (int neighbour = 1; neighbour < 3; neighbour++) {
+            Accounts& accounts = tenants[neighbour].region.accounts();
+            accounts.times[0][1].waited_ns += 1000;
+            note_piece(accounts, 0, {monotonic_ns() - 2000, 1000, 1, WorkKind::kernels});
+        }
         tick(arbiter, sharers);
         Millionths sum = 0;
         for (const Tenant& tenant : tenants) {

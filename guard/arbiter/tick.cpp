@@ -1,5 +1,7 @@
 #include "guard/arbiter/tick.hpp"
 
+#include <algorithm>
+
 #include "guard/arbiter/reading.hpp"
 
 namespace tessera::guard {
@@ -22,6 +24,12 @@ void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers) {
     const auto granted = arbiter.decide(now, readings);
     for (const Sharer& sharer : sharers)
         write_grant(sharer.limits->cards[sharer.card].grant, granted.at(sharer.id));
+}
+
+std::chrono::milliseconds until_next_tick(std::chrono::nanoseconds took) {
+    constexpr int kPartOfACore = 40;
+    return std::clamp(std::chrono::ceil<std::chrono::milliseconds>(kPartOfACore * took),
+                      kShortestTick, kUsualTick);
 }
 
 }  // namespace tessera::guard

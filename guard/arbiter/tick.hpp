@@ -1,6 +1,9 @@
 // One tick of a card's arbiter: reads what its containers did, and writes what each may do.
 #pragma once
 
+#include <chrono>
+#include <vector>
+
 #include "guard/arbiter/arbiter.hpp"
 
 namespace tessera::guard {
@@ -16,5 +19,11 @@ struct Sharer {
 // Accounts that are not whole are taken as doing nothing: the container's own processes are stopped
 // by it.
 void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers);
+
+// When the next ticks are due, after those of all cards took so long together: the sooner, the less
+// of a card stands idle when somebody has done with it; but they are to cost little of a core.
+inline constexpr std::chrono::milliseconds kShortestTick{5};
+inline constexpr std::chrono::milliseconds kUsualTick{10};
+std::chrono::milliseconds until_next_tick(std::chrono::nanoseconds took);
 
 }  // namespace tessera::guard

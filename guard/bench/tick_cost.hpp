@@ -11,6 +11,7 @@
 
 #include "guard/arbiter/tick.hpp"
 #include "guard/region/process_time.hpp"
+#include "guard/test_support/noted_piece.hpp"
 #include "guard/test_support/test_region.hpp"
 
 namespace tessera::guard {
@@ -43,15 +44,10 @@ class BusyRegion {
         Accounts& accounts = region_.accounts();
         for (int slot = 0; slot < processes_; slot++) {
             InFlight& time = accounts.times[slot][0].in_flight[0];
-            FlightLog& log = accounts.logs[slot];
             for (int i = 0; i < kPieces; i++) {
                 const auto ns = std::uniform_int_distribution<std::int64_t>(1, step)(random_);
                 const std::int64_t start = since + i * step + (step - ns) / 2;
-                FlightLog::Entry& entry = log.entries[log.total % kLogEntries];
-                entry.start_ns = start;
-                entry.what = pack_piece({start, ns, 0, WorkKind::kernels});
-                time.total_ns += ns;
-                log.total++;
+                note_piece(accounts, slot, {start, ns, 0, WorkKind::kernels});
             }
             time.since_ns = since + kPieces * step;
             accounts.times[slot][0].seen_ns = now;

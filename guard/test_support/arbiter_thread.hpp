@@ -1,4 +1,4 @@
-// An arbiter beside containers of a test, every 10 ms, as the agent runs one.
+// An arbiter beside containers of a test, as the agent runs one.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,12 @@ class ArbiterThread {
 
   private:
     void run(const std::stop_token& stop) {
+        auto next = kUsualTick;
         while (!stop.stop_requested()) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            std::this_thread::sleep_for(next);
+            const auto start = std::chrono::steady_clock::now();
             tick(arbiter_, sharers_);
+            next = until_next_tick(std::chrono::steady_clock::now() - start);
             timespec used = {};
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
             cpu_ns_ = used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;

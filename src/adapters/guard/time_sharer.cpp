@@ -13,7 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTick = 10ms;
 // Where nobody has had work for some ticks: whoever begins has a little to begin with.
 constexpr auto kQuietTick = 50ms;
 constexpr int kTicksUntilQuiet = 20;
@@ -88,6 +87,8 @@ void TimeSharer::look() {
 
 std::chrono::milliseconds TimeSharer::tick() {
     std::chrono::milliseconds next = kIdle;
+    const auto start = clock_.steady();
+    bool is_any_at_work = false;
     for (const auto& [uuid, card] : cards_) {
         if (!card->is_timed()) continue;
         {
@@ -95,10 +96,10 @@ std::chrono::milliseconds TimeSharer::tick() {
             guard::tick(card->arbiter, card->sharers);
         }
         card->quiet_ticks = card->arbiter.is_quiet() ? card->quiet_ticks + 1 : 0;
-        next = std::min<std::chrono::milliseconds>(
-            next, card->quiet_ticks < kTicksUntilQuiet ? kTick : kQuietTick);
+        is_any_at_work |= card->quiet_ticks < kTicksUntilQuiet;
+        next = kQuietTick;
     }
-    return next;
+    return is_any_at_work ? guard::until_next_tick(clock_.steady() - start) : next;
 }
 
 CardTime TimeSharer::time_of(const std::string& container, const GpuUuid& card, TimeOf time) const {
