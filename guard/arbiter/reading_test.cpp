@@ -367,6 +367,16 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
     }
 }
 
+// A fortieth of a core, and no more seldom than balances can go without.
+TEST(Tick, ComesAsSoonAsItIsCheap) {
+    using std::chrono::microseconds;
+    using std::chrono::milliseconds;
+    EXPECT_EQ(until_next_tick(microseconds(0)), milliseconds(5));
+    EXPECT_EQ(until_next_tick(microseconds(125)), milliseconds(5));
+    EXPECT_EQ(until_next_tick(microseconds(126)), milliseconds(6));
+    EXPECT_EQ(until_next_tick(microseconds(5000)), milliseconds(10));
+}
+
 // Two who use what they are given, beside one who writes nonsense, and beside one who waits.
 TEST(Tick, NonsenseTakesNothingFromNeighbours) {
     struct Tenant {
