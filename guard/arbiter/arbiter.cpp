@@ -11,20 +11,23 @@ namespace {
 // Who does not wait gets somewhat more than he used, so that he can come to use more.
 constexpr double kRoomToGrow = 1.3;
 constexpr double kRoomToBegin = 0.02;
-// Nobody who may have the whole card is to wait for it because a clock is a little off.
+// What who may have the whole card may begin with: he is not to wait because a clock is a little
+// off. What he has a claim to is never more than the card.
 constexpr double kMoreThanWhole = 1.25;
 // How fast what was used is forgotten.
 constexpr double kHalfForgottenNs = 50'000'000;
-// Nobody waiting, and nothing in flight for so long, and for half of the tick, is a pause.
+// Nobody waiting, and nothing in flight for so long, and for half of the time, is a pause.
 constexpr double kPauseNs = 5'000'000;
 // And more: it takes whatever it can have.
 constexpr double kPress = 0.98;
 // After a longer one nobody knows who wanted what when: it neither gives nor takes.
-constexpr std::int64_t kLongestTickNs = 1'000'000'000;
+constexpr std::int64_t kLongestPeriodNs = 1'000'000'000;
+// Before the first reading nobody did anything.
+constexpr std::int64_t kTickOfNothingNs = 10'000'000;
 // Between two of its kernels a program that waits for each has nothing on the card.
 constexpr std::int64_t kBetweenNs = 2'000'000;
-// And one that is to get what it is given next: its next kernel is not far. Where it is taken to
-// have done with the card, and has not, what others have of its time is paid back.
+// And its next kernel is not far: until then nobody else is let begin with its time. Where it is
+// taken to have done with the card, and has not, others have no claim to what they had of it.
 constexpr std::int64_t kJustNowNs = 500'000;
 // Who did not want a kind of work for so long does without it: it is not between two kernels, or
 // its copies.
@@ -78,18 +81,22 @@ bool is_on_card(const ContainerReading& reading, std::int64_t now) {
 
 }  // namespace
 
-double Arbiter::Tick::used_ns() const {
+double Arbiter::Did::used_ns() const {
     return std::max(of[0].used_ns, of[1].used_ns);
 }
 
-double Arbiter::Tick::busy_ns() const {
+double Arbiter::Did::busy_ns() const {
     return std::max(of[0].busy_ns, of[1].busy_ns);
 }
 
 // Who had work all the time may have had little, where the card divides itself by processes and a
 // neighbour has many, and not for want of more.
-bool Arbiter::Tick::wants_more() const {
+bool Arbiter::Did::wants_more() const {
     return has_waited || of[0].is_pressing || of[1].is_pressing;
+}
+
+bool Arbiter::Did::is_pausing(double period_ns) const {
+    return !has_waited && busy_ns() <= std::min(period_ns / 2, std::max(period_ns - kPauseNs, 0.0));
 }
 
 Arbiter::Members Arbiter::members_of(const Readings& readings) {
@@ -100,42 +107,46 @@ Arbiter::Members Arbiter::members_of(const Readings& readings) {
     return members;
 }
 
-void Arbiter::charge(WorkKind kind, Span tick, const Members& members) {
+void Arbiter::note_use(WorkKind kind, Span period, const Members& members) {
     const auto index = static_cast<std::size_t>(kind);
     std::vector<Report> reports;
     for (const auto& [container, reading] : members)
         reports.push_back({&container.known, &reading, container.of[index].part});
-    const std::vector<Use> by_member = uses(reports, kind, tick);
-    const double tick_ns = length_of(tick);
+    const std::vector<Use> by_member = uses(reports, kind, period);
     for (std::size_t i = 0; i < members.size(); i++) {
         const Use& use = by_member[i];
         Container& container = members[i].container;
         Container::OfKind& of = container.of[index];
-        of.used_ns = std::clamp(of.used_ns + whole_ns(use.own_ns), std::int64_t{0}, kMaxTimeNs);
-        of.busy_ns = std::min(of.busy_ns + whole_ns(use.busy_ns), kMaxTimeNs);
+        const std::int64_t all_used = of.all_used_ns + whole_ns(use.own_ns);
+        of.all_used_ns = std::clamp(all_used, std::int64_t{0}, kMaxTimeNs);
+        of.all_busy_ns = std::min(of.all_busy_ns + whole_ns(use.busy_ns), kMaxTimeNs);
         of.part = use.part.value_or(of.part);
-        if (tick_ns <= kLongestTickNs) of.balance.use(whole_ns(use.own_ns));
-        container.tick.has_work |= use.in_flight_ns > 0;
-        // Who has time left of a kind has not waited for that.
-        const bool has_left = of.balance.ns() > 0;
-        const double waited_ns = has_left ? 0 : std::min(container.tick.waited_ns, tick_ns);
-        const bool is_pressing = use.busy_ns > 0 && use.busy_ns + waited_ns > kPress * tick_ns;
-        container.tick.of[index] = {use.own_ns, use.busy_ns, is_pressing};
+        container.did.has_work |= use.in_flight_ns > 0;
+        container.did.of[index] = {.used_ns = use.own_ns, .busy_ns = use.busy_ns};
     }
 }
 
-void Arbiter::note_use(Container& container, double tick_ns) {
-    const Tick& tick = container.tick;
-    const double use = tick.used_ns() / tick_ns;
-    const double kept = std::exp2(-tick_ns / kHalfForgottenNs);
-    const double recent = container.recent_use * kept + use * (1 - kept);
-    container.recent_use = std::clamp(std::max(use, recent), 0.0, kMoreThanWhole);
-    container.wanted = wanted_of(use, tick.busy_ns() / tick_ns);
-    container.is_pausing =
-        !tick.has_waited && tick.busy_ns() <= std::min(tick_ns / 2, tick_ns - kPauseNs);
+void Arbiter::note_pressing(double period_ns, Container& container) {
+    for (int kind = 0; kind < kWorkKinds; kind++) {
+        Did::OfKind& did = container.did.of[kind];
+        // Who has time left of a kind has not waited for that.
+        const bool has_left = container.of[kind].balance.ns() > 0;
+        const double waited_ns = has_left ? 0 : std::min(container.did.waited_ns, period_ns);
+        did.is_pressing = did.busy_ns > 0 && did.busy_ns + waited_ns > kPress * period_ns;
+    }
 }
 
-Claim Arbiter::claim_of(const Member& member, double wanted, bool is_busy) {
+void Arbiter::note_wishes(double period_ns, Container& container) {
+    const Did& did = container.did;
+    const double use = did.used_ns() / period_ns;
+    const double kept = std::exp2(-period_ns / kHalfForgottenNs);
+    const double recent = container.recent_use * kept + use * (1 - kept);
+    container.recent_use = std::clamp(std::max(use, recent), 0.0, kMoreThanWhole);
+    container.wanted = wanted_of(use, did.busy_ns() / period_ns);
+    container.is_pausing = did.is_pausing(period_ns);
+}
+
+Claim Arbiter::claim_of(const Member& member, double wanted, bool comes_first) {
     const ContainerReading& reading = member.reading;
     const bool is_whole = reading.ceiling >= kWhole;
     return {
@@ -143,39 +154,47 @@ Claim Arbiter::claim_of(const Member& member, double wanted, bool is_busy) {
         .ceiling = is_whole ? kMoreThanWhole : of_whole(reading.ceiling),
         .wanted = wanted,
         .weight = of_whole(reading.cores > 0 ? reading.cores : kWeightOfNone),
-        .is_busy = is_busy,
+        .comes_first = comes_first,
     };
 }
 
-// What each had a claim to in the tick that is over, now that it is known what the others wanted of
-// it: what they left was for who wanted more.
-void Arbiter::pay(std::int64_t tick_ns, const Members& members) {
+// What each had a claim to since the last reading, now that it is known what the others wanted of
+// it: what they left was for who wanted more. All claims together are no more than the card; and
+// who did not want more has no claim to what he was only let begin with.
+void Arbiter::pay(std::int64_t period_ns, const Members& members) {
     std::vector<Claim> claims;
     for (const Member& member : members) {
         const Container& container = member.container;
-        const double wanted = container.tick.wants_more() ? kMoreThanWhole : container.wanted;
+        const double wanted = container.did.wants_more() ? kMoreThanWhole : container.wanted;
         claims.push_back(claim_of(member, wanted, !container.is_pausing));
     }
     const std::vector<double> deserved = fill(claims);
     for (std::size_t i = 0; i < members.size(); i++) {
         const auto& [container, reading] = members[i];
-        const Tick& tick = container.tick;
-        const Millionths rate = tick.wants_more() ? millionths(deserved[i]) : container.rate;
+        const bool wants_more = container.did.wants_more();
+        const Millionths claim = millionths(deserved[i]);
+        const Millionths rate =
+            wants_more ? claim : std::min(container.rate, std::max(claim, reading.cores));
         for (int kind = 0; kind < kWorkKinds; kind++) {
             Balance& balance = container.of[kind].balance;
-            // What was saved up while it pressed is not lost by a tick in which it did not.
-            const std::int64_t most = container.is_pausing       ? kMaxBalanceNs
-                                      : reading.ceiling < kWhole ? kMaxLagBelowCeilingNs
-                                      : tick.of[kind].is_pressing
-                                          ? kMaxPressingLagNs
-                                          : std::max(kMaxLagNs, balance.ns());
-            balance.earn(part_of(tick_ns, rate), most);
+            balance.earn(part_of(period_ns, rate), most_saved(container, reading, kind));
         }
     }
 }
 
-// Of the tick to come: who is not at work now may stay so, and what he wants of it after all is
-// known when it is over.
+// How far behind its share it may be, and catch up.
+std::int64_t Arbiter::most_saved(const Container& container, const ContainerReading& reading,
+                                 int kind) {
+    if (container.is_pausing) return kMaxBalanceNs;
+    if (reading.ceiling < kWhole) return kMaxLagBelowCeilingNs;
+    if (container.did.of[kind].is_pressing) return kMaxPressingLagNs;
+    const std::int64_t most = container.did.wants_more() ? kMaxLagNs : kMaxBalanceNs;
+    // What was saved up while it pressed is not lost at once.
+    return std::max(most, container.of[kind].balance.ns());
+}
+
+// Of the time to the next reading: who is not at work now may stay so, and what he wants of it
+// after all is known when it is over.
 void Arbiter::share_out(std::int64_t now, const Members& members) {
     std::vector<Claim> claims;
     std::vector<double> to_begin;
@@ -183,7 +202,7 @@ void Arbiter::share_out(std::int64_t now, const Members& members) {
         const Container& container = member.container;
         const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
         const bool stays = !container.is_pausing && is_on_card(member.reading, now);
-        const double most = container.tick.wants_more() ? kMoreThanWhole : room;
+        const double most = container.did.wants_more() ? kMoreThanWhole : room;
         claims.push_back(claim_of(member, stays ? most : 0, stays));
         const double least = stays ? claims.back().cores : std::max(claims.back().cores, room);
         to_begin.push_back(std::min(least, claims.back().ceiling));
@@ -201,7 +220,7 @@ void Arbiter::note_wanted(std::int64_t now, const Members& members) {
         for (int kind = 0; kind < kWorkKinds; kind++) {
             Container::OfKind& of = container.of[kind];
             const bool is_of_kind =
-                is_at_work(reading, kind, now, container.tick.of[kind].busy_ns > 0);
+                is_at_work(reading, kind, now, container.did.of[kind].busy_ns > 0);
             container.is_at_work |= is_of_kind;
             // Who has time left of a kind does not wait for that. Of who is new nothing is known.
             const bool waits = reading.waits && of.balance.ns() <= 0;
@@ -239,21 +258,27 @@ void Arbiter::forgive(std::int64_t now, const Members& members) {
 
 std::map<Arbiter::Id, Granted> Arbiter::decide(std::int64_t now, const Readings& readings) {
     const Members members = members_of(readings);
-    const Span tick = {as_of_ns_, now};
     const bool is_first = as_of_ns_ == 0 || now <= as_of_ns_;
+    const Span period = {is_first ? now - kTickOfNothingNs : as_of_ns_, now};
+    const std::int64_t period_ns = now - period.start_ns;
+    const bool is_known = !is_first && period_ns <= kLongestPeriodNs;
     for (const auto& [container, reading] : members) {
         const std::int64_t waited_ns = reading.waited_ns - container.known.waited_ns;
-        container.tick = {.waited_ns = static_cast<double>(waited_ns),
-                          .has_waited = reading.waits || waited_ns != 0};
+        container.did = {.waited_ns = static_cast<double>(waited_ns),
+                         .has_waited = reading.waits || waited_ns != 0};
     }
-    if (!is_first) {
-        for (const WorkKind kind : {WorkKind::kernels, WorkKind::copies})
-            charge(kind, tick, members);
+    for (const WorkKind kind : {WorkKind::kernels, WorkKind::copies})
+        if (!is_first) note_use(kind, period, members);
+    for (const Member& member : members) {
+        Container& container = member.container;
+        for (int kind = 0; kind < kWorkKinds; kind++) {
+            const std::int64_t used_ns = whole_ns(container.did.of[kind].used_ns);
+            if (is_known) container.of[kind].balance.use(used_ns);
+        }
+        note_pressing(length_of(period), container);
+        note_wishes(length_of(period), container);
     }
-    for (const Member& member : members)
-        note_use(member.container, is_first ? 1 : length_of(tick));
-    const bool is_known = !is_first && now - as_of_ns_ <= kLongestTickNs;
-    pay(is_known ? now - as_of_ns_ : 0, members);
+    pay(is_known ? period_ns : 0, members);
     note_wanted(now, members);
     forgive(now, members);
     share_out(now, members);
@@ -279,18 +304,17 @@ const KnownTimes* Arbiter::known(Id id) const {
 }
 
 bool Arbiter::is_quiet() const {
-    return std::ranges::all_of(containers_,
-                               [](const auto& of) { return of.second.tick.is_idle(); });
+    return std::ranges::all_of(containers_, [](const auto& of) { return of.second.did.is_idle(); });
 }
 
 std::int64_t Arbiter::busy_ns(Id id, WorkKind kind) const {
     const auto found = containers_.find(id);
-    return found != containers_.end() ? found->second.of[static_cast<int>(kind)].busy_ns : 0;
+    return found != containers_.end() ? found->second.of[static_cast<int>(kind)].all_busy_ns : 0;
 }
 
 std::int64_t Arbiter::used_ns(Id id, WorkKind kind) const {
     const auto found = containers_.find(id);
-    return found != containers_.end() ? found->second.of[static_cast<int>(kind)].used_ns : 0;
+    return found != containers_.end() ? found->second.of[static_cast<int>(kind)].all_used_ns : 0;
 }
 
 }  // namespace tessera::guard

@@ -43,12 +43,12 @@ class Arbiter {
     [[nodiscard]] std::int64_t busy_ns(Id id, WorkKind kind) const;
 
   private:
-    // What a container did in the tick that is over.
-    struct Tick {
+    // What a container did between the last two readings.
+    struct Did {
         struct OfKind {
             double used_ns = 0;
             double busy_ns = 0;        // it had work of that kind, by the clock
-            bool is_pressing = false;  // it had, or waited, all of the time
+            bool is_pressing = false;  // it had, or waited for its turn, all of the time
         };
 
         OfKind of[kWorkKinds];
@@ -58,28 +58,31 @@ class Arbiter {
 
         [[nodiscard]] double used_ns() const;  // of the kind of which it was more, as below
         [[nodiscard]] double busy_ns() const;
-        // More than it had.
+        // More than it had: it waited, or is pressing.
         [[nodiscard]] bool wants_more() const;
         [[nodiscard]] bool is_idle() const { return !has_waited && !has_work; }
+        // It did not wait, and had no work for so long that it is not between two kernels.
+        [[nodiscard]] bool is_pausing(double period_ns) const;
     };
 
     struct Container {
         struct OfKind {
             Balance balance;
             Millionths part = kWhole;  // Use::part
-            std::int64_t used_ns = 0;
-            std::int64_t busy_ns = 0;
+            std::int64_t all_used_ns = 0;
+            std::int64_t all_busy_ns = 0;
             std::int64_t wanted_at_ns = 0;  // when it last waited for it, or had some; 0: it is new
         };
 
         KnownTimes known;
         OfKind of[kWorkKinds];
-        Tick tick;
-        bool is_pausing = false;  // it did not wait in the tick, and had no work, or not much
-        double recent_use = 0;    // of the whole card
-        double wanted = 0;        // likewise, by who does not want more than he had
-        bool is_at_work = false;  // it waits, has work in flight, or had some just now
-        Millionths rate = 0;      // until the next tick
+        Did did;
+        bool is_pausing = false;
+        double recent_use = 0;  // of the whole card
+        double wanted = 0;      // likewise, by who does not want more than he had
+        // It waits, has work in flight, or had some within kBetweenNs.
+        bool is_at_work = false;
+        Millionths rate = 0;  // until the next reading
     };
 
     struct Member {
@@ -89,13 +92,16 @@ class Arbiter {
     using Members = std::vector<Member>;
 
     Members members_of(const Readings& readings);
-    static void charge(WorkKind kind, Span tick, const Members& members);
-    static void note_use(Container& container, double tick_ns);
-    static void pay(std::int64_t tick_ns, const Members& members);
+    static void note_use(WorkKind kind, Span period, const Members& members);
+    static void note_pressing(double period_ns, Container& container);
+    static void note_wishes(double period_ns, Container& container);
+    static void pay(std::int64_t period_ns, const Members& members);
+    static std::int64_t most_saved(const Container& container, const ContainerReading& reading,
+                                   int kind);
     static void note_wanted(std::int64_t now, const Members& members);
     static void forgive(std::int64_t now, const Members& members);
     static void share_out(std::int64_t now, const Members& members);
-    static Claim claim_of(const Member& member, double wanted, bool is_busy);
+    static Claim claim_of(const Member& member, double wanted, bool comes_first);
 
     std::map<Id, Container> containers_;
     std::int64_t as_of_ns_ = 0;

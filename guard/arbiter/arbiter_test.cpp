@@ -19,11 +19,11 @@ class ArbiterTest : public testing::Test {
         Millionths cores;
         Millionths ceiling;
         bool is_idle = false;
-        int burst = 0;  // not 0: so many steps of work, one after the other,
+        int burst = 0;  // not 0: so many steps of 0.1 ms of work, one after the other,
         int pause = 0;  // and so many without, in turn
     };
 
-    static constexpr int kSteps = 100;  // of a tick
+    static constexpr std::int64_t kStepNs = 100'000;
 
     // Where a tenant of bursts is in them: what it has yet to do, or how long it pauses yet.
     struct Phase {
@@ -62,34 +62,34 @@ class ArbiterTest : public testing::Test {
                 reading.waits = is_waiting[i];
                 ProcessReading& process = reading.processes.emplace_back(SlotReading{}).process;
                 process.in_flight_ns[0] = in_flight[i];
-                if (is_running[i]) process.since_ns[0] = now_ + kTickNs - kTickNs / kSteps;
+                if (is_running[i]) process.since_ns[0] = now_ + tick_ns_ - kStepNs;
                 process.spans[0] = std::move(spans[i]);
                 spans[i].clear();
             }
-            now_ += kTickNs;
+            now_ += tick_ns_;
             granted = arbiter_.decide(now_, readings);
             auto balance = granted;
-            for (int step = 0; step < kSteps; step++) {
+            for (int step = 0; step < tick_ns_ / kStepNs; step++) {
                 std::vector<std::size_t> running;
                 is_running.assign(tenants.size(), false);
                 is_waiting.assign(tenants.size(), false);
                 for (std::size_t i = 0; i < tenants.size(); i++) {
-                    balance[i].of[0].balance_ns += part_of(kTickNs / kSteps, granted[i].rate);
+                    balance[i].of[0].balance_ns += part_of(kStepNs, granted[i].rate);
                     if (tenants[i].is_idle || phases[i].is_over(tenants[i])) continue;
                     if (balance[i].of[0].balance_ns > 0) {
                         running.push_back(i);
                     } else {
-                        waited[i] += kTickNs / kSteps;
+                        waited[i] += kStepNs;
                         is_waiting[i] = true;
                     }
                 }
                 for (const std::size_t i : running) {
                     is_running[i] = true;
-                    const std::int64_t start = now_ + step * (kTickNs / kSteps);
-                    if (has_logs_) spans[i].push_back({start, start + kTickNs / kSteps});
-                    in_flight[i] += kTickNs / kSteps;
+                    const std::int64_t start = now_ + step * kStepNs;
+                    if (has_logs_) spans[i].push_back({start, start + kStepNs});
+                    in_flight[i] += kStepNs;
                     const auto own =
-                        static_cast<double>(kTickNs) / kSteps / static_cast<double>(running.size());
+                        static_cast<double>(kStepNs) / static_cast<double>(running.size());
                     used[i] += own;
                     phases[i].did(tenants[i], 1.0 / static_cast<double>(running.size()));
                     balance[i].of[0].balance_ns -= static_cast<std::int64_t>(own);
@@ -98,10 +98,12 @@ class ArbiterTest : public testing::Test {
         }
         std::map<Arbiter::Id, double> percents;
         for (std::size_t i = 0; i < tenants.size(); i++)
-            percents[i] = 100 * used[i] / (static_cast<double>(ticks + 1) * kTickNs);
+            percents[i] =
+                100 * used[i] / (static_cast<double>(ticks + 1) * static_cast<double>(tick_ns_));
         return percents;
     }
 
+    std::int64_t tick_ns_ = kTickNs;
     bool has_logs_ = true;
     std::vector<std::int64_t> in_flight_;
     std::vector<std::int64_t> waited_;
@@ -158,6 +160,41 @@ TEST_F(ArbiterTest, WhatWhoComesAndGoesLeavesIsForTheOthers) {
 TEST_F(ArbiterTest, WhatABurstLeavesIsForTheOthersByTheNextTick) {
     auto got = run({{25 * kPercent, kWhole}, {75 * kPercent, kWhole, false, 200, 500}}, 1000);
     EXPECT_GE(got[0] + got[1], 93.5);
+}
+
+// Who rests between bursts has no claim to what he is only let begin with: none of it is taken from
+// who always wants more.
+TEST_F(ArbiterTest, WhoRestsTakesNothingFromWhoIsSure) {
+    struct Row {
+        int burst;
+        int pause;
+    };
+    for (const std::int64_t tick_ns : {kTickNs / 2, kTickNs}) {
+        for (const auto& [burst, pause] : {Row{50, 117}, Row{50, 83}, Row{10, 40}}) {
+            for (const Millionths sure : {Millionths{0}, 10 * kPercent}) {
+                SCOPED_TRACE(testing::Message()
+                             << tick_ns << " " << burst << " " << pause << " " << sure);
+                tick_ns_ = tick_ns;
+                auto got =
+                    run({{sure, kWhole, false, burst, pause}, {90 * kPercent, kWhole}}, 1000);
+                EXPECT_GE(got[1], sure == 0 ? 95 : 87);
+                EXPECT_GE(got[0] + got[1], 97);
+            }
+        }
+    }
+}
+
+// Nor is what he did not want saved up for him.
+TEST_F(ArbiterTest, WhoRestedIsNotAheadForLong) {
+    for (const std::int64_t tick_ns : {kTickNs / 2, kTickNs}) {
+        SCOPED_TRACE(tick_ns);
+        tick_ns_ = tick_ns;
+        const auto second = static_cast<int>(1'000'000'000 / tick_ns);
+        run({{30 * kPercent, kWhole, false, 10, 32}, {70 * kPercent, kWhole}}, second);
+        auto got = run({{30 * kPercent, kWhole}, {70 * kPercent, kWhole}}, second);
+        EXPECT_NEAR(got[0], 30, 2);
+        EXPECT_NEAR(got[1], 70, 2);
+    }
 }
 
 // And they do not pay for it that they used what others did not want.

@@ -47,9 +47,9 @@ std::vector<double> fill(const std::vector<Claim>& claims) {
     left = pour(left, room, claims, got);
     // Nobody wants it now; whoever does next need not wait for the next tick. First those who may
     // want it soon: who idles is to take nothing from them.
-    for (const bool busy : {true, false}) {
+    for (const bool first : {true, false}) {
         for (std::size_t i = 0; i < claims.size(); i++) {
-            const bool has_room = claims[i].is_busy == busy;
+            const bool has_room = claims[i].comes_first == first;
             room[i] = has_room ? std::max(0.0, claims[i].ceiling - got[i]) : 0;
         }
         left = pour(left, room, claims, got);

@@ -12,7 +12,7 @@ struct Claim {
     double ceiling = 1;
     double wanted = 0;
     double weight = 0;
-    bool is_busy = true;  // what nobody wants now is for those who are, before the others
+    bool comes_first = true;  // where what nobody wants now is given to who may want it
 };
 
 // By claim.
