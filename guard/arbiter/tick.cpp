@@ -29,7 +29,7 @@ void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers) {
 std::chrono::milliseconds until_next_tick(std::chrono::nanoseconds took) {
     constexpr int kPartOfACore = 40;
     return std::clamp(std::chrono::ceil<std::chrono::milliseconds>(kPartOfACore * took),
-                      kShortestTick, kUsualTick);
+                      kSoonestTick, kLatestTick);
 }
 
 }  // namespace tessera::guard

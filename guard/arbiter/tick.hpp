@@ -20,10 +20,10 @@ struct Sharer {
 // by it.
 void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers);
 
-// When the next ticks are due, after those of all cards took so long together: the sooner, the less
-// of a card stands idle when somebody has done with it; but they are to cost little of a core.
-inline constexpr std::chrono::milliseconds kShortestTick{5};
-inline constexpr std::chrono::milliseconds kUsualTick{10};
+// When a card's next tick is due, after one took so long: the sooner, the less of the card stands
+// idle when somebody has done with it; but they are to cost little of a core.
+inline constexpr std::chrono::milliseconds kSoonestTick{5};
+inline constexpr std::chrono::milliseconds kLatestTick{10};
 std::chrono::milliseconds until_next_tick(std::chrono::nanoseconds took);
 
 }  // namespace tessera::guard

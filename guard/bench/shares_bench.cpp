@@ -126,7 +126,7 @@ bool bench_ratio(const std::string& name, const Workload& work) {
                });
 }
 
-// One tick, of which the agent makes one for each card every 10 ms.
+// One tick, of which the agent makes one for each card every 5 to 10 ms.
 bool bench_ticks() {
     if (!is_wanted("a tick")) return true;
     return print_all({
@@ -271,6 +271,29 @@ bool bench_comes_and_goes() {
     return holds;
 }
 
+// Who rests between bursts, beside one who always wants the card, and is sure of nearly all of it.
+bool bench_rests() {
+    struct Neighbour {
+        const char* name;
+        int kernels;
+        int rest_ms;
+    };
+    bool holds = true;
+    for (const Neighbour& it : {Neighbour{"5 of 1 ms, then 8 ms of rest", 5, 8},
+                                Neighbour{"1 ms, then 4 ms of rest", 1, 4}}) {
+        const std::string name = "90 beside 10 of " + std::string(it.name);
+        holds &= row(name,
+                     {{{90, 100}, free_running(kMillisecond), 0},
+                      {{10, 100}, bursts(it.kernels, kMillisecond, it.rest_ms), 0}},
+                     gpusim::Engine::compute, [&](const Result& result) {
+                         const double taken = std::max(0.0, 90 - result.got[0]);
+                         return std::vector<Figure>{
+                             {name + ", taken from it, ten seconds", 3, taken, "points"}};
+                     });
+    }
+    return holds;
+}
+
 bool bench_all() {
     bool holds = bench_ticks();
     holds &= bench("10:90 free-running", {{{10, 10}, free_running(kMillisecond), 10},
@@ -297,6 +320,7 @@ bool bench_all() {
     holds &= bench_processes();
     holds &= bench_idlers();
     holds &= bench_comes_and_goes();
+    holds &= bench_rests();
     return holds;
 }
 

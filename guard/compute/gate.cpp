@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "guard/compute/balance.hpp"
+#include "guard/compute/balance_now.hpp"
 #include "guard/compute/order.hpp"
 #include "guard/compute/outstanding.hpp"
 #include "guard/compute/reports.hpp"

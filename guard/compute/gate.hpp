@@ -1,5 +1,6 @@
-// When work may go to a card: while the container's balance is above zero (region/layout.hpp,
-// Grant). Any thread. All functions want begin() to have succeeded (process/process.hpp).
+// When work may go to a card: while the container's balance (region/layout.hpp, Grant) is above
+// what is outstanding of it. Any thread. All functions want begin() to have succeeded
+// (process/process.hpp).
 #pragma once
 
 #include "guard/process/process.hpp"

@@ -178,15 +178,13 @@ void begin_measured_piece(StreamTiming& of, WorkKind kind) {
     record_start(of);
 }
 
-void end_piece(StreamTiming& of, Span work) {
-    Timing::Flight& flight = flight_of(of);
-    flight.last_end_ns = std::max(flight.last_end_ns, work.end_ns);
+void end_measured_piece(StreamTiming& of, Span work) {
     leave(of, work, true);
 }
 
 void note_piece(StreamTiming& of, WorkKind kind, Span work) {
     begin(of, kind, work.start_ns, 1);
-    end_piece(of, work);
+    end_measured_piece(of, work);
 }
 
 Span measured_work(const StreamTiming& of, std::int64_t now) {

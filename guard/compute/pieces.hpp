@@ -13,7 +13,7 @@ void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies);
 // One of which it is to be told by events when it ended.
 void begin_measured_piece(StreamTiming& of, WorkKind kind);
 // The piece has ended, and was that work, which somebody waited for.
-void end_piece(StreamTiming& of, Span work);
+void end_measured_piece(StreamTiming& of, Span work);
 // Beginning and end of such a piece in one.
 void note_piece(StreamTiming& of, WorkKind kind, Span work);
 // When the work in flight was done, which is over, by events before it and behind it. Empty where
@@ -31,7 +31,7 @@ bool is_end_awaited(const StreamTiming& of);
 bool record_end(StreamTiming& of);
 // It was recorded, and the stream got no more.
 bool is_end_known(const StreamTiming& of);
-// A wait for it began after record_end().
+// How: where somebody waited, from before the end was recorded or awaited.
 void end_piece(StreamTiming& of, Ended how);
 // Where it is found done.
 void end_if_done(StreamTiming& of, Ended how);

@@ -141,12 +141,12 @@ int before_wait_for_event() {
     return card;
 }
 
-void look_for_ended(int card) {
+void look_for_ended(int card, Ended how) {
     const Locked lock(timing(card).mutex);
     const Relaxed relaxed;
-    for_each_asked(card, [](StreamTiming& each) {
+    for_each_asked(card, [how](StreamTiming& each) {
         if (is_left(each)) return look_at_left(each);
-        end_if_done(each, Ended::waited_for);
+        end_if_done(each, how);
     });
 }
 

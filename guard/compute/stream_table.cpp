@@ -1,5 +1,7 @@
 #include "guard/compute/stream_table.hpp"
 
+#include <algorithm>
+
 #include "guard/inject/driver.hpp"
 
 namespace tessera::guard {
@@ -34,16 +36,16 @@ pthread_t thread_of(CUstream stream) {
 }
 
 StreamTiming* find_stream(CUstream stream, const Current& owner) {
-    StreamTiming* found = nullptr;
-    for_each_stream(owner.card, [&](StreamTiming& each) {
-        if (is_left(each) || each.is_waited_copy) return;
-        if (each.stream.load(std::memory_order_relaxed) != stream) return;
-        if (is_default(stream) &&
-            (each.context != owner.context || each.thread != thread_of(stream)))
-            return;
-        found = &each;
-    });
-    return found;
+    Timing& all = timing(owner.card);
+    const auto is_it = [&](const StreamTiming& each) {
+        if (is_gone(each) || is_left(each) || each.is_waited_copy) return false;
+        if (each.stream.load(std::memory_order_relaxed) != stream) return false;
+        return !is_default(stream) ||
+               (each.context == owner.context && each.thread == thread_of(stream));
+    };
+    StreamTiming* const end = all.streams + all.stream_count;
+    StreamTiming* const found = std::find_if(all.streams, end, is_it);
+    return found != end ? found : nullptr;
 }
 
 namespace {

@@ -109,7 +109,7 @@ void after_wait_for_context();
 // Around a wait for something that may be the last of any stream of the current card. Which that
 // is; -1: none of ours.
 int before_wait_for_event();
-void look_for_ended(int card);
+void look_for_ended(int card, Ended how);
 // A thread waits for its turn: so nobody waits for the work that is in flight, and that is to count
 // for no longer than it takes. False where the thread had better look again soon: that of some
 // stream may end unseen.

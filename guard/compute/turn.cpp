@@ -69,7 +69,7 @@ Place wait_for_place(FindPlace find, CUstream stream, const Current& owner) {
         const Place place = find(stream, owner);
         if (place.of != nullptr) return place;
         sleep_ns(kLookNs);
-        look_for_ended(owner.card);
+        look_for_ended(owner.card, Ended::looked_at);
     }
 }
 

@@ -118,7 +118,7 @@ WaitedCopy::~WaitedCopy() {
         const Span work = end(of);
         of.pace.each_ns = static_cast<double>(work.end_ns - work.start_ns);
         of.pace.longest_ns = of.pace.each_ns;
-        if (of.is_in_flight) end_piece(of, work);
+        if (of.is_in_flight) end_measured_piece(of, work);
         if (!is_measured_ && work.start_ns < work.end_ns) note_piece(of, WorkKind::copies, work);
     }
     if (is_done_) after_wait(stream_, before_);

@@ -115,7 +115,7 @@ CUresult cuEventSynchronize(CUevent event) {
     const int card = before_wait_for_event();
     const CUresult result = real(event);
     if (result == CUDA_SUCCESS) {
-        if (card >= 0) look_for_ended(card);
+        if (card >= 0) look_for_ended(card, Ended::waited_for);
         look_at_pools();
     }
     return result;

@@ -1,7 +1,5 @@
 // Goal: a grant is read whole while it is written, and not changed by a writer that dies in the
-// middle; pieces
-// of work come out of their word as they went in. Method: a writer and readers at once; a turn left
-// odd.
+// middle. Method: a writer and readers at once; a copy half written.
 #include "guard/region/grant.hpp"
 
 #include <gtest/gtest.h>
@@ -9,8 +7,6 @@
 #include <atomic>
 #include <thread>
 #include <vector>
-
-#include "guard/region/process_time.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -58,26 +54,7 @@ TEST(Grant, AWriterThatDiesInTheMiddleHasChangedNothing) {
     EXPECT_TRUE(is_whole(read_grant(grant)));
 }
 
-TEST(Grant, PiecesOfWork) {
-    const Piece rows[] = {{5, 1, 0, WorkKind::kernels}, {9, 123'456'789'012, 15, WorkKind::copies}};
-    for (const Piece& piece : rows) {
-        const Piece back = unpack_piece(piece.start_ns, pack_piece(piece));
-        EXPECT_EQ(back.start_ns, piece.start_ns);
-        EXPECT_EQ(back.ns, piece.ns);
-        EXPECT_EQ(back.card, piece.card);
-        EXPECT_EQ(back.kind, piece.kind);
-    }
-    const Piece longest = unpack_piece(0, pack_piece({0, INT64_MAX, 1, WorkKind::kernels}));
-    EXPECT_GT(longest.ns, 1'000'000'000'000);
-}
-
-TEST(Grant, TimeInFlight) {
-    InFlight of = {};
-    EXPECT_EQ(in_flight_ns(of, 100), 0);
-    of.total_ns = 40;
-    of.since_ns = 90;
-    EXPECT_EQ(in_flight_ns(of, 100), 50);
-    EXPECT_EQ(in_flight_ns(of, 80), 40) << "it begins after that";
+TEST(Grant, APartOfLongTimes) {
     EXPECT_EQ(part_of(1'000'000'000'000, kWhole / 4), 250'000'000'000);
 }
 

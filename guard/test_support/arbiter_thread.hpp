@@ -24,7 +24,7 @@ class ArbiterThread {
 
   private:
     void run(const std::stop_token& stop) {
-        auto next = kUsualTick;
+        auto next = kLatestTick;
         while (!stop.stop_requested()) {
             std::this_thread::sleep_for(next);
             const auto start = std::chrono::steady_clock::now();

@@ -13,9 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Where nobody has had work for some ticks: whoever begins has a little to begin with.
-constexpr auto kQuietTick = 50ms;
-constexpr int kTicksUntilQuiet = 20;
+// Where nobody has had work for some time: whoever begins has a little to begin with. Sooner than
+// a container takes the arbiter to be late (guard/compute/balance_now.cpp).
+constexpr auto kQuietTick = 40ms;
+constexpr auto kUntilQuiet = 200ms;
 // Where no card's time is shared out.
 constexpr auto kIdle = 1000ms;
 // Pods also go without a word.
@@ -33,7 +34,8 @@ struct TimeSharer::Card {
     std::map<std::string, guard::Arbiter::Id> ids;  // by ledger_of()
     guard::Arbiter::Id next_id = 0;
     guard::Arbiter arbiter;
-    int quiet_ticks = 0;
+    std::chrono::nanoseconds at_work_at{};
+    std::chrono::nanoseconds due_at{};
 
     [[nodiscard]] bool is_timed() const {
         return std::ranges::any_of(sharers, [](const guard::Sharer& sharer) {
@@ -86,20 +88,24 @@ void TimeSharer::look() {
 }
 
 std::chrono::milliseconds TimeSharer::tick() {
-    std::chrono::milliseconds next = kIdle;
-    const auto start = clock_.steady();
-    bool is_any_at_work = false;
+    std::chrono::nanoseconds next = clock_.steady() + kIdle;
     for (const auto& [uuid, card] : cards_) {
         if (!card->is_timed()) continue;
-        {
-            const std::scoped_lock lock(mutex_);
-            guard::tick(card->arbiter, card->sharers);
+        if (card->due_at <= clock_.steady()) {
+            const auto start = clock_.steady();
+            {
+                const std::scoped_lock lock(mutex_);
+                guard::tick(card->arbiter, card->sharers);
+            }
+            const auto now = clock_.steady();
+            if (!card->arbiter.is_quiet()) card->at_work_at = now;
+            const bool is_quiet = now - card->at_work_at > kUntilQuiet;
+            card->due_at = now + (is_quiet ? kQuietTick : guard::until_next_tick(now - start));
         }
-        card->quiet_ticks = card->arbiter.is_quiet() ? card->quiet_ticks + 1 : 0;
-        is_any_at_work |= card->quiet_ticks < kTicksUntilQuiet;
-        next = kQuietTick;
+        next = std::min(next, card->due_at);
     }
-    return is_any_at_work ? guard::until_next_tick(clock_.steady() - start) : next;
+    const auto left = next - clock_.steady();
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), 1ms);
 }
 
 CardTime TimeSharer::time_of(const std::string& container, const GpuUuid& card, TimeOf time) const {

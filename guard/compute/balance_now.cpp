@@ -1,4 +1,4 @@
-#include "guard/compute/balance.hpp"
+#include "guard/compute/balance_now.hpp"
 
 #include <fcntl.h>
 
