@@ -13,6 +13,29 @@ constexpr const char* kFooter =
     "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
     "own. docs/placement.md says more.\n\n";
 
+void add_moves(CLI::App& app_command, ChurnCommand& command) {
+    CLI::Option* after =
+        app_command
+            .add_option("--defrag-after", command.defrag_after_s,
+                        "seconds: for a task or gang with cards that has waited so long, room is "
+                        "made by moves of running tasks, as tessera defrag --for POD --apply makes "
+                        "it; by default nobody is moved")
+            ->check(between(0.001, 1e9));
+    app_command
+        .add_option("--most-moves", command.most_moves,
+                    "with --defrag-after: so many for one waiting task and no more")
+        ->check(CLI::Range(1, 1000))
+        ->needs(after)
+        ->capture_default_str();
+    app_command
+        .add_option("--checkpoint", command.checkpoint_s,
+                    "with --defrag-after: seconds of a run after each of which a task writes down "
+                    "what it has done; one that is moved goes on from there. 0: no work is lost. "
+                    "By default it begins anew")
+        ->check(between(0, 1e9))
+        ->needs(after);
+}
+
 }  // namespace
 
 CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
@@ -42,10 +65,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command->add_option("--seeds", churn.seeds, "how many: 1, 2, ... of who comes when")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app_command
-        ->add_option("--sampling-seed", churn.sampling_seed,
-                     "for policies that sample what is to come")
-        ->capture_default_str();
+    add_sampling_seed(*app_command, churn.sampling_seed);
     app_command
         ->add_option("--longest", churn.longest_s,
                      "seconds: a pod that ran longer is taken to have run that long")
@@ -58,6 +78,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
         ->check(between(0, 1e9))
         ->capture_default_str();
+    add_moves(*app_command, command);
     add_jobs(*app_command, churn.threads, "seeds");
     add_output(*app_command, command.output);
     app_command->footer(kFooter + sim_exit_statuses());
@@ -67,6 +88,10 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
 Result<std::string> run_churn(const ChurnCommand& command, const Progress& progress) {
     ChurnSweepOptions options = command.churn;
     TRY_VOID(read_source(command.source, options.source));
+    if (command.defrag_after_s) {
+        options.moves = {.after_s = *command.defrag_after_s, .most_moves = command.most_moves};
+        if (command.checkpoint_s) options.moves->checkpoint_s = *command.checkpoint_s;
+    }
     TRY(const auto runs, churn_sweep(options, read_text_file, progress));
     if (command.output == "json") return churn_json(runs);
     if (command.output == "csv") return churn_csv(runs);

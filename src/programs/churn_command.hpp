@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "app/sim/churn_sweep.hpp"
@@ -12,6 +13,10 @@ namespace tessera {
 struct ChurnCommand {
     ChurnSweepOptions churn;
     SourceText source;
+    // Of MoveRules. Nothing: nobody is moved, and all work is lost.
+    std::optional<double> defrag_after_s;
+    std::optional<double> checkpoint_s;
+    std::size_t most_moves = 8;
     std::string output = "table";
 };
 

@@ -53,9 +53,10 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
         const auto tasks = tasks_of(jobs[at]);
         for (std::size_t policy = 0; policy < policies.size(); ++policy) {
             const std::size_t run = (at / seeds * policies.size() + policy) * seeds + at % seeds;
-            runs[run].result = churn(
-                workload, *tasks, {begin, end, options.patience_s}, *policies[policy],
-                {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed});
+            runs[run].result =
+                churn(workload, *tasks, {begin, end, options.patience_s}, *policies[policy],
+                      {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed},
+                      options.moves);
             done.one_more();
         }
     });

@@ -23,6 +23,7 @@ struct ChurnSweepOptions {
     double longest_s = 86'400;
     double days = 3;  // measured, after one time the longest that is not
     double patience_s = 3'600;
+    std::optional<MoveRules> moves;  // nothing: nobody is moved
     int threads = 1;
 };
 
