@@ -54,6 +54,10 @@ struct ChurnMoves {
     std::size_t plans = 0;   // that were sought, at any time
     std::size_t astray = 0;  // that the policy did not keep to
 
+    [[nodiscard]] double evicted_per_1000() const {
+        return placed > 0 ? 1'000 * static_cast<double>(evictions) / static_cast<double>(placed)
+                          : 0;
+    }
     [[nodiscard]] std::size_t all_helped() const {
         return std::accumulate(helped.begin(), helped.end(), std::size_t{0});
     }

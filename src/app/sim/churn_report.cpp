@@ -59,16 +59,12 @@ double helped(const ChurnResult& result) {
     return static_cast<double>(result.moves->helped.at(static_cast<std::size_t>(size)));
 }
 
-double per_placed(const ChurnResult& result) {
-    const auto placed = static_cast<double>(result.moves->placed);
-    return placed > 0 ? 1'000 * static_cast<double>(result.moves->evictions) / placed : 0;
-}
-
 // Of runs with moves.
 constexpr std::array kMoveFigures = {
     RunFigure{"EVICTED", "evictions",
               [](const ChurnResult& r) { return static_cast<double>(r.moves->evictions); }, 0},
-    RunFigure{"PER 1000", "evictionsPer1000Placed", per_placed, 3},
+    RunFigure{"PER 1000", "evictionsPer1000Placed",
+              [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, 3},
     RunFigure{"LOST%", "lostWorkPercent", [](const ChurnResult& r) { return 100 * r.moves->lost; },
               3},
     RunFigure{"USEFUL%", "usefulPercent",
@@ -143,11 +139,21 @@ void add_cell(std::string& line, std::string_view text) {
     line += fmt::format("  {}{}", std::string(columns < kWidth ? kWidth - columns : 0, ' '), text);
 }
 
-std::string line_begin(std::string_view load, std::string_view policy, std::size_t width) {
-    return fmt::format("{:>5}  {:<{}}", load, policy, width);
+std::string load_text(int load) {
+    return load == kAsRecorded ? std::string(kAsRecordedText) : std::to_string(load);
 }
 
-std::string head_of(std::size_t width) {
+// Of the first columns.
+struct Widths {
+    std::size_t load = 5;
+    std::size_t policy = 6;
+};
+
+std::string line_begin(std::string_view load, std::string_view policy, const Widths& width) {
+    return fmt::format("{:>{}}  {:<{}}", load, width.load, policy, width.policy);
+}
+
+std::string head_of(const Widths& width) {
     std::string line = line_begin("LOAD%", "POLICY", width) + fmt::format("  {:>8}", "CAME");
     for (const RunFigure& figure : {kHeld, kFragments})
         add_cell(line, figure.name);
@@ -160,7 +166,7 @@ using EstimateOf = std::function<Estimate(const Value& value)>;
 
 // A line per part that there is; `estimate_of` says what of a value is told. What is held, and in
 // what pieces the rest is, is the same of each part.
-std::string lines_of(std::span<const ChurnRun> runs, std::size_t width, bool is_difference,
+std::string lines_of(std::span<const ChurnRun> runs, const Widths& width, bool is_difference,
                      const EstimateOf& estimate_of) {
     const ChurnRun& one = runs.front();
     std::string text;
@@ -168,7 +174,7 @@ std::string lines_of(std::span<const ChurnRun> runs, std::size_t width, bool is_
         const bool is_first = &part == &kParts.front();
         if (!is_first && !any_came(runs, part)) continue;
         const std::string came = is_difference ? "" : std::to_string((one.result.*part.of).came);
-        text += line_begin(std::to_string(one.load), one.policy + part.suffix, width) +
+        text += line_begin(load_text(one.load), one.policy + part.suffix, width) +
                 fmt::format("  {:>8}", came);
         for (const RunFigure& figure : {kHeld, kFragments})
             add_cell(text, text_of(estimate_of(figure.of), figure.places));
@@ -185,14 +191,14 @@ std::string lines_of(std::span<const ChurnRun> runs, std::size_t width, bool is_
     return text;
 }
 
-std::string moves_table(std::span<const ChurnRun> runs, std::size_t width) {
+std::string moves_table(std::span<const ChurnRun> runs, const Widths& width) {
     std::string text =
         "\nmoves that made room for who waited\n" + line_begin("LOAD%", "POLICY", width);
     for (const RunFigure& figure : kMoveFigures)
         add_cell(text, figure.name);
     text += "\n";
     for (const ChurnRun* one : groups(runs)) {
-        text += line_begin(std::to_string(one->load), one->policy, width);
+        text += line_begin(load_text(one->load), one->policy, width);
         for (const RunFigure& figure : kMoveFigures)
             add_cell(text, text_of(mean_of(group_of(runs, *one), figure.of), figure.places));
         text += "\n";
@@ -200,7 +206,7 @@ std::string moves_table(std::span<const ChurnRun> runs, std::size_t width) {
     return text;
 }
 
-std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, std::size_t width) {
+std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, const Widths& width) {
     std::string text;
     for (const ChurnRun* one : groups(runs)) {
         if (one->policy == base.policy) continue;
@@ -235,9 +241,11 @@ Estimate estimate(std::span<const double> values) {
 
 std::string churn_table(std::span<const ChurnRun> runs) {
     const std::size_t more = any_came(runs, kParts.back()) ? std::strlen(kParts.back().suffix) : 0;
-    std::size_t width = 6;
-    for (const ChurnRun& run : runs)
-        width = std::max(width, run.policy.size() + 2 + more);
+    Widths width;
+    for (const ChurnRun& run : runs) {
+        width.load = std::max(width.load, load_text(run.load).size());
+        width.policy = std::max(width.policy, run.policy.size() + 2 + more);
+    }
     std::string text = head_of(width);
     const ChurnRun* base = nullptr;
     for (const ChurnRun* one : groups(runs)) {
@@ -269,7 +277,7 @@ std::string churn_csv(std::span<const ChurnRun> runs) {
         text += fmt::format(",{}", figure.key);
     text += "\n";
     for (const ChurnRun& run : runs) {
-        text += fmt::format("{},{},{},{},{:.6f}", run.load, run.policy, run.seed,
+        text += fmt::format("{},{},{},{},{:.6f}", load_text(run.load), run.policy, run.seed,
                             run.result.tasks.came, kHeld.of(run.result));
         for (const Figure& figure : kFigures)
             text += fmt::format(",{:.6f}", figure.of(run.result.tasks));
@@ -287,11 +295,16 @@ std::string churn_json(std::span<const ChurnRun> runs) {
     using Json = nlohmann::ordered_json;
     Json rows = Json::array();
     for (const ChurnRun& run : runs) {
-        Json row = {{"loadPercent", run.load},
-                    {"policy", run.policy},
-                    {"seed", run.seed},
-                    {"came", run.result.tasks.came},
-                    {kHeld.key, kHeld.of(run.result)}};
+        Json row;
+        if (run.load == kAsRecorded) {
+            row["load"] = kAsRecordedText;
+        } else {
+            row["loadPercent"] = run.load;
+        }
+        row["policy"] = run.policy;
+        row["seed"] = run.seed;
+        row["came"] = run.result.tasks.came;
+        row[kHeld.key] = kHeld.of(run.result);
         for (const Figure& figure : kFigures)
             row[figure.key] = figure.of(run.result.tasks);
         if (run.result.gangs.came > 0) {

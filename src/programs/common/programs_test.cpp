@@ -446,8 +446,8 @@ TEST(Simulator, GangsAndFewerNodes) {
                  "--longest=3600", "--days=0.05", "--gangs=20%x4", "--without=20 T4"});
     EXPECT_NE(churned.find("fgd gangs"), std::string::npos) << churned;
     const std::string moved = same_with_any_jobs(
-        folder, {"churn", data, trace, "--load=100", "--policy=fgd", "--seeds=2",
-                 "--longest=1800", "--days=0.02", "--defrag-after=600", "--checkpoint=600"});
+        folder, {"churn", data, trace, "--load=100", "--policy=fgd", "--seeds=2", "--longest=1800",
+                 "--days=0.02", "--defrag-after=600", "--checkpoint=600"});
     EXPECT_NE(moved.find("moves that made room for who waited"), std::string::npos) << moved;
     const std::string replayed = same_with_any_jobs(
         folder, {"replay", data, trace, "--policy=fgd,binpack", "--gangs=20%x4", "--output=csv"});
@@ -510,6 +510,40 @@ TEST(Simulator, Draws) {
     const auto drawn = read_text_file(picture);
     ASSERT_TRUE(drawn) << drawn.error().text;
     EXPECT_TRUE(drawn->starts_with("<svg "));
+}
+
+// Goal: churn draws its figures over the load, and takes a trace's own times for one.
+TEST(Simulator, DrawsChurnAndTakesRecordedTimes) {
+    const Folder folder;
+    const std::string picture = folder.file("picture.svg");
+    const std::vector<std::string> arguments = {"churn",
+                                                "--data=" TESSERA_SOURCE_DIR
+                                                "/testing/fixtures/openb",
+                                                "--trace=gpuspec25",
+                                                "--policy=binpack",
+                                                "--seeds=1",
+                                                "--longest=600",
+                                                "--days=0.01",
+                                                "--plot=" + picture};
+    auto both = arguments;
+    both.emplace_back("--load=50, as-recorded");
+    Program good("tessera-sim", both, folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    EXPECT_NE(good.output().find("\nas-recorded  binpack        8152 "), std::string::npos)
+        << good.output();
+    const auto drawn = read_text_file(picture);
+    ASSERT_TRUE(drawn) << drawn.error().text;
+    EXPECT_NE(drawn->find("<circle "), std::string::npos);
+    for (const auto& [load, text] :
+         {std::pair("--load=as-recorded", "--plot: the curves are over the load"),
+          std::pair("--load=201",
+                    "--load: \"201\" is neither a percentage from 1 to 200 nor as")}) {
+        auto wrong = arguments;
+        wrong.emplace_back(load);
+        Program bad("tessera-sim", wrong, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), 2);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
 }
 
 // Goal: a picture that cannot be written is refused before the runs, not after them. Method: the
