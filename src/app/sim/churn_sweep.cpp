@@ -81,10 +81,11 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     TRY(const Workload workload, load_source(read, options.source, options.trace));
     const Scenes scenes(workload, options);
     // What is wrong with the trace is wrong for every seed.
-    for (const int load : options.loads)
+    for (const int load : options.loads) {
         TRY_VOID(load == kAsRecorded
                      ? recorded_tasks(workload)
                      : churn_tasks(workload, {.load = 0, .longest_s = options.longest_s}));
+    }
 
     std::vector<Job> jobs;
     std::vector<ChurnRun> runs;
