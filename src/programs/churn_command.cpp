@@ -1,24 +1,61 @@
 #include "programs/churn_command.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
 
+std::string load_fault(const std::string& text) {
+    const auto load = read_load(text);
+    return load ? std::string() : load.error().text;
+}
+
+Result<> draw(const ChurnCommand& command, std::span<const ChurnRun> runs) {
+    const auto drawn = write_text_file(command.plot, churn_svg(runs));
+    if (!drawn) return fail(drawn.error().in("--plot"));
+    return {};
+}
+
 constexpr const char* kFooter =
     "The pods of the trace come again and again, at random instants, at the rate at which they ask "
     "for that much of the cards; the cluster is full to it from the start. HELD%: of all cards, in "
-    "the mean over the time. WAITED%: of the tasks, those that fitted nowhere when they came. "
+    "the mean over the time. FRAG%: FGD's fragmentation, the same. WAITED%: of the tasks, those "
+    "that fitted nowhere when they came. "
     "REFUSED%: of the cards asked for, by tasks that gave up. Each with half the width of an "
     "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
     "own. docs/placement.md says more.\n\n";
+
+void add_moves(CLI::App& app_command, ChurnCommand& command) {
+    CLI::Option* after =
+        app_command
+            .add_option("--defrag-after", command.defrag_after_s,
+                        "seconds: for a task or gang with cards that has waited so long, room is "
+                        "made by moves of running tasks, as tessera defrag --for POD --apply makes "
+                        "it; by default nobody is moved")
+            ->check(between(0.001, 1e9));
+    app_command
+        .add_option("--most-moves", command.most_moves,
+                    "with --defrag-after: so many for one waiting task and no more")
+        ->check(CLI::Range(1, 1000))
+        ->needs(after)
+        ->capture_default_str();
+    app_command
+        .add_option("--checkpoint", command.checkpoint_s,
+                    "with --defrag-after: seconds of a run after each of which a task writes down "
+                    "what it has done; one that is moved goes on from there. 0: no work is lost. "
+                    "By default it begins anew")
+        ->check(between(0, 1e9))
+        ->needs(after);
+}
 
 }  // namespace
 
 CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     ChurnSweepOptions& churn = command.churn;
     churn.trace = {"default", 42};
-    churn.loads = {80, 90, 100};
     churn.policies = {"fgd", "binpack", "expected-fill"};
     CLI::App* app_command = app.add_subcommand(
         "churn",
@@ -27,11 +64,14 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command->add_option("--trace", churn.trace.trace, "the trace, with times")
         ->capture_default_str();
     app_command
-        ->add_option("--load", churn.loads,
-                     "percent of all cards that tasks ask for in the mean; several separated by "
-                     "commas")
+        ->add_option(
+            "--load", command.loads,
+            "percent of all cards that tasks ask for in the mean; or as-recorded: each pod "
+            "of the trace once, when it came and for as long as it ran, so that --longest, "
+            "--days and but for drawing lots --seeds count for nothing; several separated "
+            "by commas")
         ->delimiter(',')
-        ->check(CLI::Range(1, 200))
+        ->check(CLI::Validator(load_fault, "PERCENT or as-recorded"))
         ->capture_default_str();
     app_command
         ->add_option("--policy", churn.policies,
@@ -42,10 +82,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command->add_option("--seeds", churn.seeds, "how many: 1, 2, ... of who comes when")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app_command
-        ->add_option("--sampling-seed", churn.sampling_seed,
-                     "for policies that sample what is to come")
-        ->capture_default_str();
+    add_sampling_seed(*app_command, churn.sampling_seed);
     app_command
         ->add_option("--longest", churn.longest_s,
                      "seconds: a pod that ran longer is taken to have run that long")
@@ -58,6 +95,10 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     app_command->add_option("--patience", churn.patience_s, "seconds after which a task gives up")
         ->check(between(0, 1e9))
         ->capture_default_str();
+    add_moves(*app_command, command);
+    app_command->add_option("--plot", command.plot,
+                            "also draw the figures over the load, as SVG into this file; a run as "
+                            "recorded is left out");
     add_jobs(*app_command, churn.threads, "seeds");
     add_output(*app_command, command.output);
     app_command->footer(kFooter + sim_exit_statuses());
@@ -67,7 +108,24 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
 Result<std::string> run_churn(const ChurnCommand& command, const Progress& progress) {
     ChurnSweepOptions options = command.churn;
     TRY_VOID(read_source(command.source, options.source));
+    for (const std::string& load : command.loads)
+        options.loads.push_back(*read_load(load));
+    if (!command.plot.empty()) {
+        const bool has_load =
+            std::ranges::any_of(options.loads, [](int load) { return load != kAsRecorded; });
+        if (!has_load) {
+            return fail(Code::invalid_argument,
+                        "--plot: the curves are over the load; name one in percent with --load");
+        }
+        const auto checked = check_writable(command.plot);
+        if (!checked) return fail(checked.error().in("--plot"));
+    }
+    if (command.defrag_after_s) {
+        options.moves = {.after_s = *command.defrag_after_s, .most_moves = command.most_moves};
+        if (command.checkpoint_s) options.moves->checkpoint_s = *command.checkpoint_s;
+    }
     TRY(const auto runs, churn_sweep(options, read_text_file, progress));
+    if (!command.plot.empty()) TRY_VOID(draw(command, runs));
     if (command.output == "json") return churn_json(runs);
     if (command.output == "csv") return churn_csv(runs);
     return churn_table(runs);

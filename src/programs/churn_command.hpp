@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "app/sim/churn_sweep.hpp"
 #include "programs/sim_options.hpp"
@@ -12,6 +14,12 @@ namespace tessera {
 struct ChurnCommand {
     ChurnSweepOptions churn;
     SourceText source;
+    std::vector<std::string> loads{"80", "90", "100"};  // or kAsRecordedText
+    std::string plot;                                   // a file; empty: none
+    // Of MoveRules. Nothing: nobody is moved, and all work is lost.
+    std::optional<double> defrag_after_s;
+    std::optional<double> checkpoint_s;
+    std::size_t most_moves = 8;
     std::string output = "table";
 };
 

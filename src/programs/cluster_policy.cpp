@@ -7,6 +7,13 @@
 
 namespace tessera {
 
+Result<> check_policy(const std::string& said) {
+    if (said.empty()) return {};
+    const auto row = find_policy_option(said);
+    if (!row) return fail(row.error().in("--policy"));
+    return {};
+}
+
 Result<ClusterPolicy> cluster_policy(HttpClient& http, const std::string& said) {
     const auto told =
         said.empty() ? read_cluster_policy(http, "tessera-system") : std::optional(said);

@@ -54,6 +54,8 @@ Result<int> defrag_with(const DefragOptions& options) {
         return fail(Code::invalid_argument,
                     "--apply: nobody is there to be asked whether pods may be evicted; add --yes");
     }
+    TRY_VOID(check_policy(options.policy));
+    if (!options.pod.empty()) TRY_VOID(check_pod_argument("--for", options.pod, options.space));
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const DefragAsk ask, ask_of_options(options, connection));
     TRY(const std::string policy, policy_of(options, connection));

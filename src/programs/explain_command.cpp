@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kShown = 10;  // nodes that fit
 
 Result<std::string> explain(const ExplainOptions& options) {
+    TRY_VOID(check_policy(options.policy));
+    TRY_VOID(check_pod_argument("pod", options.pod, options.space));
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const PodName pod,
         pod_argument("pod", options.pod, options.space.empty() ? connection.space : options.space));

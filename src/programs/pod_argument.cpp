@@ -21,4 +21,10 @@ Result<PodName> pod_argument(const std::string& what, std::string text, const st
     return PodName{space, std::move(text)};
 }
 
+Result<> check_pod_argument(const std::string& what, const std::string& text,
+                            const std::string& space) {
+    TRY_VOID(pod_argument(what, text, space.empty() ? "default" : space));
+    return {};
+}
+
 }  // namespace tessera

@@ -11,4 +11,8 @@ namespace tessera {
 // "NAME" or, as kubectl names it, "pod/NAME". invalid_argument, naming `what` or --namespace.
 Result<PodName> pod_argument(const std::string& what, std::string text, const std::string& space);
 
+// Whether they can be names, before anybody is asked; an empty `space` is told later.
+Result<> check_pod_argument(const std::string& what, const std::string& text,
+                            const std::string& space);
+
 }  // namespace tessera

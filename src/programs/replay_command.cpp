@@ -58,10 +58,7 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     command->add_option("--policy", sweep.policies, "policies, separated by commas")
         ->delimiter(',')
         ->capture_default_str();
-    command
-        ->add_option("--sampling-seed", sweep.sampling_seed,
-                     "for policies that sample what is to come")
-        ->capture_default_str();
+    add_sampling_seed(*command, sweep.sampling_seed);
     add_jobs(*command, sweep.threads, "replays");
     add_output(*command, options.output);
     command->add_option("--plot", options.plot,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <thread>
 
@@ -33,6 +34,20 @@ CLI::Validator between(double least, double most) {
                 return fmt::format("\"{}\" is not a number from {}", text, range);
             },
             "NUMBER from " + range};
+}
+
+void add_sampling_seed(CLI::App& command, std::uint64_t& seed) {
+    const auto fault = [](const std::string& text) {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        const bool is_whole = read.ec == std::errc() && read.ptr == end;
+        return is_whole ? std::string()
+                        : fmt::format("\"{}\" is not a whole number from 0 to 2^64 - 1", text);
+    };
+    command.add_option("--sampling-seed", seed, "for policies that sample what is to come")
+        ->check(CLI::Validator(fault, "NUMBER"))
+        ->capture_default_str();
 }
 
 std::string sim_exit_statuses() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ void add_output(CLI::App& command, std::string& output);
 
 // For an option of type double: within these; CLI11's own Range takes "nan".
 CLI::Validator between(double least, double most);
+
+// --sampling-seed. CLI11 alone takes -1 for the largest number that there is.
+void add_sampling_seed(CLI::App& command, std::uint64_t& seed);
 
 // Of all commands, for their help.
 std::string sim_exit_statuses();

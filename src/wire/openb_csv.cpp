@@ -65,6 +65,13 @@ struct Times {
         return times;
     }
 
+    [[nodiscard]] Result<std::optional<std::int64_t>> came_s(const CsvTable& table,
+                                                             std::size_t row) const {
+        if (!are_there || table.text(row, came).empty()) return std::nullopt;
+        TRY(const std::int64_t at, table.number(row, came, kMost));
+        return at;
+    }
+
     [[nodiscard]] Result<std::int64_t> lasts_s(const CsvTable& table, std::size_t row) const {
         if (!are_there || table.text(row, ended).empty()) return 0;
         const std::size_t from = table.text(row, started).empty() ? came : started;
@@ -126,6 +133,7 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
                 row, share, "0 for a pod with GPUs, or more for one without; mend it or num_gpu"));
         }
         TRY(const std::int64_t lasts_s, times.lasts_s(table, row));
+        TRY(const std::optional<std::int64_t> came_s, times.came_s(table, row));
         pods.push_back({.name = std::string(table.text(row, name)),
                         .cpu_milli = static_cast<std::int32_t>(cpu_milli),
                         .memory_mib = static_cast<std::int32_t>(memory_mib),
@@ -133,6 +141,7 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
                         .milli = static_cast<std::int16_t>(milli),
                         .models = std::string(has_spec ? table.text(row, spec) : ""),
                         .lasts_s = lasts_s,
+                        .came_s = came_s,
                         .gang = std::string(has_gang ? table.text(row, gang) : "")});
     }
     return pods;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,8 @@ struct OpenbPod {
     std::string models;      // "A|B": one of these; empty: any
     std::int64_t lasts_s =
         0;  // from its start, or where it never started from when it came; 0: not told
-
-    std::string gang;  // its name; empty: of none
+    std::optional<std::int64_t> came_s{};  // since the trace began; nothing: not told
+    std::string gang;                      // its name; empty: of none
 
     friend bool operator==(const OpenbPod&, const OpenbPod&) = default;
 };

@@ -20,10 +20,11 @@ TEST(OpenbCsv, ReadsTheLists) {
         "openb-pod-0000,12000,16384,1,1000,,LS,Running,0,12537496,0\n"
         "openb-pod-0001,6000,12288,1,460,V100M16|V100M32,LS,Running,427061,12902960,\n");
     ASSERT_TRUE(pods) << pods.error().text;
-    EXPECT_EQ(*pods,
-              (std::vector<OpenbPod>{
-                  {"openb-pod-0000", 12'000, 16'384, 1, 1'000, "", 12'537'496},
-                  {"openb-pod-0001", 6'000, 12'288, 1, 460, "V100M16|V100M32", 12'475'899}}));
+    EXPECT_EQ(
+        *pods,
+        (std::vector<OpenbPod>{
+            {"openb-pod-0000", 12'000, 16'384, 1, 1'000, "", 12'537'496, 0},
+            {"openb-pod-0001", 6'000, 12'288, 1, 460, "V100M16|V100M32", 12'475'899, 427'061}}));
     const auto short_pods = read_openb_pods(
         "\xEF\xBB\xBF"  // as spreadsheets begin
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
@@ -48,6 +49,7 @@ TEST(OpenbCsv, Times) {
     ASSERT_TRUE(pods) << pods.error().text;
     EXPECT_EQ((*pods)[0].lasts_s, 30);
     EXPECT_EQ((*pods)[1].lasts_s, 0) << "nobody tells";
+    EXPECT_EQ((*pods)[1].came_s, 10);
     const auto wrong = read_openb_pods(head + "a,1,1,0,0,10,15,20\n");
     ASSERT_FALSE(wrong);
     EXPECT_NE(wrong.error().text.find("line 2"), std::string::npos) << wrong.error().text;

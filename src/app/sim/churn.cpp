@@ -1,11 +1,17 @@
 #include "app/sim/churn.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <memory>
 #include <queue>
 #include <random>
+#include <unordered_map>
 #include <vector>
 
+#include "app/sim/churn_ledger.hpp"
+#include "app/sim/fragments.hpp"
+#include "app/sim/running_cluster.hpp"
 #include "app/sim/trial.hpp"
 #include "app/sim/waiting_line.hpp"
 #include "domain/placement/fleet/fleet.hpp"
@@ -14,10 +20,18 @@
 namespace tessera {
 namespace {
 
+// Where a task is in its life.
+struct Running {
+    std::vector<Placed> places;  // one, or a gang's
+    double since_s = 0;          // of this run
+    double left_s = 0;           // of work, when it began
+    int run = 0;                 // one more with each move
+};
+
 struct Leaving {
     double at_s;
     std::size_t task;
-    std::vector<Placed> places;  // one, or a gang's
+    int run;
 
     // The first to leave on top; among equals the first that came.
     bool operator<(const Leaving& other) const {
@@ -25,177 +39,259 @@ struct Leaving {
     }
 };
 
-// How long who came waited: of tasks, or of gangs.
-class Waits {
-  public:
-    void note_asked(double milli) { asked_milli_ += milli; }
-    void note_placed(double after_s) { waits_.push_back(after_s); }
-    void note_gave_up(double after_s, double milli) {
-        waits_.push_back(after_s);
-        refused_milli_ += milli;
+// That room is sought for one that waits.
+struct Seeking {
+    double at_s;
+    std::size_t task;
+
+    bool operator<(const Seeking& other) const {
+        return at_s != other.at_s ? at_s > other.at_s : task > other.task;
     }
-
-    ChurnWaits result() {
-        ChurnWaits out;
-        out.came = waits_.size();
-        if (waits_.empty()) return out;
-        double sum = 0;
-        double waited = 0;
-        for (const double wait : waits_) {
-            sum += wait;
-            waited += wait > 0 ? 1 : 0;
-        }
-        const auto count = static_cast<double>(waits_.size());
-        out.mean_wait_s = sum / count;
-        out.waited = waited / count;
-        out.refused_demand = asked_milli_ > 0 ? refused_milli_ / asked_milli_ : 0;
-        const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(0.99 * (count - 1));
-        std::ranges::nth_element(waits_, p99);
-        out.p99_wait_s = *p99;
-        return out;
-    }
-
-  private:
-    double asked_milli_ = 0;
-    double refused_milli_ = 0;
-    std::vector<double> waits_;
-};
-
-double milli_of_all(const ChurnTask& task) {
-    return static_cast<double>(milli_of(task.task)) * task.gang;
-}
-
-// What the window saw.
-class Ledger {
-  public:
-    Ledger(std::span<const ChurnTask> tasks, const ChurnWindow& window)
-        : tasks_(tasks), window_(window) {}
-
-    // The cards held change at that time.
-    void hold(double at_s, double by_milli) {
-        const double now = std::clamp(at_s, window_.from_s, window_.to_s);
-        held_milli_s_ += held_milli_ * (now - since_s_);
-        since_s_ = now;
-        held_milli_ += by_milli;
-    }
-    void note_placed(std::size_t task, double at_s) {
-        if (counts(task)) waits_of(task).note_placed(at_s - tasks_[task].comes_s);
-    }
-    void note_gave_up(std::size_t task) {
-        if (counts(task))
-            waits_of(task).note_gave_up(window_.patience_s, milli_of_all(tasks_[task]));
-    }
-
-    ChurnResult result(double capacity_milli) {
-        hold(window_.to_s, 0);
-        ChurnResult out;
-        const double span = std::max(window_.to_s - window_.from_s, 1.0);
-        out.held = held_milli_s_ / span / std::max(capacity_milli, 1.0);
-        for (std::size_t i = 0; i < tasks_.size(); ++i) {
-            if (counts(i)) waits_of(i).note_asked(milli_of_all(tasks_[i]));
-        }
-        out.tasks = single_.result();
-        out.gangs = gangs_.result();
-        return out;
-    }
-
-  private:
-    [[nodiscard]] bool counts(std::size_t task) const {
-        const double comes = tasks_[task].comes_s;
-        return comes >= window_.from_s && comes < window_.to_s;
-    }
-    Waits& waits_of(std::size_t task) { return tasks_[task].gang > 1 ? gangs_ : single_; }
-
-    std::span<const ChurnTask> tasks_;
-    const ChurnWindow window_;
-    double held_milli_ = 0;
-    double held_milli_s_ = 0;
-    double since_s_ = window_.from_s;
-    Waits single_;
-    Waits gangs_;
 };
 
 class Churn {
   public:
     Churn(const Workload& workload, std::span<const ChurnTask> tasks, const ChurnWindow& window,
-          FleetPolicy& policy, int draws)
+          FleetPolicy& policy, int draws, const std::optional<MoveRules>& moves)
         : tasks_(tasks),
           window_(window),
+          moves_(moves),
           fleet_(workload.nodes),
           index_(fleet_, policy),
           draws_(static_cast<std::uint64_t>(draws)),
           line_(tasks),
-          ledger_(tasks, window) {}
+          ledger_(tasks, window),
+          fragments_(fleet_, workload.mix) {
+        if (moves_) cluster_.emplace(workload.nodes, index_, policy);
+    }
 
     ChurnResult run() {
         double capacity = 0;
         for (std::size_t node = 0; node < fleet_.size(); ++node)
             capacity += fleet_.load(node).free_milli();
+        note_fragments(0);
         for (std::size_t task = 0; task < tasks_.size(); ++task) {
             const double now = tasks_[task].comes_s;
-            leave_until(now);
+            go_on_until(now);
             give_up(now);
             for (int i = 0; i < tasks_[task].gang; ++i)
                 index_.arrived(tasks_[task].task);
-            if (!try_to_place(task, now)) line_.add(task);
+            if (!try_to_place(task, now)) wait(task);
+            note_fragments(now);
         }
         // Who came last has his time to wait.
-        leave_until(window_.to_s + window_.patience_s);
+        go_on_until(window_.to_s + window_.patience_s);
         give_up(window_.to_s + 2 * window_.patience_s);
-        return ledger_.result(capacity);
+        ChurnResult result = ledger_.result(capacity);
+        if (moves_) result.moves = ledger_.moves(capacity);
+        result.decisions = decisions_;
+        result.seconds = seconds_;
+        return result;
     }
 
   private:
+    // `choose` gets who draws a number for each choice.
+    auto decide(const auto& choose) {
+        using Clock = std::chrono::steady_clock;
+        auto draw = [&] {
+            ++decisions_;
+            return draws_();
+        };
+        const auto start = Clock::now();
+        auto chosen = choose(draw);
+        seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+        return chosen;
+    }
     bool try_to_place(std::size_t task, double now) {
         const ChurnTask& of = tasks_[task];
         const std::vector<Task> alike(static_cast<std::size_t>(of.gang), of.task);
-        auto places = place_together(fleet_, index_, caps_, alike, of.cap, draws_);
+        auto places = decide(
+            [&](auto& draw) { return place_together(fleet_, index_, caps_, alike, of.cap, draw); });
         if (!places) return false;
-        leaving_.push({now + of.lasts_s, task, *std::move(places)});
-        ledger_.hold(now, milli_of_all(of));
-        ledger_.note_placed(task, now);
+        settle(task, *std::move(places), now);
         return true;
     }
-    void leave_until(double time_s) {
-        while (!leaving_.empty() && leaving_.top().at_s <= time_s) {
-            const Leaving one = leaving_.top();
-            leaving_.pop();
-            const ChurnTask& of = tasks_[one.task];
-            for (const Placed& place : one.places) {
-                fleet_.release(static_cast<std::size_t>(place.node), of.task, place.cards);
-                caps_.remove(of.cap, static_cast<std::size_t>(place.node));
-            }
-            ledger_.hold(one.at_s, -milli_of_all(of));
-            give_up(one.at_s);
-            for (const Placed& place : one.places) {
-                line_.offer(fleet_, static_cast<std::size_t>(place.node),
-                            [&](std::size_t task) { return try_to_place(task, one.at_s); });
+    void settle(std::size_t task, std::vector<Placed> places, double now) {
+        const ChurnTask& of = tasks_[task];
+        if (cluster_) {
+            for (const Placed& place : places)
+                cluster_->placed(task, of.task, place, is_movable(of));
+        }
+        begin(task, {.places = std::move(places), .since_s = now, .left_s = of.lasts_s});
+        ledger_.hold(now, milli_of_all(of));
+        ledger_.note_placed(task, now);
+    }
+    void begin(std::size_t task, Running running) {
+        leaving_.push({running.since_s + running.left_s, task, running.run});
+        running_.insert_or_assign(task, std::move(running));
+    }
+    void wait(std::size_t task) {
+        line_.add(task);
+        const ChurnTask& of = tasks_[task];
+        // Room for a gang with a cap would be one node's after the other.
+        if (moves_ && of.task.count > 0 && (of.gang == 1 || of.cap.app < 0))
+            seeking_.push({of.comes_s + moves_->after_s, task});
+    }
+
+    // In the order of time; who leaves then comes before who seeks then.
+    void go_on_until(double time_s) {
+        for (;;) {
+            const bool leaves = !leaving_.empty() && leaving_.top().at_s <= time_s;
+            const bool seeks = !seeking_.empty() && seeking_.top().at_s <= time_s;
+            if (seeks && (!leaves || seeking_.top().at_s < leaving_.top().at_s)) {
+                const Seeking one = seeking_.top();
+                seeking_.pop();
+                seek(one);
+            } else if (leaves) {
+                const Leaving one = leaving_.top();
+                leaving_.pop();
+                leave(one);
+            } else {
+                return;
             }
         }
+    }
+    void leave(const Leaving& one) {
+        const auto at = running_.find(one.task);
+        if (at->second.run != one.run) return;  // it was moved, and leaves later
+        const std::vector<Placed> places = std::move(at->second.places);
+        running_.erase(at);
+        const ChurnTask& of = tasks_[one.task];
+        for (const Placed& place : places)
+            free(one.task, place);
+        ledger_.hold(one.at_s, -milli_of_all(of));
+        give_up(one.at_s);
+        for (const Placed& place : places)
+            offer(place.node, one.at_s);
+        note_fragments(one.at_s);
+    }
+    void free(std::size_t task, const Placed& place) {
+        const ChurnTask& of = tasks_[task];
+        const auto node = static_cast<std::size_t>(place.node);
+        fleet_.release(node, of.task, place.cards);
+        caps_.remove(of.cap, node);
+        if (cluster_) cluster_->left(task, of.task, place);
+    }
+    void offer(std::int32_t node, double now) {
+        line_.offer(fleet_, static_cast<std::size_t>(node),
+                    [&](std::size_t task) { return try_to_place(task, now); });
     }
     void give_up(double now) {
         while (const auto task = line_.take_before(now - window_.patience_s))
             ledger_.note_gave_up(*task);
     }
+    void note_fragments(double now) { ledger_.note_fragments(now, fragments_.milli()); }
+
+    // A gang that loses one of its pods would stop as a whole; and a place with a cap may be taken
+    // by another instance meanwhile.
+    static bool is_movable(const ChurnTask& task) {
+        return task.task.count > 0 && task.gang == 1 && task.cap.app < 0;
+    }
+    void seek(const Seeking& one) {
+        give_up(one.at_s);
+        if (!line_.has(one.task)) return;
+        const ChurnTask& of = tasks_[one.task];
+        double& again_s = not_before_[waiting_kind(of)];
+        if (one.at_s < again_s) return seeking_.push({again_s, one.task});
+        ledger_.note_sought();
+        const auto moves = cluster_->moves_for(
+            {.task = of.task, .count = of.gang, .without = caps_.full(of.cap)}, moves_->most_moves);
+        std::vector<TaskMove> made;
+        if (moves && help(one, *moves, made)) {
+            line_.take(one.task);
+            ledger_.note_helped(one.task, one.at_s);
+        } else {
+            again_s = one.at_s + moves_->after_s;
+            seeking_.push({again_s, one.task});
+        }
+        look_after(made, one.at_s);
+        note_fragments(one.at_s);
+    }
+    // Room for one after the other; false where the policy does not keep to the plan.
+    bool help(const Seeking& one, const std::vector<std::vector<TaskMove>>& moves,
+              std::vector<TaskMove>& made) {
+        const ChurnTask& of = tasks_[one.task];
+        Trial trial(fleet_, &caps_);
+        std::vector<Placed> places;
+        for (const std::vector<TaskMove>& of_one : moves) {
+            const bool is_made = std::ranges::all_of(of_one, [&](const TaskMove& move) {
+                if (!make(move, one.at_s)) return false;
+                made.push_back(move);
+                return true;
+            });
+            const auto to = decide([&](auto& draw) {
+                return is_made ? index_.choose(of.task, draw(), caps_.full(of.cap)) : std::nullopt;
+            });
+            if (!to) {
+                ledger_.note_astray();
+                return false;
+            }
+            trial.place(to->node, of.task, to->rating.cards, of.cap);
+            places.push_back({static_cast<std::int32_t>(to->node), to->rating.cards});
+        }
+        trial.keep();
+        settle(one.task, std::move(places), one.at_s);
+        return true;
+    }
+    bool make(const TaskMove& move, double now) {
+        const Task& task = tasks_[move.task].task;
+        const auto to = decide([&](auto& draw) { return index_.choose(task, draw()); });
+        if (!to || Placed{static_cast<std::int32_t>(to->node), to->rating.cards} != move.to)
+            return false;
+        fleet_.place(to->node, task, to->rating.cards);
+        cluster_->placed(move.task, task, move.to, true);
+        free(move.task, move.from);
+        begin_again(move, now);
+        return true;
+    }
+    // The policy learns from the tasks that came anew at the end: a plan foretells what it does as
+    // it is. And what they left may be room for others.
+    void look_after(const std::vector<TaskMove>& made, double now) {
+        for (const TaskMove& move : made)
+            index_.arrived(tasks_[move.task].task);
+        for (const TaskMove& move : made)
+            offer(move.from.node, now);
+    }
+    void begin_again(const TaskMove& move, double now) {
+        const Running& before = running_.at(move.task);
+        const double ran = now - before.since_s;
+        const double every = moves_->checkpoint_s;
+        const double kept =
+            every > 0 ? std::isinf(every) ? 0 : std::floor(ran / every) * every : ran;
+        ledger_.note_evicted(move.task, now, ran - kept);
+        begin(move.task, {.places = {move.to},
+                          .since_s = now,
+                          .left_s = before.left_s - kept,
+                          .run = before.run + 1});
+    }
 
     std::span<const ChurnTask> tasks_;
     const ChurnWindow window_;
+    const std::optional<MoveRules> moves_;
     Fleet fleet_;
     FleetIndex index_;
     NodeCaps caps_;
     std::mt19937_64 draws_;
     WaitingLine line_;
     Ledger ledger_;
+    Fragments fragments_;
+    std::unordered_map<std::size_t, Running> running_;
     std::priority_queue<Leaving> leaving_;
+    std::optional<RunningCluster> cluster_;  // where there are moves
+    std::priority_queue<Seeking> seeking_;
+    // For whose like no room was found of late.
+    std::unordered_map<WaitingKind, double, WaitingKindHash> not_before_;
+    std::size_t decisions_ = 0;
+    double seconds_ = 0;
 };
 
 }  // namespace
 
 ChurnResult churn(const Workload& workload, std::span<const ChurnTask> tasks,
-                  const ChurnWindow& window, const FleetPolicyRow& policy,
-                  const ReplaySeeds& seeds) {
+                  const ChurnWindow& window, const FleetPolicyRow& policy, const ReplaySeeds& seeds,
+                  const std::optional<MoveRules>& moves) {
     const auto rates = policy.make({.mix = workload.mix, .sampling_seed = seeds.sampling});
-    return Churn(workload, tasks, window, *rates, seeds.draws).run();
+    return Churn(workload, tasks, window, *rates, seeds.draws, moves).run();
 }
 
 }  // namespace tessera

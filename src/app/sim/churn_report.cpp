@@ -24,6 +24,21 @@ struct Figure {
     double (*of)(const ChurnWaits& waits);
     int places;
 };
+// The same of a whole run.
+struct RunFigure {
+    const char* name;
+    const char* key;
+    double (*of)(const ChurnResult& result);
+    int places;
+};
+constexpr RunFigure kHeld{"HELD%", "heldPercent",
+                          [](const ChurnResult& result) { return 100 * result.held; }, 3};
+constexpr RunFigure kFragments{"FRAG%", "fragmentationPercent",
+                               [](const ChurnResult& result) { return 100 * result.fragmentation; },
+                               3};
+constexpr RunFigure kSpeed{"DECISIONS/S", "decisionsPerSecond",
+                           [](const ChurnResult& result) { return result.decisions_per_second(); },
+                           0};
 constexpr std::array kFigures = {
     Figure{"WAITED%", "waitedPercent", [](const ChurnWaits& w) { return 100 * w.waited; }, 3},
     Figure{"WAIT s", "meanWaitSeconds", [](const ChurnWaits& w) { return w.mean_wait_s; }, 2},
@@ -39,8 +54,33 @@ struct Part {
 };
 constexpr std::array kParts = {Part{"", &ChurnResult::tasks}, Part{" gangs", &ChurnResult::gangs}};
 
-double held_percent(const ChurnResult& result) {
-    return 100 * result.held;
+template <ChurnSize size>
+double helped(const ChurnResult& result) {
+    return static_cast<double>(result.moves->helped.at(static_cast<std::size_t>(size)));
+}
+
+// Of runs with moves.
+constexpr std::array kMoveFigures = {
+    RunFigure{"EVICTED", "evictions",
+              [](const ChurnResult& r) { return static_cast<double>(r.moves->evictions); }, 0},
+    RunFigure{"PER 1000", "evictionsPer1000Placed",
+              [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, 3},
+    RunFigure{"LOST%", "lostWorkPercent", [](const ChurnResult& r) { return 100 * r.moves->lost; },
+              3},
+    RunFigure{"USEFUL%", "usefulPercent",
+              [](const ChurnResult& r) { return 100 * (r.held - r.moves->lost); }, 3},
+    RunFigure{"HELPED", "helped",
+              [](const ChurnResult& r) { return static_cast<double>(r.moves->all_helped()); }, 0},
+    RunFigure{"SHARES", "helpedShares", helped<ChurnSize::share>, 0},
+    RunFigure{"1 CARD", "helpedOneCard", helped<ChurnSize::card>, 0},
+    RunFigure{"2-7", "helpedSeveralCards", helped<ChurnSize::several>, 0},
+    RunFigure{"8 AND MORE", "helpedEightCards", helped<ChurnSize::eight>, 0},
+    RunFigure{"GANGS", "helpedGangs", helped<ChurnSize::gang>, 0},
+};
+
+bool has_moves(std::span<const ChurnRun> runs) {
+    return std::ranges::any_of(runs,
+                               [](const ChurnRun& run) { return run.result.moves.has_value(); });
 }
 
 bool any_came(std::span<const ChurnRun> runs, const Part& part) {
@@ -68,12 +108,12 @@ std::vector<const ChurnRun*> groups(std::span<const ChurnRun> runs) {
     return out;
 }
 
+using Value = std::function<double(const ChurnResult& result)>;
+
 std::string text_of(const Estimate& estimate, int places) {
     if (!estimate.half) return fmt::format("{:.{}f}", estimate.mean, places);
     return fmt::format("{:.{}f} ±{:.{}f}", estimate.mean, places, *estimate.half, places);
 }
-
-using Value = std::function<double(const ChurnResult& result)>;
 
 Estimate mean_of(std::span<const ChurnRun> runs, const Value& value) {
     std::vector<double> values;
@@ -91,49 +131,89 @@ Estimate difference(std::span<const ChurnRun> runs, std::span<const ChurnRun> ba
     return estimate(values);
 }
 
-// `held` is what all hold together, whoever the line is about.
-std::string line_of(std::string_view load, std::string_view policy, std::size_t width,
-                    std::string_view came, const std::string& held, const auto& cell) {
-    std::string line = fmt::format("{:>5}  {:<{}}  {:>8}", load, policy, width, came);
-    const auto add = [&](const std::string& text) {
-        // "±" takes two bytes and one column.
-        const std::size_t bytes = text.size() - (text.find("±") == std::string::npos ? 0 : 1);
-        line += fmt::format("  {}{}", std::string(bytes < 17 ? 17 - bytes : 0, ' '), text);
-    };
-    add(held);
-    for (const Figure& figure : kFigures)
-        add(cell(figure));
-    return line + "\n";
+// A text under the column of its name, with a space between.
+void add_cell(std::string& line, std::string_view text) {
+    constexpr std::size_t kWidth = 17;
+    // "±" takes two bytes and one column.
+    const std::size_t columns = text.size() - (text.find("±") == std::string::npos ? 0 : 1);
+    line += fmt::format("  {}{}", std::string(columns < kWidth ? kWidth - columns : 0, ' '), text);
 }
 
-// A line per part that there is; `estimate_of` says what of a value is told.
-std::string lines_of(std::span<const ChurnRun> runs, std::size_t width, bool with_came,
-                     const std::function<Estimate(const Value& value)>& estimate_of) {
-    constexpr int kHeldPlaces = 3;
+std::string load_text(int load) {
+    return load == kAsRecorded ? std::string(kAsRecordedText) : std::to_string(load);
+}
+
+// Of the first columns.
+struct Widths {
+    std::size_t load = 5;
+    std::size_t policy = 6;
+};
+
+std::string line_begin(std::string_view load, std::string_view policy, const Widths& width) {
+    return fmt::format("{:>{}}  {:<{}}", load, width.load, policy, width.policy);
+}
+
+std::string head_of(const Widths& width) {
+    std::string line = line_begin("LOAD%", "POLICY", width) + fmt::format("  {:>8}", "CAME");
+    for (const RunFigure& figure : {kHeld, kFragments})
+        add_cell(line, figure.name);
+    for (const Figure& figure : kFigures)
+        add_cell(line, figure.name);
+    return line + fmt::format("  {:>11}\n", kSpeed.name);
+}
+
+using EstimateOf = std::function<Estimate(const Value& value)>;
+
+// A line per part that there is; `estimate_of` says what of a value is told. What is held, and in
+// what pieces the rest is, is the same of each part.
+std::string lines_of(std::span<const ChurnRun> runs, const Widths& width, bool is_difference,
+                     const EstimateOf& estimate_of) {
     const ChurnRun& one = runs.front();
     std::string text;
     for (const Part& part : kParts) {
-        if (&part != &kParts.front() && !any_came(runs, part)) continue;
-        text += line_of(std::to_string(one.load), one.policy + part.suffix, width,
-                        with_came ? std::to_string((one.result.*part.of).came) : "",
-                        text_of(estimate_of(held_percent), kHeldPlaces), [&](const Figure& figure) {
-                            return text_of(estimate_of([&](const ChurnResult& result) {
-                                               return figure.of(result.*part.of);
-                                           }),
-                                           figure.places);
-                        });
+        const bool is_first = &part == &kParts.front();
+        if (!is_first && !any_came(runs, part)) continue;
+        const std::string came = is_difference ? "" : std::to_string((one.result.*part.of).came);
+        text += line_begin(load_text(one.load), one.policy + part.suffix, width) +
+                fmt::format("  {:>8}", came);
+        for (const RunFigure& figure : {kHeld, kFragments})
+            add_cell(text, text_of(estimate_of(figure.of), figure.places));
+        for (const Figure& figure : kFigures) {
+            const auto value = [&](const ChurnResult& result) {
+                return figure.of(result.*part.of);
+            };
+            add_cell(text, text_of(estimate_of(value), figure.places));
+        }
+        if (is_first && !is_difference)
+            text += fmt::format("  {:>11.0f}", estimate_of(kSpeed.of).mean);
+        text += "\n";
     }
     return text;
 }
 
-std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, std::size_t width) {
+std::string moves_table(std::span<const ChurnRun> runs, const Widths& width) {
+    std::string text =
+        "\nmoves that made room for who waited\n" + line_begin("LOAD%", "POLICY", width);
+    for (const RunFigure& figure : kMoveFigures)
+        add_cell(text, figure.name);
+    text += "\n";
+    for (const ChurnRun* one : groups(runs)) {
+        text += line_begin(load_text(one->load), one->policy, width);
+        for (const RunFigure& figure : kMoveFigures)
+            add_cell(text, text_of(mean_of(group_of(runs, *one), figure.of), figure.places));
+        text += "\n";
+    }
+    return text;
+}
+
+std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, const Widths& width) {
     std::string text;
     for (const ChurnRun* one : groups(runs)) {
         if (one->policy == base.policy) continue;
         ChurnRun like = base;
         like.load = one->load;
         const auto group = group_of(runs, *one);
-        text += lines_of(group, width, false, [&](const Value& value) {
+        text += lines_of(group, width, true, [&](const Value& value) {
             return difference(group, group_of(runs, like), value);
         });
     }
@@ -161,20 +241,22 @@ Estimate estimate(std::span<const double> values) {
 
 std::string churn_table(std::span<const ChurnRun> runs) {
     const std::size_t more = any_came(runs, kParts.back()) ? std::strlen(kParts.back().suffix) : 0;
-    std::size_t width = 6;
-    for (const ChurnRun& run : runs)
-        width = std::max(width, run.policy.size() + 2 + more);
-    std::string text = line_of("LOAD%", "POLICY", width, "CAME", "HELD%",
-                               [](const Figure& figure) { return std::string(figure.name); });
+    Widths width;
+    for (const ChurnRun& run : runs) {
+        width.load = std::max(width.load, load_text(run.load).size());
+        width.policy = std::max(width.policy, run.policy.size() + 2 + more);
+    }
+    std::string text = head_of(width);
     const ChurnRun* base = nullptr;
     for (const ChurnRun* one : groups(runs)) {
         if (base == nullptr || base->load != one->load) base = one;
         const auto group = group_of(runs, *one);
-        text +=
-            lines_of(group, width, true, [&](const Value& value) { return mean_of(group, value); });
+        text += lines_of(group, width, false,
+                         [&](const Value& value) { return mean_of(group, value); });
     }
     if (base == nullptr) return text;
     text += differences(runs, *base, width);
+    if (has_moves(runs)) text += moves_table(runs, width);
     if (group_of(runs, *base).size() == 1)
         text += "\nof one seed, which tells nothing of chance: --seeds 2 and more have intervals\n";
     return text;
@@ -182,21 +264,28 @@ std::string churn_table(std::span<const ChurnRun> runs) {
 
 std::string churn_csv(std::span<const ChurnRun> runs) {
     const bool has_gangs = any_came(runs, kParts.back());
-    std::string text = "load,policy,seed,came,heldPercent";
+    std::vector<RunFigure> behind{kFragments};
+    if (has_moves(runs)) behind.insert(behind.end(), kMoveFigures.begin(), kMoveFigures.end());
+    behind.push_back(kSpeed);
+    std::string text = fmt::format("load,policy,seed,came,{}", kHeld.key);
     for (const Figure& figure : kFigures)
         text += fmt::format(",{}", figure.key);
     if (has_gangs) text += ",gangsCame";
     for (const Figure& figure : kFigures)
         text += has_gangs ? fmt::format(",{}OfGangs", figure.key) : "";
+    for (const RunFigure& figure : behind)
+        text += fmt::format(",{}", figure.key);
     text += "\n";
     for (const ChurnRun& run : runs) {
-        text += fmt::format("{},{},{},{},{:.6f}", run.load, run.policy, run.seed,
-                            run.result.tasks.came, held_percent(run.result));
+        text += fmt::format("{},{},{},{},{:.6f}", load_text(run.load), run.policy, run.seed,
+                            run.result.tasks.came, kHeld.of(run.result));
         for (const Figure& figure : kFigures)
             text += fmt::format(",{:.6f}", figure.of(run.result.tasks));
         if (has_gangs) text += fmt::format(",{}", run.result.gangs.came);
         for (const Figure& figure : kFigures)
             text += has_gangs ? fmt::format(",{:.6f}", figure.of(run.result.gangs)) : "";
+        for (const RunFigure& figure : behind)
+            text += fmt::format(",{:.6f}", figure.of(run.result));
         text += "\n";
     }
     return text;
@@ -206,11 +295,16 @@ std::string churn_json(std::span<const ChurnRun> runs) {
     using Json = nlohmann::ordered_json;
     Json rows = Json::array();
     for (const ChurnRun& run : runs) {
-        Json row = {{"loadPercent", run.load},
-                    {"policy", run.policy},
-                    {"seed", run.seed},
-                    {"came", run.result.tasks.came},
-                    {"heldPercent", held_percent(run.result)}};
+        Json row;
+        if (run.load == kAsRecorded) {
+            row["load"] = kAsRecordedText;
+        } else {
+            row["loadPercent"] = run.load;
+        }
+        row["policy"] = run.policy;
+        row["seed"] = run.seed;
+        row["came"] = run.result.tasks.came;
+        row[kHeld.key] = kHeld.of(run.result);
         for (const Figure& figure : kFigures)
             row[figure.key] = figure.of(run.result.tasks);
         if (run.result.gangs.came > 0) {
@@ -219,6 +313,16 @@ std::string churn_json(std::span<const ChurnRun> runs) {
                 gangs[figure.key] = figure.of(run.result.gangs);
             row["gangs"] = std::move(gangs);
         }
+        row[kFragments.key] = kFragments.of(run.result);
+        if (run.result.moves) {
+            Json moves;
+            for (const RunFigure& figure : kMoveFigures)
+                moves[figure.key] = figure.of(run.result);
+            moves["plans"] = run.result.moves->plans;
+            moves["plansAstray"] = run.result.moves->astray;
+            row["moves"] = std::move(moves);
+        }
+        row[kSpeed.key] = kSpeed.of(run.result);
         rows.push_back(std::move(row));
     }
     return Json{{"runs", std::move(rows)}}.dump(2) + "\n";

@@ -1,6 +1,10 @@
 #include "app/sim/churn_sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -9,6 +13,39 @@ namespace {
 struct Job {
     int load;
     std::uint64_t seed;
+};
+
+struct Scene {
+    std::vector<ChurnTask> tasks;
+    ChurnWindow window;
+};
+
+// Both outlive it.
+class Scenes {
+  public:
+    Scenes(const Workload& workload, const ChurnSweepOptions& options)
+        : workload_(workload), options_(options) {}
+
+    // Of a trace with which nothing is wrong.
+    [[nodiscard]] Scene of(const Job& job) const {
+        if (job.load == kAsRecorded) {
+            auto tasks = *recorded_tasks(workload_);
+            const double end = tasks.back().comes_s;
+            // The last one, too, is of what is measured.
+            return {std::move(tasks), {0, std::nextafter(end, end + 1), options_.patience_s}};
+        }
+        const double begin = options_.longest_s;
+        const double end = begin + options_.days * 86'400;
+        return {*churn_tasks(workload_, {.load = job.load / 100.0,
+                                         .longest_s = options_.longest_s,
+                                         .ends_s = end,
+                                         .seed = job.seed}),
+                {begin, end, options_.patience_s}};
+    }
+
+  private:
+    const Workload& workload_;
+    const ChurnSweepOptions& options_;
 };
 
 // In the order of their first.
@@ -22,20 +59,33 @@ std::vector<int> each_once(std::span<const int> loads) {
 
 }  // namespace
 
+Result<int> read_load(std::string_view text) {
+    constexpr int kMost = 200;
+    while (text.starts_with(' '))
+        text.remove_prefix(1);
+    while (text.ends_with(' '))
+        text.remove_suffix(1);
+    if (text == kAsRecordedText) return kAsRecorded;
+    int percent = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), percent);
+    const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+    if (is_whole && percent >= 1 && percent <= kMost) return percent;
+    return fail(Code::invalid_argument,
+                fmt::format("\"{}\" is neither a percentage from 1 to {} nor {}", text, kMost,
+                            kAsRecordedText));
+}
+
 Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
                                           const Progress& progress) {
     TRY(const auto policies, find_fleet_policies(options.policies));
     TRY(const Workload workload, load_source(read, options.source, options.trace));
-    const double begin = options.longest_s;
-    const double end = begin + options.days * 86'400;
-    const auto tasks_of = [&](const Job& job) {
-        return churn_tasks(workload, {.load = job.load / 100.0,
-                                      .longest_s = options.longest_s,
-                                      .ends_s = end,
-                                      .seed = job.seed});
-    };
+    const Scenes scenes(workload, options);
     // What is wrong with the trace is wrong for every seed.
-    TRY_VOID(churn_tasks(workload, {.load = 0, .longest_s = options.longest_s}));
+    for (const int load : options.loads) {
+        TRY_VOID(load == kAsRecorded
+                     ? recorded_tasks(workload)
+                     : churn_tasks(workload, {.load = 0, .longest_s = options.longest_s}));
+    }
 
     std::vector<Job> jobs;
     std::vector<ChurnRun> runs;
@@ -50,12 +100,13 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     }
     SharedProgress done(progress, runs.size());
     in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
-        const auto tasks = tasks_of(jobs[at]);
+        const Scene scene = scenes.of(jobs[at]);
         for (std::size_t policy = 0; policy < policies.size(); ++policy) {
             const std::size_t run = (at / seeds * policies.size() + policy) * seeds + at % seeds;
-            runs[run].result = churn(
-                workload, *tasks, {begin, end, options.patience_s}, *policies[policy],
-                {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed});
+            runs[run].result =
+                churn(workload, scene.tasks, scene.window, *policies[policy],
+                      {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed},
+                      options.moves);
             done.one_more();
         }
     });

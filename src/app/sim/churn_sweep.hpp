@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/sim/churn.hpp"
@@ -13,21 +14,29 @@
 
 namespace tessera {
 
+// A load: the trace's own times, each pod once, from the first that came to the last.
+inline constexpr int kAsRecorded = 0;
+inline constexpr std::string_view kAsRecordedText = "as-recorded";
+
+// "90", or kAsRecordedText; blanks at the ends do not count. invalid_argument.
+Result<int> read_load(std::string_view text);
+
 struct ChurnSweepOptions {
     TraceSource source;
     TraceName trace;         // its pods, and its nodes in the tie order of that seed
-    std::vector<int> loads;  // percent of all cards
+    std::vector<int> loads;  // percent of all cards, or kAsRecorded
     std::vector<std::string> policies;
     int seeds = 10;  // 1, 2, ... of who comes when
     std::uint64_t sampling_seed = 0;
     double longest_s = 86'400;
     double days = 3;  // measured, after one time the longest that is not
     double patience_s = 3'600;
+    std::optional<MoveRules> moves;  // nothing: nobody is moved
     int threads = 1;
 };
 
 struct ChurnRun {
-    int load = 0;  // percent
+    int load = 0;  // percent, or kAsRecorded
     std::string policy;
     std::uint64_t seed = 0;
     ChurnResult result;
@@ -49,5 +58,8 @@ Estimate estimate(std::span<const double> values);
 std::string churn_table(std::span<const ChurnRun> runs);
 std::string churn_csv(std::span<const ChurnRun> runs);
 std::string churn_json(std::span<const ChurnRun> runs);
+// A picture (SVG): a panel per figure, over the load, a line per policy. Runs as recorded have no
+// load, and are left out.
+std::string churn_svg(std::span<const ChurnRun> runs);
 
 }  // namespace tessera

@@ -124,6 +124,24 @@ TEST(Churn, TasksAskForTheLoad) {
     EXPECT_EQ(no_card.error().text, "none of the trace's pods asks for a card");
 }
 
+// Goal: a trace as it is: each pod once, when it came and for as long as it ran, a gang when its
+// last pod came; who was never ended stays.
+TEST(Churn, TasksAsRecorded) {
+    Workload workload = small();
+    workload.pods = {{.task = cards(1), .lasts_s = 100, .came_s = 1'050},
+                     {.task = cards(2), .lasts_s = 0, .came_s = 1'020},
+                     {.task = cards(1), .lasts_s = 10, .gang = 2, .came_s = 1'000},
+                     {.task = cards(1), .lasts_s = 10, .gang = 0, .came_s = 1'000}};
+    const auto tasks = recorded_tasks(workload);
+    ASSERT_TRUE(tasks) << tasks.error().text;
+    EXPECT_EQ(*tasks, (std::vector<ChurnTask>{
+                          {cards(1), 0, 10, 2}, {cards(2), 20, 130, 1}, {cards(1), 50, 100, 1}}));
+    workload.pods[1].came_s.reset();
+    const auto untold = recorded_tasks(workload);
+    ASSERT_FALSE(untold);
+    EXPECT_NE(untold.error().text.find("does not tell when its pods came"), std::string::npos);
+}
+
 // Goal: whoever is offered room is the first that fits, and those alike keep their order.
 TEST(WaitingLine, Order) {
     const std::vector<ChurnTask> tasks = {
@@ -175,6 +193,32 @@ TEST(Churn, Table) {
     EXPECT_NE(text.find("10.000 ±0.000"), std::string::npos) << text;
     EXPECT_NE(churn_csv(runs).find("90,B,1,7,61.0"), std::string::npos) << churn_csv(runs);
     EXPECT_NE(churn_json(runs).find(R"("heldPercent": 50.0)"), std::string::npos);
+}
+
+// Goal: a panel per figure and a line per policy through the means, with what they may be off;
+// those of moves where there are any. A run as recorded has no load to stand over.
+TEST(Churn, Plot) {
+    std::vector<ChurnRun> runs;
+    for (const int load : {90, 100, kAsRecorded}) {
+        for (const double held : {0.5, 0.6})
+            runs.push_back({load, "A", 1, {.held = held}});
+    }
+    const auto count = [](const std::string& text, std::string_view what) {
+        std::size_t found = 0;
+        for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+            ++found;
+        return found;
+    };
+    const std::string svg = churn_svg(runs);
+    EXPECT_EQ(count(svg, "class=\"title\""), 5U);
+    EXPECT_EQ(count(svg, "<circle"), 2 * 5U) << "two loads";
+    EXPECT_EQ(count(svg, "class=\"line\""), 5 * 3 + 1U) << "a line, two bars, and the legend";
+    EXPECT_EQ(count(svg, ">90</text>"), 5U);
+    for (ChurnRun& run : runs)
+        run.result.moves.emplace();
+    EXPECT_EQ(count(churn_svg(runs), "class=\"title\""), 7U);
+    EXPECT_NE(churn_csv(runs).find("\nas-recorded,A,1,"), std::string::npos);
+    EXPECT_NE(churn_json(runs).find(R"("load": "as-recorded")"), std::string::npos);
 }
 
 // Goal: one seed has no interval, and says so; one policy has no table of differences.

@@ -1,21 +1,31 @@
 #include "app/sim/churn_workload.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 namespace tessera {
-Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+namespace {
+
+Result<> check_pods(const Workload& workload) {
     if (workload.has_mixed_gangs) {
         return fail(Code::unsupported,
                     "the trace has a gang whose pods ask for different things; here all pods of a "
                     "gang are alike");
     }
-    const auto lasts = [&](const TimedTask& pod) {
-        return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
-    };
     const auto has_card = [](const TimedTask& pod) { return milli_of(pod.task) > 0; };
     if (std::ranges::none_of(workload.pods, has_card))
         return fail(Code::invalid_argument, "none of the trace's pods asks for a card");
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+    TRY_VOID(check_pods(workload));
+    const auto lasts = [&](const TimedTask& pod) {
+        return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
+    };
     double asked = 0;  // milli x seconds, of each pod once
     for (const TimedTask& pod : workload.pods)
         asked += static_cast<double>(milli_of(pod.task)) * pod.gang * lasts(pod);
@@ -53,6 +63,32 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
         }
     }
     std::ranges::stable_sort(tasks.begin() + later, tasks.end(), {}, &ChurnTask::comes_s);
+    return tasks;
+}
+
+Result<std::vector<ChurnTask>> recorded_tasks(const Workload& workload) {
+    TRY_VOID(check_pods(workload));
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = 0;
+    for (const TimedTask& pod : workload.pods) {
+        if (!pod.came_s) {
+            return fail(Code::invalid_argument,
+                        "the trace does not tell when its pods came, which --load as-recorded "
+                        "needs: in openb's form the columns creation_time, scheduled_time and "
+                        "deletion_time");
+        }
+        first = std::min(first, *pod.came_s);
+        last = std::max(last, *pod.came_s + pod.lasts_s);
+    }
+    std::vector<ChurnTask> tasks;
+    tasks.reserve(workload.pods.size());
+    for (const TimedTask& pod : workload.pods) {
+        if (pod.gang == 0) continue;
+        const std::int64_t lasts_s = pod.lasts_s > 0 ? pod.lasts_s : last - *pod.came_s;
+        tasks.push_back({pod.task, static_cast<double>(*pod.came_s - first),
+                         static_cast<double>(lasts_s), pod.gang, pod.cap});
+    }
+    std::ranges::stable_sort(tasks, {}, &ChurnTask::comes_s);
     return tasks;
 }
 

@@ -38,4 +38,9 @@ struct ChurnOptions {
 // tells no times, or none of its pods asks for a card.
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options);
 
+// The trace as it is: each pod once, when it came and for as long as it ran, counted from when the
+// first came. Of which nobody tells how long it ran stays to the end. By the time that they come.
+// Errors as churn_tasks(); invalid_argument where the trace does not tell when its pods came.
+Result<std::vector<ChurnTask>> recorded_tasks(const Workload& workload);
+
 }  // namespace tessera

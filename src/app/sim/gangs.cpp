@@ -43,6 +43,7 @@ void name_gangs(Workload& workload, std::span<const std::string> names) {
             TimedTask& pod = workload.pods[row];
             workload.has_mixed_gangs |= pod.task != first.task;
             first.lasts_s = std::max(first.lasts_s, pod.lasts_s);
+            first.came_s = std::max(first.came_s, pod.came_s);
             pod.gang = 0;
         }
         first.gang = static_cast<int>(of.size());

@@ -29,6 +29,8 @@ using Curve = std::array<CurvePoint, kLastPercent + 1>;
 struct Placed {
     std::int32_t node = -1;
     CardSet cards = 0;
+
+    friend bool operator==(const Placed&, const Placed&) = default;
 };
 
 struct ReplaySeeds {

@@ -78,6 +78,8 @@ Result<Workload> in_order(const std::vector<OpenbNode>& nodes, const std::vector
         came.insert(came.end(), static_cast<std::size_t>(times), task.came_s);
     }
     ArrivalOrder order;
+    for (std::size_t row = 0; row < pods.size(); ++row)
+        pods[row].came_s = std::max<std::int64_t>(came[row], 0);
     order.nodes.resize(nodes.size());
     std::iota(order.nodes.begin(), order.nodes.end(), 0U);
     order.pods.resize(pods.size());

@@ -1,9 +1,11 @@
 #include "app/sim/waiting_line.hpp"
 
+#include <algorithm>
+
 namespace tessera {
 
 void WaitingLine::add(std::size_t task) {
-    Alike& alike = alike_[{tasks_[task].task, tasks_[task].gang, tasks_[task].cap}];
+    Alike& alike = alike_[waiting_kind(tasks_[task])];
     if (alike.empty()) by_first_.emplace(task, &alike);
     alike.push_back(task);
     ++size_;
@@ -23,6 +25,18 @@ std::optional<std::size_t> WaitingLine::take_before(double time_s) {
     if (tasks_[first].comes_s >= time_s) return std::nullopt;
     drop_first(by_first_.begin());
     return first;
+}
+
+bool WaitingLine::has(std::size_t task) const {
+    const auto alike = alike_.find(waiting_kind(tasks_[task]));
+    return alike != alike_.end() && std::ranges::binary_search(alike->second, task);
+}
+
+void WaitingLine::take(std::size_t task) {
+    Alike& alike = alike_.at(waiting_kind(tasks_[task]));
+    if (alike.front() == task) return drop_first(by_first_.find(task));
+    alike.erase(std::ranges::lower_bound(alike, task));
+    --size_;
 }
 
 void WaitingLine::offer(const Fleet& fleet, std::size_t node,

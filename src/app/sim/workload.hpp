@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct TimedTask {
     std::int64_t lasts_s = 0;  // 0: nobody tells
     int gang = 1;   // it stands for so many, which are placed all or none; 0: another does
     NodeCap cap{};  // of its application, on one node
+    std::optional<std::int64_t> came_s{};  // since the trace began; nothing: nobody tells
 };
 
 struct Workload {

@@ -1,9 +1,9 @@
 #include "domain/defrag/layout.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <tuple>
+#include <unordered_map>
 
 #include "domain/placement/engine_terms.hpp"
 #include "domain/placement/given_cards.hpp"
@@ -107,7 +107,8 @@ Layout::Layout(const Cluster& cluster, const Asker& asker, std::size_t most_kind
 }
 
 void Layout::add_lodgers(const Cluster& cluster) {
-    std::map<PodUid, const MovablePod*> movable;
+    std::unordered_map<PodUid, const MovablePod*> movable;
+    movable.reserve(cluster.movable.size());
     for (const MovablePod& pod : cluster.movable) {
         if (!pod.ask.request.empty()) movable.emplace(pod.ask.uid, &pod);
     }
@@ -131,8 +132,8 @@ void Layout::add_lodgers(const Cluster& cluster) {
     // The least work is lost with the smallest. Among equals those on the last cards go first: the
     // scheduler fills the first ones, and with them the new pods do not come back.
     std::ranges::sort(lodgers_, [](const Lodger& a, const Lodger& b) {
-        return std::tuple(a.size, b.node, b.cards, a.tenant->uid) <
-               std::tuple(b.size, a.node, a.cards, b.tenant->uid);
+        return std::tie(a.size, b.node, b.cards, a.tenant->uid) <
+               std::tie(b.size, a.node, a.cards, b.tenant->uid);
     });
     for (std::size_t i = 0; i < lodgers_.size(); ++i) {
         for (const std::size_t card : lodgers_[i].cards)

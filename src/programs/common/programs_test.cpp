@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -311,6 +312,11 @@ TEST(Simulator, FindsBounds) {
     }
 }
 
+// Decisions per second are by the clock: a whole number at the end of a line.
+std::string without_speed(const std::string& text) {
+    return std::regex_replace(text, std::regex(" +[0-9]+\n"), "\n");
+}
+
 // Goal: tasks come and go, the same with any number of jobs; what is named twice counts once, so
 // that intervals are not narrower for it; a trace without times says so.
 TEST(Simulator, LetsTasksComeAndGo) {
@@ -325,7 +331,7 @@ TEST(Simulator, LetsTasksComeAndGo) {
                       "--longest=3600", "--days=0.05", jobs},
                      folder.file(jobs));
         ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
-        outputs.insert(good.output());
+        outputs.insert(without_speed(good.output()));
     }
     ASSERT_EQ(outputs.size(), 1U);
     EXPECT_NE(outputs.begin()->find("difference to fgd, seed by seed"), std::string::npos)
@@ -351,6 +357,62 @@ TEST(Simulator, RefusesNumbersThatAreNone) {
     }
 }
 
+// Goal: without --defrag-after each digit is what it was before there were moves.
+TEST(Simulator, MovesNobodyUnlessToldTo) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    Program good("tessera-sim",
+                 {"churn", data, "--trace=gpuspec25", "--load=100", "--policy=fgd,expected-fill",
+                  "--seeds=1", "--longest=3600", "--days=0.05", "--gangs=10%x4", "-o", "csv"},
+                 folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    for (const char* line :
+         {"100,fgd,1,22020,96.450552,60.849228,25.204801,232.619375,0.652395,2058,"
+          "79.640428,323.619721,3549.959096,1.912808",
+          "100,expected-fill,1,22020,96.683870,65.835604,26.188047,292.710810,0.277872,"
+          "2058,81.827017,403.232854,3079.158439,1.581152"})
+        EXPECT_NE(good.output().find(line), std::string::npos) << line << "\n" << good.output();
+}
+
+// Goal: a list may have blanks behind its commas, a seed is a whole number, and what options say
+// is checked before a cluster is looked for.
+TEST(Programs, CheckTheirOptionsFirst) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    Program good("tessera-sim",
+                 {"replay", data, "--trace=multigpu40", "--policy", "best-fit, Packing"},
+                 folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    EXPECT_NE(good.output().find("  packing  "), std::string::npos) << good.output();
+    const std::string config = "--kubeconfig=" + folder.file("none");
+    for (const auto& [program, arguments, text] :
+         std::vector<std::tuple<std::string, std::vector<std::string>, std::string>>{
+             {"tessera-sim",
+              {"replay", data, "--sampling-seed=-1"},
+              "--sampling-seed: \"-1\" is not a whole number from 0 to 2^64 - 1"},
+             {"tessera-sim", {"churn", data, "--sampling-seed=1.5"}, "--sampling-seed: \"1.5\""},
+             {"tessera-sim",
+              {"churn", data, "--sampling-seed=18446744073709551616"},
+              "--sampling-seed: \"18446744073709551616\""},
+             {"tessera-sim",
+              {"churn", data, "--checkpoint=5"},
+              "--checkpoint requires --defrag-after"},
+             {"tessera",
+              {"explain", "p", "--policy=foo", config},
+              "tessera: --policy: no placement policy \"foo\"; there is binpack, "},
+             {"tessera", {"explain", "P_", config}, "\"P_\" is not a pod's name"},
+             {"tessera",
+              {"defrag", "--policy=foo", config},
+              "tessera: --policy: no placement policy"},
+             {"tessera",
+              {"defrag", "--for=p", "-n", "N_", config},
+              "\"N_\" is not a namespace's"}}) {
+        Program bad(program, arguments, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), 2) << text;
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
+}
+
 // Goal: each command's help has every exit status that it may end with.
 TEST(Simulator, TellsItsExitStatuses) {
     for (const char* command : {"replay", "bound", "churn"}) {
@@ -368,7 +430,7 @@ std::string same_with_any_jobs(const Folder& folder, std::vector<std::string> ar
         arguments.back() = jobs;
         Program good("tessera-sim", arguments, folder.file(jobs));
         EXPECT_EQ(good.wait(seconds(60)), 0) << good.output();
-        outputs.insert(good.output());
+        outputs.insert(without_speed(good.output()));
     }
     EXPECT_EQ(outputs.size(), 1U);
     return *outputs.begin();
@@ -383,6 +445,10 @@ TEST(Simulator, GangsAndFewerNodes) {
         folder, {"churn", data, trace, "--load=90", "--policy=fgd,binpack", "--seeds=2",
                  "--longest=3600", "--days=0.05", "--gangs=20%x4", "--without=20 T4"});
     EXPECT_NE(churned.find("fgd gangs"), std::string::npos) << churned;
+    const std::string moved = same_with_any_jobs(
+        folder, {"churn", data, trace, "--load=100", "--policy=fgd", "--seeds=2", "--longest=1800",
+                 "--days=0.02", "--defrag-after=600", "--checkpoint=600"});
+    EXPECT_NE(moved.find("moves that made room for who waited"), std::string::npos) << moved;
     const std::string replayed = same_with_any_jobs(
         folder, {"replay", data, trace, "--policy=fgd,binpack", "--gangs=20%x4", "--output=csv"});
     EXPECT_NE(replayed.find("gpuspec25,binpack,42,100,"), std::string::npos);
@@ -444,6 +510,40 @@ TEST(Simulator, Draws) {
     const auto drawn = read_text_file(picture);
     ASSERT_TRUE(drawn) << drawn.error().text;
     EXPECT_TRUE(drawn->starts_with("<svg "));
+}
+
+// Goal: churn draws its figures over the load, and takes a trace's own times for one.
+TEST(Simulator, DrawsChurnAndTakesRecordedTimes) {
+    const Folder folder;
+    const std::string picture = folder.file("picture.svg");
+    const std::vector<std::string> arguments = {"churn",
+                                                "--data=" TESSERA_SOURCE_DIR
+                                                "/testing/fixtures/openb",
+                                                "--trace=gpuspec25",
+                                                "--policy=binpack",
+                                                "--seeds=1",
+                                                "--longest=600",
+                                                "--days=0.01",
+                                                "--plot=" + picture};
+    auto both = arguments;
+    both.emplace_back("--load=50, as-recorded");
+    Program good("tessera-sim", both, folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    EXPECT_NE(good.output().find("\nas-recorded  binpack        8152 "), std::string::npos)
+        << good.output();
+    const auto drawn = read_text_file(picture);
+    ASSERT_TRUE(drawn) << drawn.error().text;
+    EXPECT_NE(drawn->find("<circle "), std::string::npos);
+    for (const auto& [load, text] :
+         {std::pair("--load=as-recorded", "--plot: the curves are over the load"),
+          std::pair("--load=201",
+                    "--load: \"201\" is neither a percentage from 1 to 200 nor as")}) {
+        auto wrong = arguments;
+        wrong.emplace_back(load);
+        Program bad("tessera-sim", wrong, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), 2);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
 }
 
 // Goal: a picture that cannot be written is refused before the runs, not after them. Method: the

@@ -36,10 +36,13 @@ void FleetIndex::note_state(std::size_t node) {
     state_[node] = numbers_.at(state, next);
 }
 
+bool FleetIndex::is_crowded() const {
+    return numbers_.size() > kMostStates + fleet_.size();
+}
+
 void FleetIndex::follow_states() {
     const auto changes = fleet_.changes_since(states_seen_);
-    const bool is_crowded = numbers_.size() > kMostStates + fleet_.size();
-    if (!changes || is_crowded || kinds_.size() > kMostKinds) return rescore();
+    if (!changes || is_crowded() || kinds_.size() > kMostKinds) return rescore();
     for (const std::uint32_t node : *changes)
         note_state(node);
     states_seen_ = fleet_.version();
@@ -62,15 +65,28 @@ FleetIndex::Kind& FleetIndex::kind_of_task(const Task& task) {
 std::int32_t FleetIndex::score(Kind& kind, std::size_t node) {
     const NodeLoad& load = fleet_.load(node);
     if (load.memory_mib < kind.task.memory_mib) return Tournament::kNone;
-    auto& by_state = kind.scores->by_state;
-    const std::uint32_t state = state_[node];
+    return score(*kind.scores, state_[node], load, kind.task);
+}
+
+std::int32_t FleetIndex::score(Scores& scores, std::uint32_t state, const NodeLoad& load,
+                               const Task& task) {
+    auto& by_state = scores.by_state;
     if (state >= by_state.size()) by_state.resize(state + 256, kUnknown);
     std::int32_t& score = by_state[state];
     if (score == kUnknown) {
-        score = can_take_but_memory(load, kind.task) ? policy_.rate(load, kind.task, 0).score
-                                                     : Tournament::kNone;
+        score =
+            can_take_but_memory(load, task) ? policy_.rate(load, task, 0).score : Tournament::kNone;
     }
     return score;
+}
+
+std::int32_t FleetIndex::score_of(const NodeLoad& load, const Task& task) {
+    if (is_crowded()) rescore();
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    const std::uint32_t state = numbers_.at(state_of(load, policy_.sees_kinds()), next);
+    Task alike = task;
+    alike.memory_mib = 0;
+    return score(scores_[alike], state, load, task);
 }
 
 void FleetIndex::follow(Kind& kind) {

@@ -36,6 +36,10 @@ class FleetIndex {
     [[nodiscard]] std::optional<Decision> choose(const Task& task, std::uint64_t draw,
                                                  std::span<const std::uint32_t> without = {});
 
+    // What choose() compares, of a node that is not there but might be; Tournament::kNone where it
+    // cannot take the task for its model, CPU or cards. Memory is not looked at.
+    [[nodiscard]] std::int32_t score_of(const NodeLoad& load, const Task& task);
+
     // A task came that was not there before: the policy may learn from it. Before choose(), once.
     void arrived(const Task& task);
 
@@ -61,6 +65,8 @@ class FleetIndex {
     Kind& kind_of_task(const Task& task);
     void follow(Kind& kind);
     std::int32_t score(Kind& kind, std::size_t node);
+    std::int32_t score(Scores& scores, std::uint32_t state, const NodeLoad& load, const Task& task);
+    [[nodiscard]] bool is_crowded() const;
     // Nothing where no node can take the task.
     std::optional<std::size_t> winner_without(Kind& kind, std::uint64_t draw,
                                               std::span<const std::uint32_t> without) const;

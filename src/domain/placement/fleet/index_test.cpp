@@ -81,6 +81,23 @@ void check_accounts(const Fleet& fleet, const std::vector<NodeShape>& shapes,
     }
 }
 
+// One that no node of the fleet need be in.
+NodeLoad any_load(const std::vector<NodeShape>& shapes) {
+    NodeLoad load = empty_load(shapes[*rc::gen::inRange<std::size_t>(0, shapes.size())]);
+    for (int card = 0; card < load.cards; ++card)
+        load.milli.at(static_cast<std::size_t>(card)) = *rc::gen::inRange<std::int16_t>(0, 1'001);
+    return load;
+}
+
+void check_score(FleetIndex& index, FleetPolicy& policy, const NodeLoad& load, const Task& task) {
+    const std::int32_t score = index.score_of(load, task);
+    if (can_take_but_memory(load, task)) {
+        RC_ASSERT(score == policy.rate(load, task, 0).score);
+    } else {
+        RC_ASSERT(score == Tournament::kNone);
+    }
+}
+
 // Goal: no policy over-commits or breaks a constraint, and what is kept up to date step by step is
 // what asking every node anew gives, while tasks come and go and the policy learns from them. The
 // one that is asked anew has seen the same tasks arrive, and is asked nothing else.
@@ -113,6 +130,7 @@ RC_GTEST_PROP(FleetIndex, DecidesAsIfAllWereAskedAnew, ()) {
         const auto decision = index.choose(task, *rc::gen::arbitrary<std::uint64_t>());
         const auto anew = asked_anew(fleet, *asked, task);
         RC_ASSERT(decision.has_value() == anew.has_value());
+        check_score(index, *asked, any_load(shapes), task);
         if (!decision) continue;
         RC_ASSERT(can_take(fleet.load(decision->node), task));
         RC_ASSERT(decision->rating.score == anew->rating.score);

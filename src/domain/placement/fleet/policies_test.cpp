@@ -140,6 +140,8 @@ TEST(FleetPolicies, AreFoundBySpellingsOfTheName) {
     EXPECT_TRUE(find_fleet_policy("ExpectedFillKnownMix"));
     EXPECT_FALSE(find_policy_option("ExpectedFillKnownMix"));
     EXPECT_FALSE(find_fleet_policy("best fit"));
+    EXPECT_TRUE(find_fleet_policy(" fgd "));
+    EXPECT_FALSE(find_fleet_policy(" "));
     EXPECT_FALSE(find_fleet_policy(""));
 }
 

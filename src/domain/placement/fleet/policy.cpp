@@ -44,8 +44,12 @@ constexpr std::string_view kDotProduct = "dot-product";
 constexpr std::string_view kDotProductThere = "dotprod";
 
 // "BestFit", "best_fit" and "best-fit" are one name: papers, and earlier versions of tessera-sim,
-// have the first.
+// have the first. Blanks at the ends are what a list with ", " leaves.
 std::string plain(std::string_view name) {
+    while (name.starts_with(' '))
+        name.remove_prefix(1);
+    while (name.ends_with(' '))
+        name.remove_suffix(1);
     std::string out;
     for (const char c : name) {
         if (c == '-' || c == '_') continue;

@@ -96,7 +96,8 @@ struct FleetPolicyRow {
 };
 
 std::span<const FleetPolicyRow> fleet_policies();
-// Upper case counts as lower, and hyphens and underscores do not count: "BestFit" is "best-fit".
+// Upper case counts as lower, and hyphens, underscores and blanks at the ends do not count:
+// "BestFit" is "best-fit".
 // not_found, naming the policies that exist.
 Result<const FleetPolicyRow*> find_fleet_policy(std::string_view name);
 // The same of those that the controller and pods may name; invalid_argument.

@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include "app/sim/churn.hpp"
+#include "app/sim/churn_sweep.hpp"
+
+namespace tessera {
+namespace {
+
+Task cards(int count) {
+    return {.cpu_milli = 1,
+            .memory_mib = 1,
+            .milli = kMilliPerCard,
+            .count = static_cast<std::int16_t>(count)};
+}
+
+// Nodes of two cards.
+Workload pairs(int nodes) {
+    Workload workload;
+    workload.nodes.assign(static_cast<std::size_t>(nodes),
+                          {.cpu_milli = 1'000, .memory_mib = 1'000, .cards = 2});
+    workload.mix = {{.cpu_milli = 1, .milli = kMilliPerCard, .count = 2, .share = 1}};
+    return workload;
+}
+
+// A task on one card of each node, the other free from t = 10 on.
+std::vector<ChurnTask> one_on_each(int nodes) {
+    std::vector<ChurnTask> tasks;
+    for (int i = 0; i < nodes; ++i) {
+        tasks.push_back({cards(1), 0, 100});
+        tasks.push_back({cards(1), 0, 10});
+    }
+    return tasks;
+}
+
+constexpr ChurnWindow kWindow{.from_s = 0, .to_s = 200, .patience_s = 50};
+
+ChurnResult run(int nodes, const std::vector<ChurnTask>& tasks,
+                const std::optional<MoveRules>& moves, const char* policy = "best-fit") {
+    return churn(pairs(nodes), tasks, kWindow, **find_fleet_policy(policy), {}, moves);
+}
+
+// Goal: who has waited so long gets room by one move, and what that costs the one that is moved, by
+// hand, for each way to write work down.
+TEST(ChurnMoves, ByHand) {
+    auto tasks = one_on_each(2);
+    tasks.push_back({cards(2), 20, 10});  // waits, from 25 to 35
+    for (const auto& [checkpoint_s, lost] :
+         {std::pair(std::numeric_limits<double>::infinity(), 25.0), std::pair(10.0, 5.0),
+          std::pair(100.0, 25.0), std::pair(0.0, 0.0)}) {
+        const ChurnResult result =
+            run(2, tasks, MoveRules{.after_s = 5, .most_moves = 1, .checkpoint_s = checkpoint_s});
+        ASSERT_TRUE(result.moves);
+        EXPECT_EQ(result.moves->evictions, 1U);
+        EXPECT_EQ(result.moves->placed, 5U);
+        EXPECT_DOUBLE_EQ(result.moves->lost, lost / (4 * 200));
+        EXPECT_EQ(result.moves->helped, (std::array<std::size_t, kChurnSizes>{0, 0, 1, 0, 0}));
+        EXPECT_EQ(result.moves->astray, 0U);
+        EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, 5 / 5.0);
+        EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0);
+        EXPECT_DOUBLE_EQ(result.held, (2 * 10 + 2 * 10 + 2 * 100 + lost) / (4 * 200));
+    }
+    const ChurnResult off = run(2, tasks, std::nullopt);
+    EXPECT_FALSE(off.moves);
+    EXPECT_DOUBLE_EQ(off.tasks.mean_wait_s, 50 / 5.0) << "it gave up";
+}
+
+// Goal: FGD's fragmentation in the mean over time, by hand: a free card is of use to nobody where
+// tasks ask for two.
+TEST(ChurnMoves, Fragmentation) {
+    auto tasks = one_on_each(2);
+    tasks.push_back({cards(2), 20, 10});
+    // One free card on each node from 10 on; two on the second from when it was emptied.
+    EXPECT_DOUBLE_EQ(run(2, tasks, MoveRules{.after_s = 5}).fragmentation,
+                     (2 * 15 + 25) / (4 * 200.0));
+    EXPECT_DOUBLE_EQ(run(2, tasks, std::nullopt).fragmentation, 2 * 90 / (4 * 200.0));
+}
+
+// Goal: nobody is moved where the one that waits gives up before, no moves are of use, more would
+// be needed than are allowed, or lots decide where the moved one goes.
+TEST(ChurnMoves, OnlyWhereTheyAreOfUse) {
+    auto tasks = one_on_each(2);
+    tasks.push_back({cards(2), 20, 10});
+    EXPECT_EQ(run(2, tasks, MoveRules{.after_s = 51}).moves->evictions, 0U);
+    EXPECT_EQ(run(2, tasks, MoveRules{.after_s = 5}, "random").moves->evictions, 0U);
+    tasks.back().task = cards(4);
+    const ChurnResult none = run(2, tasks, MoveRules{.after_s = 5});
+    EXPECT_EQ(none.moves->evictions, 0U);
+    EXPECT_EQ(none.moves->plans, 10U) << "after each 5 seconds, the 50th included";
+    // Two nodes of eight, three tasks of one card on each: two nodes' worth of moves for one task.
+    Workload workload = pairs(2);
+    for (NodeShape& node : workload.nodes)
+        node.cards = 8;
+    std::vector<ChurnTask> eights;
+    for (int node = 0; node < 2; ++node) {
+        for (int i = 0; i < 8; ++i)
+            eights.push_back({cards(1), 0, i < 3 ? 100.0 : 10.0});
+    }
+    eights.push_back({cards(8), 20, 10});
+    for (const std::size_t most : {2U, 3U}) {
+        const auto result = churn(workload, eights, kWindow, **find_fleet_policy("best-fit"), {},
+                                  MoveRules{.after_s = 5, .most_moves = most});
+        EXPECT_EQ(result.moves->evictions, most == 3 ? 3U : 0U);
+        EXPECT_EQ(result.moves->helped.at(static_cast<std::size_t>(ChurnSize::eight)),
+                  most == 3 ? 1U : 0U);
+    }
+}
+
+// Goal: a gang gets room for all of it, by moves for each of its pods, and its own pods are moved
+// for nobody.
+TEST(ChurnMoves, Gangs) {
+    auto tasks = one_on_each(4);
+    tasks.push_back({cards(2), 20, 100, 2});
+    const ChurnResult result = run(4, tasks, MoveRules{.after_s = 5});
+    EXPECT_EQ(result.moves->evictions, 2U);
+    EXPECT_EQ(result.moves->helped, (std::array<std::size_t, kChurnSizes>{0, 0, 0, 0, 1}));
+    EXPECT_DOUBLE_EQ(result.gangs.mean_wait_s, 5);
+
+    // The first of each node is now of a gang of three.
+    std::vector<ChurnTask> fillers = {{cards(1), 0, 100, 2}, {cards(1), 0, 10, 2}};
+    fillers.push_back({cards(1), 0, 100, 2});
+    fillers.push_back({cards(2), 20, 10});
+    const ChurnResult stays = run(3, fillers, MoveRules{.after_s = 5});
+    EXPECT_EQ(stays.moves->evictions, 0U);
+}
+
+// Goal: the same seed gives the same run, moves included, on a trace; and nothing moves and nothing
+// else changes where no plan is sought in time.
+TEST(ChurnMoves, FollowFromTheSeed) {
+    Workload workload;
+    workload.nodes.assign(40, {.cpu_milli = 64'000, .memory_mib = 256'000, .cards = 8});
+    std::vector<MixSample> samples;
+    for (const int count : {1, 1, 2, 4, 8}) {
+        workload.pods.push_back({cards(count), 1'000 * count});
+        samples.push_back({cards(count), ""});
+    }
+    Task half = cards(1);
+    half.milli = 500;
+    workload.pods.push_back({half, 3'000});
+    samples.push_back({half, ""});
+    workload.mix = target_mix(samples, 95);
+    const auto tasks =
+        churn_tasks(workload, {.load = 1, .longest_s = 8'000, .ends_s = 40'000, .seed = 3});
+    ASSERT_TRUE(tasks);
+    for (const char* policy : {"fgd", "binpack", "expected-fill"}) {
+        const auto with = [&](const std::optional<MoveRules>& moves) {
+            ChurnResult result =
+                churn(workload, *tasks, {.from_s = 8'000, .to_s = 40'000, .patience_s = 3'600},
+                      **find_fleet_policy(policy), {.draws = 3}, moves);
+            result.seconds = 0;  // by the clock
+            return result;
+        };
+        const ChurnResult moved = with(MoveRules{.after_s = 300, .most_moves = 4});
+        EXPECT_GT(moved.moves->evictions, 0U) << policy;
+        EXPECT_EQ(moved.moves->astray, 0U) << policy;
+        EXPECT_EQ(moved, with(MoveRules{.after_s = 300, .most_moves = 4})) << policy;
+        const ChurnResult off = with(std::nullopt);
+        ChurnResult never = with(MoveRules{.after_s = 3'601});
+        never.moves.reset();
+        EXPECT_EQ(off, never) << policy;
+        EXPECT_NE(off.held, moved.held) << policy;
+    }
+}
+
+// Goal: evictions and whom they helped stand in the table, CSV and JSON where there are rules for
+// moves, and nowhere else.
+TEST(ChurnMoves, Reports) {
+    ChurnRun run{90, "A", 1, {.held = 0.5, .tasks = {.came = 7}}};
+    EXPECT_EQ(churn_table(std::vector{run}).find("EVICTED"), std::string::npos);
+    EXPECT_EQ(churn_csv(std::vector{run}).find("evictions"), std::string::npos);
+    EXPECT_EQ(churn_json(std::vector{run}).find("evictions"), std::string::npos);
+    run.result.moves =
+        ChurnMoves{.placed = 2'000, .evictions = 6, .lost = 0.125, .helped = {0, 0, 1, 3, 0}};
+    const std::string table = churn_table(std::vector{run});
+    EXPECT_NE(table.find("\nmoves that made room"), std::string::npos) << table;
+    EXPECT_NE(churn_csv(std::vector{run})
+                  .find(",6.000000,3.000000,12.500000,37.500000,4.000000,0.000000,0.000000,1.0"),
+              std::string::npos)
+        << churn_csv(std::vector{run});
+    const std::string json = churn_json(std::vector{run});
+    for (const char* text : {R"("evictions": 6.0)", R"("evictionsPer1000Placed": 3.0)",
+                             R"("lostWorkPercent": 12.5)", R"("helpedEightCards": 3.0)"})
+        EXPECT_NE(json.find(text), std::string::npos) << json;
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <array>
+
+#include "app/sim/chart.hpp"
+#include "app/sim/churn_sweep.hpp"
+
+namespace tessera {
+namespace {
+
+struct PlotRow {
+    std::string_view title;
+    std::string_view up;
+    double (*of)(const ChurnResult& result);
+    bool of_moves = false;
+};
+constexpr auto kRows = std::to_array<PlotRow>({
+    {"held", "% of all cards", [](const ChurnResult& r) { return 100 * r.held; }},
+    {"FGD's fragmentation", "% of all cards",
+     [](const ChurnResult& r) { return 100 * r.fragmentation; }},
+    {"tasks that waited", "% of tasks", [](const ChurnResult& r) { return 100 * r.tasks.waited; }},
+    {"mean wait", "s", [](const ChurnResult& r) { return r.tasks.mean_wait_s; }},
+    {"demand that gave up", "% of cards asked for",
+     [](const ChurnResult& r) { return 100 * r.tasks.refused_demand; }},
+    {"held, less work done again", "% of all cards",
+     [](const ChurnResult& r) { return 100 * (r.held - r.moves->lost); }, true},
+    {"evictions", "per 1000 tasks placed",
+     [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, true},
+});
+
+std::vector<ChartPoint> line_of(std::span<const ChurnRun> runs, const std::string& policy,
+                                std::span<const int> loads, const PlotRow& row) {
+    std::vector<ChartPoint> line;
+    for (const int load : loads) {
+        std::vector<double> values;
+        for (const ChurnRun& run : runs) {
+            if (run.policy == policy && run.load == load) values.push_back(row.of(run.result));
+        }
+        const Estimate mean = estimate(values);
+        if (!values.empty()) line.push_back({static_cast<double>(load), mean.mean, mean.half});
+    }
+    return line;
+}
+
+}  // namespace
+
+std::string churn_svg(std::span<const ChurnRun> runs) {
+    Chart chart{.across = "asked for, % of all cards", .ticks = {}, .has_dots = true, .panels = {}};
+    std::vector<std::string> policies;
+    for (const ChurnRun& run : runs) {
+        if (run.load != kAsRecorded &&
+            std::ranges::find(chart.ticks, run.load) == chart.ticks.end())
+            chart.ticks.push_back(run.load);
+        if (std::ranges::find(policies, run.policy) == policies.end())
+            policies.push_back(run.policy);
+    }
+    std::ranges::sort(chart.ticks);
+    if (chart.ticks.empty()) return chart_svg({});
+    // Dots at the edges are whole, and one load is in the middle.
+    chart.from = chart.ticks.front() - 2;
+    chart.to = chart.ticks.back() + 2;
+    const bool has_moves =
+        std::ranges::all_of(runs, [](const ChurnRun& run) { return run.result.moves.has_value(); });
+    for (const PlotRow& row : kRows) {
+        if (row.of_moves && !has_moves) continue;
+        ChartPanel panel{.title = std::string(row.title), .up = row.up, .lines = {}};
+        for (const std::string& policy : policies)
+            panel.lines.emplace_back(policy, line_of(runs, policy, chart.ticks, row));
+        chart.panels.push_back(std::move(panel));
+    }
+    return chart_svg(chart);
+}
+
+}  // namespace tessera
