@@ -45,9 +45,10 @@ MemoryAsk memory_of(const Task& task) {
 NodeView empty_view(std::size_t node, const NodeShape& shape) {
     NodeView view{.inventory = {.name = name_of(node),
                                 .host = {shape.cpu_milli, mebibytes(shape.memory_mib)}}};
-    for (int card = 0; card < shape.cards; ++card)
+    for (int card = 0; card < shape.cards; ++card) {
         view.inventory.gpus.push_back(
             {.uuid = uuid_of_index(card), .index = card, .memory = kCard});
+    }
     view.cards = empty_cards(view.inventory.gpus);
     view.islands = islands_of(view.inventory.gpus);
     return view;

@@ -109,9 +109,10 @@ Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vec
     for (const OpenbPod& pod : pods)
         samples.push_back({task_of(pod, models), pod.models});
     Workload workload;
-    for (std::size_t row = 0; row < pods.size(); ++row)
+    for (std::size_t row = 0; row < pods.size(); ++row) {
         workload.pods.push_back(
             {.task = samples[row].task, .lasts_s = pods[row].lasts_s, .came_s = pods[row].came_s});
+    }
     workload.mix = target_mix(samples, kMixPercent);
     workload.model_names = models.all();
     for (const std::uint32_t row : arrivals.nodes) {
