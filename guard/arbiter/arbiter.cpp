@@ -239,19 +239,21 @@ void Arbiter::forgive(std::int64_t now, const Members& members) {
     const auto at_work = std::ranges::count_if(
         members, [](const Member& member) { return member.container.is_at_work; });
     std::ptrdiff_t wanting[kWorkKinds] = {};
-    for (int kind = 0; kind < kWorkKinds; kind++)
+    for (int kind = 0; kind < kWorkKinds; kind++) {
         wanting[kind] = std::ranges::count_if(
             members, [&](const Member& member) { return wants(member, kind); });
+    }
     for (const Member& member : members) {
         Container& container = member.container;
         if (member.reading.ceiling < kWhole) continue;
         const bool is_alone = at_work == (container.is_at_work ? 1 : 0);
         for (int kind = 0; kind < kWorkKinds; kind++) {
             Balance& balance = container.of[kind].balance;
-            if (is_alone)
+            if (is_alone) {
                 balance.forgive_up_to(0);
-            else if (wanting[kind] == 1 && wants(member, kind))
+            } else if (wanting[kind] == 1 && wants(member, kind)) {
                 balance.forgive_up_to(kMaxBalanceNs);
+            }
         }
     }
 }

@@ -97,9 +97,9 @@ class ArbiterTest : public testing::Test {
             }
         }
         std::map<Arbiter::Id, double> percents;
+        const double all_ns = static_cast<double>(ticks + 1) * static_cast<double>(tick_ns_);
         for (std::size_t i = 0; i < tenants.size(); i++)
-            percents[i] =
-                100 * used[i] / (static_cast<double>(ticks + 1) * static_cast<double>(tick_ns_));
+            percents[i] = 100 * used[i] / all_ns;
         return percents;
     }
 
@@ -352,10 +352,11 @@ TEST_F(ArbiterTest, WhatItUsesIsKnownWhenItTurnsToCopies) {
         Millionths rate = 0;
         for (int tick = -ticks_of_kernels; tick < 50; tick++) {
             auto& mine = readings[1].processes[0].process.in_flight_ns;
-            if (tick < 0)
+            if (tick < 0) {
                 mine[0] += kTickNs;
-            else
+            } else {
                 mine[1] += kTickNs * 7 / 10;
+            }
             readings[1].processes[0].process.since_ns[tick < 0 ? 0 : 1] = now;
             readings[2].processes[0].process.since_ns[0] = now;
             readings[2].processes[0].process.in_flight_ns[0] += kTickNs;

@@ -110,10 +110,11 @@ std::int64_t take_turn(int card, const Asking& asking) {
     const Question asked = question(card, asking, granted, now);
     std::int64_t ns = time_until_turn(asked);
     if (ns == 0) ns = take(asked);
-    if (ns != 0)
+    if (ns != 0) {
         stand_in_line(card, asking.kind, now);
-    else
+    } else {
         leave_line(card, asking.kind);
+    }
     return ns;
 }
 
