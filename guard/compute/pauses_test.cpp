@@ -9,7 +9,7 @@
 #include "gpusim/test_support/worker.hpp"
 #include "guard/region/clock.hpp"
 #include "guard/test_support/guarded_container.hpp"
-#include "guard/test_support/measured_shares.hpp"
+#include "guard/test_support/starvation.hpp"
 
 namespace tessera::guard {
 namespace {

@@ -4,16 +4,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "guard/test_support/ending_processes.hpp"
 #include "guard/test_support/shared_card.hpp"
+#include "guard/test_support/starvation.hpp"
 #include "guard/test_support/workloads.hpp"
 
 namespace tessera::guard {
@@ -35,32 +32,6 @@ struct Measuring {
     gpusim::Engine engine = gpusim::Engine::compute;
 };
 
-// How long the threads of a process have been ready to run, and had no core: only so much of the
-// card's time can they lose for the machine's sake. Source: /proc/PID/task/TID/schedstat.
-inline std::int64_t starved_ns(pid_t pid) {
-    std::int64_t sum = 0;
-    std::error_code gone;
-    const auto tasks = "/proc/" + std::to_string(pid) + "/task";
-    for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
-        std::ifstream file(task.path() / "schedstat");
-        std::int64_t ran = 0;
-        std::int64_t waited = 0;
-        if (file >> ran >> waited) sum += waited;
-    }
-    return sum;
-}
-
-// Of the machine's cores together, that another machine had: in nobody's schedstat.
-inline std::int64_t stolen_ns() {
-    std::ifstream file("/proc/stat");
-    std::string name;
-    std::int64_t of[8] = {};
-    file >> name;
-    for (std::int64_t& each : of)
-        file >> each;
-    return of[7] * (1'000'000'000 / sysconf(_SC_CLK_TCK));
-}
-
 struct Measured {
     std::vector<std::vector<double>> percents;  // of the card: [window][tenant]
     // Of all windows together, that each tenant and the arbiter were kept from running.
@@ -68,75 +39,90 @@ struct Measured {
     double arbiter_percent = 0;  // of a core
 };
 
+// The processes of containers that share a card, while it lives.
+class RunningTenants {
+  public:
+    explicit RunningTenants(const std::vector<SharingTenant>& tenants)
+        : card_(shares_of(tenants)), peers_(tenants.size()), tallies_(tenants.size()) {
+        for (std::size_t i = 0; i < tenants.size(); i++) {
+            const SharingTenant& tenant = tenants[i];
+            if (tenant.ending_ns != 0) {
+                peers_[i].push_back(start_ending(card_.container(i), tenant.processes,
+                                                 tenant.ending_ns, tallies_[i]));
+                continue;
+            }
+            for (int process = 0; process < tenant.processes; process++)
+                peers_[i].push_back(start_worker(card_.container(i), tenant.work));
+        }
+    }
+
+    // Of an engine's time, by tenant, in all.
+    [[nodiscard]] std::vector<std::int64_t> used(gpusim::Engine engine, std::int64_t now) const {
+        return by_tenant([&](std::size_t i) { return tallies_[i].ns().load(); },
+                         [&](pid_t pid) { return card_.used_ns(pid, engine, now); });
+    }
+    // How long each, or the arbiter, was kept from running.
+    [[nodiscard]] std::vector<std::int64_t> starved() const {
+        const std::int64_t for_all = starved_ns(getpid()) + stolen_ns();
+        return by_tenant([&](std::size_t) { return for_all; }, starved_ns);
+    }
+    [[nodiscard]] std::int64_t arbiter_cpu_ns() const { return card_.arbiter_cpu_ns(); }
+
+  private:
+    static std::vector<ShareOfTime> shares_of(const std::vector<SharingTenant>& tenants) {
+        std::vector<ShareOfTime> shares;
+        shares.reserve(tenants.size());
+        for (const SharingTenant& tenant : tenants)
+            shares.push_back(tenant.share);
+        return shares;
+    }
+    [[nodiscard]] std::vector<std::int64_t> by_tenant(const auto& of_tenant,
+                                                      const auto& of_process) const {
+        std::vector<std::int64_t> all;
+        all.reserve(peers_.size());
+        for (std::size_t i = 0; i < peers_.size(); i++) {
+            std::int64_t sum = of_tenant(i);
+            for (const auto& peer : peers_[i])
+                sum += of_process(peer->pid());
+            all.push_back(sum);
+        }
+        return all;
+    }
+
+    const SharedCard card_;
+    std::vector<std::vector<std::unique_ptr<gpusim::Peer>>> peers_;
+    const std::vector<Tally> tallies_;
+};
+
 // What each tenant got of the card in each window.
 inline Measured measure_shares(const std::vector<SharingTenant>& tenants,
                                const Measuring& measuring) {
-    std::vector<ShareOfTime> shares;
-    shares.reserve(tenants.size());
-    for (const SharingTenant& tenant : tenants)
-        shares.push_back(tenant.share);
-    const SharedCard card(shares);
-    std::vector<std::vector<std::unique_ptr<gpusim::Peer>>> peers(tenants.size());
-    const std::vector<Tally> tallies(tenants.size());
-    for (std::size_t i = 0; i < tenants.size(); i++) {
-        if (tenants[i].ending_ns != 0) {
-            peers[i].push_back(start_ending(card.container(i), tenants[i].processes,
-                                            tenants[i].ending_ns, tallies[i]));
-            continue;
-        }
-        for (int process = 0; process < tenants[i].processes; process++)
-            peers[i].push_back(start_worker(card.container(i), tenants[i].work));
-    }
+    const RunningTenants running(tenants);
     std::this_thread::sleep_for(measuring.after);
+    const auto percent = [](std::int64_t ns, std::int64_t of_ns) {
+        return 100.0 * static_cast<double>(ns) / static_cast<double>(of_ns);
+    };
     Measured measured;
-    const auto used = [&](std::int64_t now) {
-        std::vector<std::int64_t> of;
-        of.reserve(peers.size());
-        for (std::size_t i = 0; i < peers.size(); i++) {
-            std::int64_t sum = tallies[i].ns();
-            for (const auto& peer : peers[i])
-                sum += card.used_ns(peer->pid(), measuring.engine, now);
-            of.push_back(sum);
-        }
-        return of;
-    };
-    const auto starved = [&] {
-        const std::int64_t for_all = starved_ns(getpid()) + stolen_ns();
-        std::vector<std::int64_t> of;
-        of.reserve(peers.size());
-        for (const auto& of_tenant : peers) {
-            std::int64_t sum = for_all;
-            for (const auto& peer : of_tenant)
-                sum += starved_ns(peer->pid());
-            of.push_back(sum);
-        }
-        return of;
-    };
-    const std::vector<std::int64_t> starved_before = starved();
+    const std::vector<std::int64_t> starved_before = running.starved();
+    const std::int64_t cpu_before = running.arbiter_cpu_ns();
     const std::int64_t began = monotonic_ns();
-    const std::int64_t cpu_before = card.arbiter_cpu_ns();
     std::int64_t start = began;
-    std::vector<std::int64_t> before = used(start);
+    std::vector<std::int64_t> before = running.used(measuring.engine, start);
     for (int window = 0; window < measuring.windows; window++) {
         std::this_thread::sleep_for(measuring.window);
         const std::int64_t end = monotonic_ns();
-        const std::vector<std::int64_t> after = used(end);
+        const std::vector<std::int64_t> after = running.used(measuring.engine, end);
         std::vector<double>& percents = measured.percents.emplace_back();
-        for (std::size_t i = 0; i < tenants.size(); i++) {
-            percents.push_back(100.0 * static_cast<double>(after[i] - before[i]) /
-                               static_cast<double>(end - start));
-        }
+        for (std::size_t i = 0; i < tenants.size(); i++)
+            percents.push_back(percent(after[i] - before[i], end - start));
         start = end;
         before = after;
     }
-    const std::vector<std::int64_t> starved_after = starved();
-    for (std::size_t i = 0; i < tenants.size(); i++) {
-        measured.starved_percents.push_back(
-            100.0 * static_cast<double>(starved_after[i] - starved_before[i]) /
-            static_cast<double>(monotonic_ns() - began));
-    }
-    measured.arbiter_percent = 100.0 * static_cast<double>(card.arbiter_cpu_ns() - cpu_before) /
-                               static_cast<double>(monotonic_ns() - began);
+    const std::vector<std::int64_t> starved_after = running.starved();
+    const std::int64_t took = monotonic_ns() - began;
+    for (std::size_t i = 0; i < tenants.size(); i++)
+        measured.starved_percents.push_back(percent(starved_after[i] - starved_before[i], took));
+    measured.arbiter_percent = percent(running.arbiter_cpu_ns() - cpu_before, took);
     return measured;
 }
 
