@@ -4,6 +4,7 @@
 #include <span>
 
 #include "adapters/os/text_file.hpp"
+#include "adapters/plot/chart_svg.hpp"
 
 namespace tessera {
 namespace {
@@ -14,7 +15,7 @@ std::string load_fault(const std::string& text) {
 }
 
 Result<> draw(const ChurnCommand& command, std::span<const ChurnRun> runs) {
-    const auto drawn = write_text_file(command.plot, churn_svg(runs));
+    const auto drawn = write_text_file(command.plot, chart_svg(churn_chart(runs)));
     if (!drawn) return fail(drawn.error().in("--plot"));
     return {};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "adapters/os/text_file.hpp"
+#include "adapters/plot/chart_svg.hpp"
 #include "app/sim/live_report.hpp"
 #include "app/sim/report.hpp"
 
@@ -21,7 +22,7 @@ Result<> draw(const ReplayCommand& command, std::span<const SimRun> runs) {
     for (const PlotFigure& figure : kPlotFigures) {
         if (figure.name == command.figure) options.figure = figure;
     }
-    const auto drawn = write_text_file(command.plot, run_svg(runs, options));
+    const auto drawn = write_text_file(command.plot, chart_svg(run_chart(runs, options)));
     if (!drawn) return fail(drawn.error().in("--plot"));
     return {};
 }

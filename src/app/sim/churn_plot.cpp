@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "app/sim/chart.hpp"
 #include "app/sim/churn_sweep.hpp"
 
 namespace tessera {
@@ -43,7 +42,7 @@ std::vector<ChartPoint> line_of(std::span<const ChurnRun> runs, const std::strin
 
 }  // namespace
 
-std::string churn_svg(std::span<const ChurnRun> runs) {
+Chart churn_chart(std::span<const ChurnRun> runs) {
     Chart chart{.across = "asked for, % of all cards", .ticks = {}, .has_dots = true, .panels = {}};
     std::vector<std::string> policies;
     for (const ChurnRun& run : runs) {
@@ -54,7 +53,7 @@ std::string churn_svg(std::span<const ChurnRun> runs) {
             policies.push_back(run.policy);
     }
     std::ranges::sort(chart.ticks);
-    if (chart.ticks.empty()) return chart_svg({});
+    if (chart.ticks.empty()) return {};
     // Dots at the edges are whole, and one load is in the middle.
     chart.from = chart.ticks.front() - 2;
     chart.to = chart.ticks.back() + 2;
@@ -67,7 +66,7 @@ std::string churn_svg(std::span<const ChurnRun> runs) {
             panel.lines.emplace_back(policy, line_of(runs, policy, chart.ticks, row));
         chart.panels.push_back(std::move(panel));
     }
-    return chart_svg(chart);
+    return chart;
 }
 
 }  // namespace tessera

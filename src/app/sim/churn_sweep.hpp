@@ -11,6 +11,7 @@
 #include "app/sim/churn.hpp"
 #include "app/sim/in_parallel.hpp"
 #include "app/sim/trace_source.hpp"
+#include "ports/chart.hpp"
 
 namespace tessera {
 
@@ -58,8 +59,8 @@ Estimate estimate(std::span<const double> values);
 std::string churn_table(std::span<const ChurnRun> runs);
 std::string churn_csv(std::span<const ChurnRun> runs);
 std::string churn_json(std::span<const ChurnRun> runs);
-// A picture (SVG): a panel per figure, over the load, a line per policy. Runs as recorded have no
-// load, and are left out.
-std::string churn_svg(std::span<const ChurnRun> runs);
+// A panel per figure, over the load, a line per policy. Runs as recorded have no load, and are left
+// out.
+Chart churn_chart(std::span<const ChurnRun> runs);
 
 }  // namespace tessera

@@ -203,20 +203,20 @@ TEST(Churn, Plot) {
         for (const double held : {0.5, 0.6})
             runs.push_back({load, "A", 1, {.held = held}});
     }
-    const auto count = [](const std::string& text, std::string_view what) {
-        std::size_t found = 0;
-        for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
-            ++found;
-        return found;
-    };
-    const std::string svg = churn_svg(runs);
-    EXPECT_EQ(count(svg, "class=\"title\""), 5U);
-    EXPECT_EQ(count(svg, "<circle"), 2 * 5U) << "two loads";
-    EXPECT_EQ(count(svg, "class=\"line\""), 5 * 3 + 1U) << "a line, two bars, and the legend";
-    EXPECT_EQ(count(svg, ">90</text>"), 5U);
+    const Chart chart = churn_chart(runs);
+    EXPECT_EQ(chart.ticks, (std::vector{90, 100}));
+    ASSERT_EQ(chart.panels.size(), 5U);
+    const ChartPanel& held = chart.panels[0];
+    ASSERT_EQ(held.lines.size(), 1U);
+    EXPECT_EQ(held.lines[0].first, "A");
+    ASSERT_EQ(held.lines[0].second.size(), 2U) << "two loads";
+    EXPECT_EQ(held.lines[0].second[0].across, 90);
+    EXPECT_NEAR(held.lines[0].second[0].up, 55, 1e-9);
+    EXPECT_TRUE(held.lines[0].second[0].half.has_value());
     for (ChurnRun& run : runs)
         run.result.moves.emplace();
-    EXPECT_EQ(count(churn_svg(runs), "class=\"title\""), 7U);
+    EXPECT_EQ(churn_chart(runs).panels.size(), 7U);
+    EXPECT_TRUE(churn_chart({}).panels.empty());
     EXPECT_NE(churn_csv(runs).find("\nas-recorded,A,1,"), std::string::npos);
     EXPECT_NE(churn_json(runs).find(R"("load": "as-recorded")"), std::string::npos);
 }

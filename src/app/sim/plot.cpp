@@ -1,8 +1,7 @@
 #include "app/sim/plot.hpp"
 
 #include <algorithm>
-
-#include "app/sim/chart.hpp"
+#include <string>
 
 namespace tessera {
 namespace {
@@ -48,7 +47,7 @@ std::vector<ChartPanel> panels_of(std::span<const SimRun> runs, const PlotOption
 
 }  // namespace
 
-std::string run_svg(std::span<const SimRun> runs, const PlotOptions& options) {
+Chart run_chart(std::span<const SimRun> runs, const PlotOptions& options) {
     Chart chart{.across = "asked for, % of all cards",
                 .from = static_cast<double>(options.from),
                 .to = kLastPercent,
@@ -56,7 +55,7 @@ std::string run_svg(std::span<const SimRun> runs, const PlotOptions& options) {
                 .panels = panels_of(runs, options)};
     for (int percent = (options.from + 9) / 10 * 10; percent <= kLastPercent; percent += 10)
         chart.ticks.push_back(percent);
-    return chart_svg(chart);
+    return chart;
 }
 
 }  // namespace tessera

@@ -1,13 +1,13 @@
-// The curves of replays as a picture (SVG): a panel per trace, a line per policy, the mean over its
+// The curves of replays as a chart: a panel per trace, a line per policy, the mean over its
 // orders of arrival.
 #pragma once
 
 #include <array>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "app/sim/sweep.hpp"
+#include "ports/chart.hpp"
 
 namespace tessera {
 
@@ -26,7 +26,6 @@ struct PlotOptions {
     PlotFigure figure = kPlotFigures[0];
 };
 
-// The same text for the same runs.
-std::string run_svg(std::span<const SimRun> runs, const PlotOptions& options);
+Chart run_chart(std::span<const SimRun> runs, const PlotOptions& options);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Curves as a picture (SVG): panels, and in each a line per name.
+// Curves to be drawn: panels, and in each a line per name.
 #pragma once
 
 #include <optional>
@@ -31,8 +31,5 @@ struct Chart {
     bool has_dots = false;  // points are few, and each is a measurement
     std::vector<ChartPanel> panels;
 };
-
-// The same text for the same chart. Colours are told apart by people who do not see all of them.
-std::string chart_svg(const Chart& chart);
 
 }  // namespace tessera
