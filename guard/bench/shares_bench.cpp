@@ -246,51 +246,51 @@ bool bench_idlers() {
     return holds;
 }
 
-// Beside one who comes and goes, one who always wants the card: it is to have what the other
-// leaves.
+// Kernels for each of which it waits, and then a rest.
+struct Bursts {
+    const char* name;
+    int kernels;
+    std::uint64_t each_ns;
+    int rest_ms;
+};
+
+// One who always wants the card, sure of so much, beside one of bursts who is sure of the rest.
+// `judge` gets the name of the row.
+bool bench_beside_bursts(unsigned sure, const Bursts& it, const auto& judge) {
+    const unsigned rest = 100 - sure;
+    const std::string name =
+        std::to_string(sure) + " beside " + std::to_string(rest) + " of " + it.name;
+    return row(name,
+               {{{sure, 100}, free_running(kMillisecond), 0},
+                {{rest, 100}, bursts(it.kernels, it.each_ns, it.rest_ms), 0}},
+               gpusim::Engine::compute,
+               [&](const Result& result) { return std::vector<Figure>{judge(name, result)}; });
+}
+
+// He is to have what the other leaves,
 bool bench_comes_and_goes() {
-    struct Neighbour {
-        const char* name;
-        int kernels;
-        std::uint64_t each_ns;
-        int rest_ms;
+    const auto idle = [](const std::string& name, const Result& result) {
+        return Figure{name + ", idle", 5, 100 - result.got[0] - result.got[1], "% of the card"};
     };
     bool holds = true;
-    for (const Neighbour& it : {Neighbour{"5 ms in each 50", 1, 5 * kMillisecond, 45},
-                                Neighbour{"20 of 1 ms, then 50 ms of rest", 20, kMillisecond, 50},
-                                Neighbour{"50 ms, then 200 ms of rest", 1, 50 * kMillisecond, 200},
-                                Neighbour{"2 s, then 1 s of rest", 2000, kMillisecond, 1000}}) {
-        const Workload work = bursts(it.kernels, it.each_ns, it.rest_ms);
-        const std::string name = "25 beside 75 of " + std::string(it.name);
-        holds &= row(name, {{{25, 100}, free_running(kMillisecond), 0}, {{75, 100}, work, 0}},
-                     gpusim::Engine::compute, [&](const Result& result) {
-                         const double idle = 100 - result.got[0] - result.got[1];
-                         return std::vector<Figure>{{name + ", idle", 5, idle, "% of the card"}};
-                     });
-    }
+    for (const Bursts& it : {Bursts{"5 ms in each 50", 1, 5 * kMillisecond, 45},
+                             Bursts{"20 of 1 ms, then 50 ms of rest", 20, kMillisecond, 50},
+                             Bursts{"50 ms, then 200 ms of rest", 1, 50 * kMillisecond, 200},
+                             Bursts{"2 s, then 1 s of rest", 2000, kMillisecond, 1000}})
+        holds &= bench_beside_bursts(25, it, idle);
     return holds;
 }
 
-// Who rests between bursts, beside one who always wants the card, and is sure of nearly all of it.
+// and what he is sure of.
 bool bench_rests() {
-    struct Neighbour {
-        const char* name;
-        int kernels;
-        int rest_ms;
+    const auto taken = [](const std::string& name, const Result& result) {
+        return Figure{name + ", taken from it, ten seconds", 3, std::max(0.0, 90 - result.got[0]),
+                      "points"};
     };
     bool holds = true;
-    for (const Neighbour& it : {Neighbour{"5 of 1 ms, then 8 ms of rest", 5, 8},
-                                Neighbour{"1 ms, then 4 ms of rest", 1, 4}}) {
-        const std::string name = "90 beside 10 of " + std::string(it.name);
-        holds &= row(name,
-                     {{{90, 100}, free_running(kMillisecond), 0},
-                      {{10, 100}, bursts(it.kernels, kMillisecond, it.rest_ms), 0}},
-                     gpusim::Engine::compute, [&](const Result& result) {
-                         const double taken = std::max(0.0, 90 - result.got[0]);
-                         return std::vector<Figure>{
-                             {name + ", taken from it, ten seconds", 3, taken, "points"}};
-                     });
-    }
+    for (const Bursts& it : {Bursts{"5 of 1 ms, then 8 ms of rest", 5, kMillisecond, 8},
+                             Bursts{"1 ms, then 4 ms of rest", 1, kMillisecond, 4}})
+        holds &= bench_beside_bursts(90, it, taken);
     return holds;
 }
 

@@ -12,14 +12,29 @@
 namespace tessera {
 namespace {
 
-// Okabe and Ito, 2008; behind white, black and grey.
-constexpr std::array<PLINT, 11> kRed = {255, 0, 221, 0, 213, 0, 204, 230, 86, 0, 153};
-constexpr std::array<PLINT, 11> kGreen = {255, 0, 221, 114, 94, 158, 121, 159, 180, 0, 153};
-constexpr std::array<PLINT, 11> kBlue = {255, 0, 221, 178, 0, 115, 167, 0, 233, 0, 153};
+struct Colour {
+    PLINT red;
+    PLINT green;
+    PLINT blue;
+};
+constexpr auto kColours = std::to_array<Colour>({
+    {255, 255, 255},
+    {0, 0, 0},
+    {221, 221, 221},
+    // Of the lines: Okabe and Ito, 2008.
+    {0, 114, 178},
+    {213, 94, 0},
+    {0, 158, 115},
+    {204, 121, 167},
+    {230, 159, 0},
+    {86, 180, 233},
+    {0, 0, 0},
+    {153, 153, 153},
+});
 constexpr PLINT kBlack = 1;
 constexpr PLINT kGrey = 2;
 constexpr PLINT kFirstLine = 3;
-constexpr PLINT kLineColours = 8;
+constexpr PLINT kLineColours = static_cast<PLINT>(kColours.size()) - kFirstLine;
 
 // In points of the picture.
 constexpr int kPanelsPerRow = 2;
@@ -45,7 +60,7 @@ struct Range {
     double high = 0;
 };
 
-// Of all points of the panel, rounded outwards by PLplot's own ticks.
+// Of all points of the panel, with a little air.
 Range range_of(const ChartPanel& panel) {
     Range range = {1e300, -1e300};
     for (const auto& [name, points] : panel.lines) {
@@ -98,15 +113,15 @@ class Page {
     void draw(const ChartPanel& panel, double x, double y) const {
         const Range up = range_of(panel);
         view(x + kLeft, x + kPanelWidth - kRight, y + kTop, y + kPanelHeight - kBottom);
-        plwind(chart_.from, std::max(chart_.to, chart_.from + 1), up.low, up.high);
+        const double across_all = std::max(chart_.to - chart_.from, 1.0);
+        plwind(chart_.from, chart_.from + across_all, up.low, up.high);
         plcol0(kGrey);
         plwidth(1);
         plbox("", 0, 0, "g", 0, 0);
         plcol0(kBlack);
         plbox("b", 0, 0, "bnstv", 0, 0);
         for (const int tick : chart_.ticks) {
-            const double across = (tick - chart_.from) / std::max(chart_.to - chart_.from, 1.0);
-            plmtex("b", 1.5, across, 0.5, std::to_string(tick).c_str());
+            plmtex("b", 1.5, (tick - chart_.from) / across_all, 0.5, std::to_string(tick).c_str());
         }
         plmtex("b", 3.2, 0.5, 0.5, plain(chart_.across).c_str());
         plmtex("l", 4.5, 0.5, 0.5, plain(panel.up).c_str());
@@ -165,7 +180,10 @@ std::string chart_svg(const Chart& chart) {
     plsdev("svg");
     plsfile(file);
     plspage(0, 0, page.width(), page.height(), 0, 0);
-    plscmap0(kRed.data(), kGreen.data(), kBlue.data(), static_cast<PLINT>(kRed.size()));
+    plscmap0n(static_cast<PLINT>(kColours.size()));
+    for (std::size_t i = 0; i < kColours.size(); ++i)
+        plscol0(static_cast<PLINT>(i), kColours.at(i).red, kColours.at(i).green,
+                kColours.at(i).blue);
     plinit();
     plschr(3, 1);
     page.draw();
