@@ -181,9 +181,10 @@ std::string chart_svg(const Chart& chart) {
     plsfile(file);
     plspage(0, 0, page.width(), page.height(), 0, 0);
     plscmap0n(static_cast<PLINT>(kColours.size()));
-    for (std::size_t i = 0; i < kColours.size(); ++i)
-        plscol0(static_cast<PLINT>(i), kColours.at(i).red, kColours.at(i).green,
-                kColours.at(i).blue);
+    for (std::size_t i = 0; i < kColours.size(); ++i) {
+        const auto& [red, green, blue] = kColours.at(i);
+        plscol0(static_cast<PLINT>(i), red, green, blue);
+    }
     plinit();
     plschr(3, 1);
     page.draw();
