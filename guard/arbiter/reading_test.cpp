@@ -4,7 +4,7 @@
 #include "guard/arbiter/reading.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <limits>
@@ -306,16 +306,15 @@ void expect_sound(const ContainerReading& reading, std::int64_t now) {
 // What a tenant may write into his accounts, in turn.
 class Nonsense {
   public:
-    void write(Accounts& accounts, int round) {
+    void write(Accounts& accounts, int round, std::int64_t now) {
         auto* words = reinterpret_cast<std::uint64_t*>(&accounts);
         for (std::size_t i = 0; i < sizeof(Accounts) / sizeof *words; i++)
-            words[i] = word(round % 5);
+            words[i] = word(round % 5, static_cast<std::uint64_t>(now));
         if (round % 5 != 2) accounts.slots_end = round % 3 == 0 ? 1500 : kMaxProcesses;
     }
 
   private:
-    std::uint64_t word(int way) {
-        const std::uint64_t now = static_cast<std::uint64_t>(monotonic_ns());
+    std::uint64_t word(int way, std::uint64_t now) {
         const std::uint64_t some[] = {0,
                                       1,
                                       now,
@@ -347,8 +346,8 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
     sit();
     Nonsense nonsense;
     for (int round = 0; round < 25; round++) {
-        nonsense.write(region_.accounts(), round);
         now_ = monotonic_ns();
+        nonsense.write(region_.accounts(), round, now_);
         ContainerReading all;
         ASSERT_TRUE(read_times(region_.fd(), 1, now_, all));
         expect_sound(all, now_);
@@ -393,16 +392,17 @@ TEST(Tick, NonsenseTakesNothingFromNeighbours) {
     }
     Arbiter arbiter;
     Nonsense nonsense;
-    tick(arbiter, sharers);
+    std::int64_t now = monotonic_ns();
+    tick(arbiter, sharers, now);
     for (int round = 0; round < 60; round++) {
-        nonsense.write(tenants[0].region.accounts(), round);
-        usleep(1000);
+        now += 1'000'000;
+        nonsense.write(tenants[0].region.accounts(), round, now);
         for (int neighbour = 1; neighbour < 3; neighbour++) {
             Accounts& accounts = tenants[neighbour].region.accounts();
             accounts.times[0][1].waited_ns += 1000;
-            note_piece(accounts, 0, {monotonic_ns() - 2000, 1000, 1, WorkKind::kernels});
+            note_piece(accounts, 0, {now - 2000, 1000, 1, WorkKind::kernels});
         }
-        tick(arbiter, sharers);
+        tick(arbiter, sharers, now);
         Millionths sum = 0;
         for (const Tenant& tenant : tenants) {
             const Granted granted = read_grant(tenant.limits->cards[1].grant);

@@ -6,8 +6,7 @@
 
 namespace tessera::guard {
 
-void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers) {
-    const std::int64_t now = monotonic_ns();
+void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers, std::int64_t now) {
     std::map<Arbiter::Id, ContainerReading> readings;
     for (const Sharer& sharer : sharers) {
         const CardLimit& limit = sharer.limits->cards[sharer.card];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "guard/arbiter/arbiter.hpp"
@@ -16,9 +17,9 @@ struct Sharer {
     int card;  // in the limits
 };
 
-// Accounts that are not whole are taken as doing nothing: the container's own processes are stopped
-// by it.
-void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers);
+// At `now` (region/clock.hpp). Accounts that are not whole are taken as doing nothing: the
+// container's own processes are stopped by it.
+void tick(Arbiter& arbiter, const std::vector<Sharer>& sharers, std::int64_t now);
 
 // When a card's next tick is due, after one took so long: the sooner, the less of the card stands
 // idle when somebody has done with it; but they are to cost little of a core.

@@ -73,7 +73,7 @@ inline double tick_ms(int processes, int of_others, int ticks) {
         sharers.push_back(regions.back()->sharer(sharers.size()));
     }
     Arbiter arbiter;
-    tick(arbiter, sharers);
+    tick(arbiter, sharers, monotonic_ns());
     std::vector<double> took;
     for (int i = 0; i < ticks; i++) {
         const std::int64_t before = monotonic_ns();
@@ -81,7 +81,7 @@ inline double tick_ms(int processes, int of_others, int ticks) {
         for (const auto& region : regions)
             region->work_since(before);
         const std::int64_t start = monotonic_ns();
-        tick(arbiter, sharers);
+        tick(arbiter, sharers, monotonic_ns());
         took.push_back(static_cast<double>(monotonic_ns() - start) / 1e6);
     }
     std::ranges::nth_element(took, took.begin() + ticks / 2);

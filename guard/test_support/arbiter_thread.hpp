@@ -15,7 +15,7 @@ namespace tessera::guard {
 class ArbiterThread {
   public:
     explicit ArbiterThread(std::vector<Sharer> sharers) : sharers_(std::move(sharers)) {
-        tick(arbiter_, sharers_);
+        tick(arbiter_, sharers_, monotonic_ns());
         thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     }
 
@@ -28,7 +28,7 @@ class ArbiterThread {
         while (!stop.stop_requested()) {
             std::this_thread::sleep_for(next);
             const auto start = std::chrono::steady_clock::now();
-            tick(arbiter_, sharers_);
+            tick(arbiter_, sharers_, monotonic_ns());
             next = until_next_tick(std::chrono::steady_clock::now() - start);
             timespec used = {};
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

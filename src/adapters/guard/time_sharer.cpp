@@ -95,7 +95,7 @@ std::chrono::milliseconds TimeSharer::tick() {
             const auto start = clock_.steady();
             {
                 const std::scoped_lock lock(mutex_);
-                guard::tick(card->arbiter, card->sharers);
+                guard::tick(card->arbiter, card->sharers, guard::monotonic_ns());
             }
             const auto now = clock_.steady();
             if (!card->arbiter.is_quiet()) card->at_work_at = now;
