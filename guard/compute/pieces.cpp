@@ -5,16 +5,15 @@
 
 #include "guard/compute/card_clock.hpp"
 #include "guard/compute/elapsed.hpp"
+#include "guard/compute/end_of_work.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/lot.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pauses.hpp"
 #include "guard/compute/relaxed.hpp"
-#include "guard/compute/stream_table.hpp"
 #include "guard/compute/stream_waits.hpp"
 #include "guard/inject/driver.hpp"
-#include "guard/process/capture.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -196,15 +195,6 @@ void end_if_done(StreamTiming& of, Ended how) {
     if (of.is_in_flight && is_done(of)) end_piece(of, how);
 }
 
-bool is_done(const StreamTiming& of) {
-    if (of.on_their_way > 0) return false;
-    if (waits_since_ns(of) != 0) return true;
-    CUstream stream = of.stream.load();
-    if (!is_left(of) && can_ask(of) && !is_capturing(stream))
-        return driver()->cuStreamQuery(stream) == CUDA_SUCCESS;
-    return is_end_known(of) && driver()->cuEventQuery(of.end.event) != CUDA_ERROR_NOT_READY;
-}
-
 void look_whether_begun(StreamTiming& of) {
     if (!of.is_in_flight || !of.start.is_recorded || of.start.is_reached) return;
     const std::int64_t now = monotonic_ns();
@@ -212,50 +202,8 @@ void look_whether_begun(StreamTiming& of) {
     if (!of.start.is_reached) begin_later(of, now);
 }
 
-bool can_ask(const StreamTiming& of) {
-    CUstream stream = of.stream.load();
-    if (of.thread != thread_of(stream)) return false;
-    CUcontext current = nullptr;
-    return !is_default(stream) ||
-           (driver()->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == of.context);
-}
-
-bool is_end_awaited(const StreamTiming& of) {
-    return of.end.awaited_ns != 0 &&
-           of.end.awaited_credit == of.credit.load(std::memory_order_relaxed);
-}
-
-bool is_end_known(const StreamTiming& of) {
-    return of.end.is_recorded && is_end_awaited(of);
-}
-
-void await_end(StreamTiming& of) {
-    if (!of.is_in_flight || is_end_awaited(of)) return;
-    of.end.awaited_ns = monotonic_ns();
-    of.end.awaited_credit = of.credit.load(std::memory_order_relaxed);
-    of.end.is_recorded = false;
-}
-
-bool record_end(StreamTiming& of) {
-    await_end(of);
-    of.end.is_recorded = event_in(of.end.event, of) != nullptr &&
-                         driver()->cuEventRecord(of.end.event, of.stream.load()) == CUDA_SUCCESS;
-    return of.end.is_recorded;
-}
-
-bool may_record(const StreamTiming& of) {
-    return (!is_default_of_all(of) || streams_in_flight(of.card) == 1) &&
-           !is_capturing(of.stream.load());
-}
-
 bool has_start(const StreamTiming& of) {
     return of.is_in_flight && of.start.is_recorded;
-}
-
-bool record_leaving(StreamTiming& of) {
-    if (!is_end_known(of) && (is_capturing(of.stream.load()) || !record_end(of))) return false;
-    of.state = StreamTiming::State::left;
-    return true;
 }
 
 }  // namespace tessera::guard

@@ -1,7 +1,9 @@
-// How work ends, for streams that nobody waits for, and how streams do.
+#include "guard/compute/stream_ends.hpp"
+
 #include <algorithm>
 
 #include "guard/compute/card_clock.hpp"
+#include "guard/compute/end_of_work.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
@@ -9,7 +11,6 @@
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/compute/stream_waits.hpp"
-#include "guard/compute/streams.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 #include "guard/process/locked.hpp"

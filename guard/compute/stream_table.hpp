@@ -42,9 +42,4 @@ StreamTiming* find_or_add_waited_copy(CUstream stream, const Current& owner);
 void free_place_of(StreamTiming& of);
 void destroy_events(const StreamTiming& of);
 
-// Before and after a wait for one stream, in which others end too. They look at a few of them: each
-// costs calls of the driver's. Null: one that had no work, and may wait for others all the same.
-void see_some_ends_beside(int card, const StreamTiming* of);
-void look_at_some_beside(int card, const StreamTiming* of);
-
 }  // namespace tessera::guard

@@ -1,5 +1,6 @@
 #include "guard/compute/stream_waits.hpp"
 
+#include "guard/compute/end_of_work.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
 

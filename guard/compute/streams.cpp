@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "guard/compute/end_of_work.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
+#include "guard/compute/stream_ends.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/compute/stream_waits.hpp"
 #include "guard/compute/thread_end.hpp"

@@ -8,7 +8,7 @@
 //
 // Work is in flight from the launch on until a wait for it comes back, or it is found done, by who
 // waits for something else or by the watch (watch.cpp); an event behind it says since when. What
-// counts is the time in which any stream has some (pieces.cpp). Streams that are being captured do
+// counts is the time in which any stream has some (flights.hpp). Streams that are being captured do
 // no work, and are left alone.
 //
 // Any thread. All functions want begin() to have succeeded, but for has_credit().
@@ -97,37 +97,5 @@ struct Given {
 // What another thread gave it meanwhile goes on.
 Given before_wait(CUstream stream, Ended by = Ended::waited_for);
 void after_wait(CUstream stream, const Given& given);
-// Somebody has asked the driver for a stream's work, which is over, or not yet.
-void found_done(CUstream stream);
-void found_at_work(CUstream stream);
-// The stream is about to be given something that it waits for on the card: another stream's work, a
-// function of the host.
-void before_stream_waits(CUstream stream);
-// Around a wait for all work of the current context.
-void before_wait_for_context();
-void after_wait_for_context();
-// Around a wait for something that may be the last of any stream of the current card. Which that
-// is; -1: none of ours.
-int before_wait_for_event();
-void look_for_ended(int card, Ended how);
-// A thread waits for its turn: so nobody waits for the work that is in flight, and that is to count
-// for no longer than it takes. False where the thread had better look again soon: that of some
-// stream may end unseen.
-bool look_for_ended_meanwhile(int card);
-
-// The watch's look at all streams of a card, in a thread of its own. Whether any has work in
-// flight.
-bool watch_streams(int card);
-
-// Before the driver forgets a stream, whose work goes on.
-void leave_stream(CUstream stream);
-// The same of the calling thread's own, of every context of a card, when it ends.
-void leave_streams_of_thread(int card);
-// Before the driver forgets a context, and all work in it.
-void forget_streams_of(CUcontext context);
-// Around what may end a context, or not: none of its streams is asked for; null: all are again.
-void ignore_streams_of(CUcontext context);
-// What the stream is given from now on is no work.
-void note_capture(const Current& owner, CUstream stream);
 
 }  // namespace tessera::guard

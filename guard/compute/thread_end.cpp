@@ -1,6 +1,6 @@
 #include "guard/compute/thread_end.hpp"
 
-#include "guard/compute/streams.hpp"
+#include "guard/compute/stream_ends.hpp"
 #include "guard/inject/elf.hpp"
 
 namespace tessera::guard {

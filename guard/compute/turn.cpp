@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "guard/compute/end_of_work.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/patience.hpp"
 #include "guard/compute/pieces.hpp"
 #include "guard/compute/relaxed.hpp"
 #include "guard/compute/reports.hpp"
-#include "guard/compute/streams.hpp"
+#include "guard/compute/stream_ends.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/region/grant.hpp"

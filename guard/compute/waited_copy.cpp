@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "guard/compute/end_of_work.hpp"
 #include "guard/compute/flights.hpp"
 #include "guard/compute/gate.hpp"
 #include "guard/compute/lot.hpp"

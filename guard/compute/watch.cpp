@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "guard/compute/reports.hpp"
-#include "guard/compute/streams.hpp"
+#include "guard/compute/stream_ends.hpp"
 #include "guard/inject/libc_floor.hpp"
 
 namespace tessera::guard {

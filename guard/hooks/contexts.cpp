@@ -1,5 +1,6 @@
 // Contexts: each takes memory by itself, and gives back all that was allocated in it when it ends.
 // One at a time begins or ends, for the driver may give a new one the handle of one that has ended.
+#include "guard/compute/stream_ends.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/process/charges.hpp"

@@ -2,6 +2,7 @@
 // back; and what ends streams.
 #include <atomic>
 
+#include "guard/compute/stream_ends.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/work.hpp"

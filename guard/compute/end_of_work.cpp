@@ -1,0 +1,63 @@
+#include "guard/compute/end_of_work.hpp"
+
+#include "guard/compute/flights.hpp"
+#include "guard/compute/marks.hpp"
+#include "guard/compute/stream_table.hpp"
+#include "guard/compute/stream_waits.hpp"
+#include "guard/inject/driver.hpp"
+#include "guard/process/capture.hpp"
+
+namespace tessera::guard {
+
+bool can_ask(const StreamTiming& of) {
+    CUstream stream = of.stream.load();
+    if (of.thread != thread_of(stream)) return false;
+    CUcontext current = nullptr;
+    return !is_default(stream) ||
+           (driver()->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == of.context);
+}
+
+bool is_done(const StreamTiming& of) {
+    if (of.on_their_way > 0) return false;
+    if (waits_since_ns(of) != 0) return true;
+    CUstream stream = of.stream.load();
+    if (!is_left(of) && can_ask(of) && !is_capturing(stream))
+        return driver()->cuStreamQuery(stream) == CUDA_SUCCESS;
+    return is_end_known(of) && driver()->cuEventQuery(of.end.event) != CUDA_ERROR_NOT_READY;
+}
+
+bool is_end_awaited(const StreamTiming& of) {
+    return of.end.awaited_ns != 0 &&
+           of.end.awaited_credit == of.credit.load(std::memory_order_relaxed);
+}
+
+bool is_end_known(const StreamTiming& of) {
+    return of.end.is_recorded && is_end_awaited(of);
+}
+
+void await_end(StreamTiming& of) {
+    if (!of.is_in_flight || is_end_awaited(of)) return;
+    of.end.awaited_ns = monotonic_ns();
+    of.end.awaited_credit = of.credit.load(std::memory_order_relaxed);
+    of.end.is_recorded = false;
+}
+
+bool record_end(StreamTiming& of) {
+    await_end(of);
+    of.end.is_recorded = event_in(of.end.event, of) != nullptr &&
+                         driver()->cuEventRecord(of.end.event, of.stream.load()) == CUDA_SUCCESS;
+    return of.end.is_recorded;
+}
+
+bool may_record(const StreamTiming& of) {
+    return (!is_default_of_all(of) || streams_in_flight(of.card) == 1) &&
+           !is_capturing(of.stream.load());
+}
+
+bool record_leaving(StreamTiming& of) {
+    if (!is_end_known(of) && (is_capturing(of.stream.load()) || !record_end(of))) return false;
+    of.state = StreamTiming::State::left;
+    return true;
+}
+
+}  // namespace tessera::guard
