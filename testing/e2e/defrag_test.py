@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from e2e import case, pods, truth
 from e2e.case import SECONDS, StackCase
@@ -12,6 +13,7 @@ from stack.gpu_node import GpuNode
 
 MOVABLE = {"tessera.dev/movable": "true"}
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 class DefragTest(StackCase):
@@ -23,6 +25,7 @@ class DefragTest(StackCase):
 
     def tearDown(self) -> None:
         self.api.json("DELETE", BUDGETS)
+        self.api.json("DELETE", f"{JOBS}?propagationPolicy=Background")
         super().tearDown()
 
     def owned(self, name: str, memory: str, annotations: dict[str, str]) -> Json:
@@ -32,34 +35,55 @@ class DefragTest(StackCase):
         self.create(made)
         return self.wait_owned(name)
 
+    def job(self, name: str, memory: str, replacement: str) -> Json:
+        """The only pod of a new Job, movable, once it runs. That it is moved is no failure, and, as
+        it says so when it ends, no success either."""
+        script = "trap 'exit 1' TERM; gpuhog 1GiB & wait"
+        template = pods.pod(name, pods.container("main", pods.native(memory), script=script))
+        self.api.json("POST", JOBS, {
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"backoffLimit": 0, "podReplacementPolicy": replacement,
+                     "podFailurePolicy": {"rules": [
+                         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]},
+                     "template": {"metadata": {"labels": {"app": name}, "annotations": MOVABLE},
+                                  "spec": template["spec"] | {"restartPolicy": "Never"}}}})
+        return self.wait_owned(name)
+
     def of(self, name: str) -> list[Json]:
-        """The pods of a ReplicaSet that are not ending."""
+        """The pods of a controller that are not ending."""
         return [pod for pod in self.pods()
                 if pod["metadata"].get("labels", {}).get("app") == name
                 and "deletionTimestamp" not in pod["metadata"]]
 
     def wait_owned(self, name: str) -> Json:
-        """The pod of a ReplicaSet of one, once it runs."""
+        """The pod of a controller of one, once it runs."""
         def ready() -> Json | None:
             running = [pod for pod in self.of(name) if truth.is_running(pod)]
             return running[0] if running else None
         found: Json = self.cluster.wait_for(f"a pod of {name} runs", ready, SECONDS)
         return found
 
-    def scatter(self, **annotations: dict[str, str]) -> dict[str, Json]:
-        """A pod of 6 GiB on each card, of ReplicaSets with these names and annotations. Others fill
-        the cards meanwhile, so that the second goes where the first is not."""
-        (first, of_first), (second, of_second) = annotations.items()
+    def on_two_cards(self, first: Callable[[], Json],
+                     second: Callable[[], Json]) -> tuple[Json, Json]:
+        """What these make, pods of 6 GiB, each on a card of its own. Others fill the cards
+        meanwhile, so that the second goes where the first is not."""
         self.running(pods.simple("fills", pods.native("10Gi")))
-        made = {first: self.owned(first, "6Gi", of_first)}
+        made_first = first()
         self.running(pods.simple("fills-too", pods.native("9Gi")))
         self.delete("fills")
         self.wait_gone("fills")
-        made[second] = self.owned(second, "6Gi", of_second)
+        made_second = second()
         self.delete("fills-too")
         self.wait_gone("fills-too")
-        self.assertEqual(len({truth.uuids(pod)[0] for pod in made.values()}), 2)
-        return made
+        self.assertNotEqual(truth.uuids(made_first), truth.uuids(made_second))
+        return made_first, made_second
+
+    def scatter(self, **annotations: dict[str, str]) -> dict[str, Json]:
+        """The pod on each card of two ReplicaSets with these names and annotations."""
+        (first, of_first), (second, of_second) = annotations.items()
+        made = self.on_two_cards(lambda: self.owned(first, "6Gi", of_first),
+                                 lambda: self.owned(second, "6Gi", of_second))
+        return dict(zip((first, second), made, strict=True))
 
     def refused(self, *arguments: str) -> str:
         """What it prints where there is no plan, or it stops."""
@@ -96,6 +120,17 @@ class DefragTest(StackCase):
         self.assertIn("done: 1 whole card is free, 1 pod was evicted", said)
         first, second = (self.wait_owned(name) for name in ("first", "second"))
         self.assertEqual(truth.uuids(first), truth.uuids(second))
+
+    def test_the_pod_of_a_job_moves(self) -> None:
+        """Its new pod is made once the old one is gone, and goes to the other card."""
+        stays, before = self.on_two_cards(lambda: self.owned("stays", "6Gi", {}),
+                                          lambda: self.job("train", "6Gi", "Failed"))
+        said = self.stack.tessera("defrag", "--apply", "--yes", "--timeout", "25")
+        self.assertIn("done: 1 whole card is free, 1 pod was evicted", said)
+        after = self.wait_owned("train")
+        self.assertNotEqual(after["metadata"]["uid"], before["metadata"]["uid"])
+        self.assertEqual(truth.uuids(after), truth.uuids(stays))
+        self.assertEqual(self.api.json("GET", f"{JOBS}/train")["status"].get("failed", 0), 0)
 
     def test_who_may_not_be_moved_stays(self) -> None:
         """No annotation, and a budget that allows nothing."""
