@@ -107,11 +107,13 @@ class Run {
                    !pod.node.empty() && !pod.terminating;
         });
         if (made != pods.end()) return *made;
+        // To a Job, who ends with status 0 when he is told to end has done all of his work.
+        const std::string_view see = owner.kind == "Job" ? "pods,jobs" : "pods";
         return fail(Code::unavailable,
                     fmt::format("stopped, {}: pod {} is gone, and no new pod of {} {} is on a node "
-                                "within {} s (kubectl get pods -n {})",
+                                "within {} s (kubectl get {} -n {})",
                                 evicted_text(), move.pod.str(), owner.kind, owner.name,
-                                run_.timeout.count(), move.pod.space));
+                                run_.timeout.count(), see, move.pod.space));
     }
 
     // Empty once the goal is reached. A budget that allows nothing just after an eviction allows it
