@@ -95,10 +95,6 @@ bool Arbiter::Did::wants_more() const {
     return has_waited || of[0].is_pressing || of[1].is_pressing;
 }
 
-bool Arbiter::Did::is_pausing(double period_ns) const {
-    return !has_waited && busy_ns() <= std::min(period_ns / 2, std::max(period_ns - kPauseNs, 0.0));
-}
-
 Arbiter::Members Arbiter::members_of(const Readings& readings) {
     std::erase_if(containers_, [&](const auto& of) { return !readings.contains(of.first); });
     Members members;
@@ -137,13 +133,14 @@ void Arbiter::note_pressing(double period_ns, Container& container) {
 }
 
 void Arbiter::note_wishes(double period_ns, Container& container) {
-    const Did& did = container.did;
+    Did& did = container.did;
+    const double most_ns = std::min(period_ns / 2, std::max(period_ns - kPauseNs, 0.0));
+    did.is_pausing = !did.has_waited && did.busy_ns() <= most_ns;
     const double use = did.used_ns() / period_ns;
     const double kept = std::exp2(-period_ns / kHalfForgottenNs);
     const double recent = container.recent_use * kept + use * (1 - kept);
     container.recent_use = std::clamp(std::max(use, recent), 0.0, kMoreThanWhole);
     container.wanted = wanted_of(use, did.busy_ns() / period_ns);
-    container.is_pausing = did.is_pausing(period_ns);
 }
 
 Claim Arbiter::claim_of(const Member& member, double wanted, bool comes_first) {
@@ -166,7 +163,7 @@ void Arbiter::pay(std::int64_t period_ns, const Members& members) {
     for (const Member& member : members) {
         const Container& container = member.container;
         const double wanted = container.did.wants_more() ? kMoreThanWhole : container.wanted;
-        claims.push_back(claim_of(member, wanted, !container.is_pausing));
+        claims.push_back(claim_of(member, wanted, !container.did.is_pausing));
     }
     const std::vector<double> deserved = fill(claims);
     for (std::size_t i = 0; i < members.size(); i++) {
@@ -185,7 +182,7 @@ void Arbiter::pay(std::int64_t period_ns, const Members& members) {
 // How far behind its share it may be, and catch up.
 std::int64_t Arbiter::most_saved(const Container& container, const ContainerReading& reading,
                                  int kind) {
-    if (container.is_pausing) return kMaxBalanceNs;
+    if (container.did.is_pausing) return kMaxBalanceNs;
     if (reading.ceiling < kWhole) return kMaxLagBelowCeilingNs;
     if (container.did.of[kind].is_pressing) return kMaxPressingLagNs;
     const std::int64_t most = container.did.wants_more() ? kMaxLagNs : kMaxBalanceNs;
@@ -201,7 +198,7 @@ void Arbiter::share_out(std::int64_t now, const Members& members) {
     for (const Member& member : members) {
         const Container& container = member.container;
         const double room = container.recent_use * kRoomToGrow + kRoomToBegin;
-        const bool stays = !container.is_pausing && is_on_card(member.reading, now);
+        const bool stays = !container.did.is_pausing && is_on_card(member.reading, now);
         const double most = container.did.wants_more() ? kMoreThanWhole : room;
         claims.push_back(claim_of(member, stays ? most : 0, stays));
         const double least = stays ? claims.back().cores : std::max(claims.back().cores, room);

@@ -55,14 +55,14 @@ class Arbiter {
         double waited_ns = 0;
         bool has_waited = false;
         bool has_work = false;
+        // It did not wait, and had no work for so long that it is not between two kernels.
+        bool is_pausing = false;
 
         [[nodiscard]] double used_ns() const;  // of the kind of which it was more, as below
         [[nodiscard]] double busy_ns() const;
         // More than it had: it waited, or is pressing.
         [[nodiscard]] bool wants_more() const;
         [[nodiscard]] bool is_idle() const { return !has_waited && !has_work; }
-        // It did not wait, and had no work for so long that it is not between two kernels.
-        [[nodiscard]] bool is_pausing(double period_ns) const;
     };
 
     struct Container {
@@ -77,7 +77,6 @@ class Arbiter {
         KnownTimes known;
         OfKind of[kWorkKinds];
         Did did;
-        bool is_pausing = false;
         double recent_use = 0;  // of the whole card
         double wanted = 0;      // likewise, by who does not want more than he had
         // It waits, has work in flight, or had some within kBetweenNs.
