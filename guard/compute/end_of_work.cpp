@@ -9,6 +9,17 @@
 
 namespace tessera::guard {
 
+namespace {
+
+bool record_behind_all(StreamTiming& of) {
+    await_end(of);
+    of.end.is_recorded = event_in(of.end.event, of) != nullptr &&
+                         driver()->cuEventRecord(of.end.event, of.stream.load()) == CUDA_SUCCESS;
+    return of.end.is_recorded;
+}
+
+}  // namespace
+
 bool can_ask(const StreamTiming& of) {
     CUstream stream = of.stream.load();
     if (of.thread != thread_of(stream)) return false;
@@ -44,9 +55,7 @@ void await_end(StreamTiming& of) {
 
 bool record_end(StreamTiming& of) {
     await_end(of);
-    of.end.is_recorded = event_in(of.end.event, of) != nullptr &&
-                         driver()->cuEventRecord(of.end.event, of.stream.load()) == CUDA_SUCCESS;
-    return of.end.is_recorded;
+    return has_room_for_event(of) && record_behind_all(of);
 }
 
 bool may_record(const StreamTiming& of) {
@@ -54,8 +63,11 @@ bool may_record(const StreamTiming& of) {
            !is_capturing(of.stream.load());
 }
 
+// Also where there may be no room for it: who lets his streams go is not to have their work for
+// nothing.
 bool record_leaving(StreamTiming& of) {
-    if (!is_end_known(of) && (is_capturing(of.stream.load()) || !record_end(of))) return false;
+    const bool may = !is_capturing(of.stream.load());
+    if (!is_end_known(of) && (!may || !record_behind_all(of))) return false;
     of.state = StreamTiming::State::left;
     return true;
 }

@@ -154,13 +154,15 @@ CUresult harvest(StreamTiming& of) {
 
 bool add_mark(StreamTiming& of, MarkAt at) {
     Mark& mark = of.marks.places[mark_place(of, of.marks.ahead)];
-    if (of.marks.ahead == kMarkPlaces || event_in(mark.event, of) == nullptr) return false;
+    if (of.marks.ahead == kMarkPlaces || !has_room_for_event(of)) return false;
+    if (event_in(mark.event, of) == nullptr) return false;
     mark.at = at;
     mark.recorded_ns = monotonic_ns();
     mark.clock_ns = set_clock(of, mark.recorded_ns);
     if (driver()->cuEventRecord(mark.event, of.stream.load()) != CUDA_SUCCESS) return false;
     const int credit = of.credit.load(std::memory_order_relaxed);
     mark.launches = std::max(of.since.launches - credit, 0);
+    mark.waits = of.since.waits;
     mark.is_ahead = of.marks.ahead > 0;
     mark.is_untold = is_untold(of);
     mark.has_wait = of.since.has_wait;
@@ -168,6 +170,7 @@ bool add_mark(StreamTiming& of, MarkAt at) {
     of.marks.ahead++;
     of.marks.added++;
     of.since.launches = credit;
+    of.since.waits = 0;
     begin_stretch(of);
     return true;
 }
@@ -184,7 +187,7 @@ void note_launched_behind_mark(StreamTiming& of, int stands_for) {
     // it has much to do before.
     constexpr std::int64_t kPromptNs = 100'000;
     Mark& mark = of.marks.places[mark_place(of, of.marks.ahead - 1)];
-    mark.has_next = event_in(mark.behind_next, of) != nullptr &&
+    mark.has_next = has_room_for_event(of) && event_in(mark.behind_next, of) != nullptr &&
                     driver()->cuEventRecord(mark.behind_next, of.stream.load()) == CUDA_SUCCESS;
     const std::int64_t ns = monotonic_ns() - mark.recorded_ns;
     mark.late_ns = ns < kPromptNs ? 0 : ns;
@@ -253,6 +256,17 @@ int launches_ahead(const StreamTiming& of) {
     for (int i = 0; i < of.marks.ahead; i++)
         launches += of.marks.places[mark_place(of, i)].launches;
     return launches;
+}
+
+int calls_ahead(const StreamTiming& of) {
+    int calls = launches_ahead(of) + of.since.waits;
+    for (int i = 0; i < of.marks.ahead; i++)
+        calls += of.marks.places[mark_place(of, i)].waits;
+    return calls;
+}
+
+bool has_room_for_event(const StreamTiming& of) {
+    return calls_ahead(of) <= kMostAhead;
 }
 
 }  // namespace tessera::guard

@@ -10,6 +10,10 @@ inline constexpr std::int64_t kMarkNs = 2'000'000;
 // Launches to a mark in the mean, however short they were: the next ones need not be, and nobody
 // asks before the mark.
 inline constexpr int kMaxBatch = 256;
+// What a stream may have ahead, and still be given an event of ours. Drivers queue some 1,024 calls
+// of a stream, also events of the program's that nobody counts, and then have whoever gives it more
+// wait: not to be done with the mutex, for what the stream waits for may want it.
+inline constexpr int kMostAhead = 768;
 
 // An event of the stream's context, made where there is none; null where none can be.
 CUevent event_in(CUevent& place, const StreamTiming& of);
@@ -44,5 +48,8 @@ Passed pass_first_mark(StreamTiming& of, std::int64_t until_ns);
 void take_back_credit(StreamTiming& of);
 // Launches that the stream was given and has not done, as far as marks tell.
 int launches_ahead(const StreamTiming& of);
+// These and what it waits for.
+int calls_ahead(const StreamTiming& of);
+bool has_room_for_event(const StreamTiming& of);
 
 }  // namespace tessera::guard

@@ -95,6 +95,7 @@ void clear(StreamTiming& of) {
     of.marks.ahead = 0;
     of.marks.last_reached = nullptr;
     of.since.launches = 0;
+    of.since.waits = 0;
 }
 
 void leave(StreamTiming& of, Span work, bool is_waited_for) {
@@ -125,7 +126,7 @@ void begin(StreamTiming& of, WorkKind kind, std::int64_t began_ns, int stands_fo
 }
 
 void record_start(StreamTiming& of) {
-    if (event_in(of.start.event, of) == nullptr) return;
+    if (!has_room_for_event(of) || event_in(of.start.event, of) == nullptr) return;
     of.start.clock_ns = set_clock(of, of.began_ns);
     const InContext there(of.context);
     of.start.is_recorded =
@@ -136,7 +137,10 @@ void record_start(StreamTiming& of) {
 }  // namespace
 
 void end_piece(StreamTiming& of, Ended how) {
-    if (!of.is_in_flight) return;
+    if (!of.is_in_flight) {
+        of.since.waits = 0;
+        return;
+    }
     if (of.start.is_recorded && is_end_known(of)) has_happened(of, of.end.event, of.start.clock_ns);
     if (of.marks.ahead > 0) {
         const Relaxed relaxed;
@@ -147,7 +151,9 @@ void end_piece(StreamTiming& of, Ended how) {
     const bool is_waited_for = how == Ended::waited_for || how == Ended::waited_for_by_copy;
     auto [work, excess_ns] = done(of, now, how);
     const std::int64_t end_ns = work.end_ns;
-    if (const std::int64_t waits_ns = waits_since_ns(of); waits_ns != 0) {
+    const std::int64_t waits_ns = waits_since_ns(of);
+    const int waits_ahead = waits_ns != 0 ? of.since.waits : 0;
+    if (waits_ns != 0) {
         work.end_ns = std::clamp(waits_ns, work.start_ns, work.end_ns);
         excess_ns = -1;
     } else {
@@ -161,10 +167,13 @@ void end_piece(StreamTiming& of, Ended how) {
     if (is_waited_for && now - overhead < of.began_ns) learn_overhead(overhead, now - of.began_ns);
     flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
     leave(of, work, is_waited_for);
+    of.since.waits = waits_ahead;
 }
 
 void begin_piece(StreamTiming& of, WorkKind kind, bool is_behind_copies) {
     of.kind = kind;  // of which flight_of() is
+    // What a stream without work waits for is not seen to be over.
+    if (!has_room_for_event(of) && is_done(of)) of.since.waits = 0;
     begin(of, kind, monotonic_ns(), draw_piece(flight_of(of), of));
     of.since.is_untold |= is_behind_copies;
     if (is_behind_copies || of.is_at_wait) of.stands_for = std::max(of.stands_for, 1);

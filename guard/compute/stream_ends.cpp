@@ -57,6 +57,8 @@ constexpr int kSomeBeside = 4;
 // stream of a context.
 bool see_end(StreamTiming& of) {
     if (is_end_known(of)) return true;
+    // What comes behind it meanwhile; and it may be drawn into a capture.
+    if (of.on_their_way > 0) return false;
     if (is_default_of_all(of) || !has_start(of)) return false;
     return can_ask(of) && !is_capturing(of.stream.load()) && record_end(of);
 }
@@ -94,6 +96,22 @@ void with_stream(CUstream stream, const Body& body) {
 }
 
 }  // namespace
+
+NotAsked::NotAsked(CUstream stream) {
+    const Current owner = owner_of(stream);
+    if (owner.card < 0) return;
+    const Locked lock(timing(owner.card).mutex);
+    of_ = find_stream(stream, owner);
+    if (of_ == nullptr) return;
+    generation_ = of_->generation;
+    of_->on_their_way++;
+}
+
+NotAsked::~NotAsked() {
+    if (of_ == nullptr) return;
+    const Locked lock(timing(of_->card).mutex);
+    if (of_->generation == generation_) of_->on_their_way--;
+}
 
 void found_done(CUstream stream) {
     with_stream(stream, [](StreamTiming& of) {

@@ -40,6 +40,19 @@ void forget_streams_of(CUcontext context);
 void ignore_streams_of(CUcontext context);
 // What the stream is given from now on is no work.
 void note_capture(const Current& owner, CUstream stream);
+// Around a call that may draw the stream into a capture, which who asks the driver for it would
+// spoil: nobody does.
+class NotAsked {
+  public:
+    explicit NotAsked(CUstream stream);
+    ~NotAsked();
+    NotAsked(const NotAsked&) = delete;
+    NotAsked& operator=(const NotAsked&) = delete;
+
+  private:
+    StreamTiming* of_ = nullptr;
+    std::uint64_t generation_ = 0;  // of the stream in that place
+};
 
 // Both with the mutex of the card's timing(): before and after a wait for one stream, in which
 // others end too. They look at a few of them: each costs calls of the driver's. Null: one that had

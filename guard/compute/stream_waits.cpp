@@ -16,6 +16,7 @@ bool has_place_for_wait(const StreamTiming& of) {
 }  // namespace
 
 void begin_wait(StreamTiming& of) {
+    of.since.waits++;
     if (of.is_at_wait) return;
     if (!of.is_in_flight) {
         of.is_at_wait = true;

@@ -45,8 +45,12 @@ void give_credit(StreamTiming& of, int launches) {
 bool make_room_ahead(StreamTiming& of) {
     constexpr std::int64_t kLongNs = 1'000'000'000;
     const std::int64_t until_ns = monotonic_ns() + kLongNs;
+    const auto is_full = [&of] {
+        return marks_ahead(of) >= kMaxMarks ||
+               (of.marks.ahead > 0 && calls_ahead(of) + of.pace.batch > kMostAhead);
+    };
     auto passed = Passed::reached;
-    while (passed == Passed::reached && marks_ahead(of) >= kMaxMarks)
+    while (passed == Passed::reached && is_full())
         passed = pass_first_mark(of, until_ns);
     if (passed == Passed::failed) end_piece(of, Ended::looked_at);
     if (passed == Passed::late) of.pace.batch = std::min(2 * of.pace.batch, kMaxBatch);

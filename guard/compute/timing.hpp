@@ -31,7 +31,8 @@ struct Mark {
     bool is_ahead;         // the mark before was not reached then: there was no pause since
     bool is_untold;        // the stream's own launches do not say whether there was (pauses.hpp)
     bool has_wait;         // of the stream's since the mark before, that has no marks of its own
-    int launches;          // since the mark before
+    int launches;          // since the mark before,
+    int waits;             // and what the stream waits for
     std::int64_t recorded_ns;
     std::int64_t clock_ns;  // which clock its context had then; 0: none
 };
@@ -58,6 +59,7 @@ struct Marks {
 // What a stream was given since its last mark.
 struct SinceMark {
     int launches;
+    int waits;        // and functions of the host
     unsigned joined;  // the flight, when it began
     bool is_untold;   // as of a mark
     bool has_wait;    // likewise

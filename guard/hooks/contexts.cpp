@@ -118,6 +118,14 @@ CUresult end_primary(CUdevice device, const End& end) {
     return result;
 }
 
+// The thread's default streams are those of its context.
+template <typename Function, typename Context>
+CUresult change_context(Function Driver::* slot, Context context) {
+    const Entered real(slot);
+    forget_last_used();
+    return real(context);
+}
+
 }  // namespace
 
 CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
@@ -202,4 +210,24 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     const Entered real(&Driver::cuDevicePrimaryCtxReset_v2);
     if (!real.is_held()) return real(device);
     return end_primary(device, [&] { return real(device); });
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+    return change_context(&Driver::cuCtxSetCurrent, context);
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+    return change_context(&Driver::cuCtxPushCurrent, context);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    return change_context(&Driver::cuCtxPushCurrent_v2, context);
+}
+
+CUresult cuCtxPopCurrent(CUcontext* context) {
+    return change_context(&Driver::cuCtxPopCurrent, context);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+    return change_context(&Driver::cuCtxPopCurrent_v2, context);
 }
