@@ -8,12 +8,15 @@
 namespace tessera::guard {
 namespace {
 
+constexpr double of_whole(Millionths part) {
+    return static_cast<double>(part) / kWhole;
+}
+
 // Who does not wait gets somewhat more than he used, so that he can come to use more.
 constexpr double kRoomToGrow = 1.3;
 constexpr double kRoomToBegin = 0.02;
-// What who may have the whole card may begin with: he is not to wait because a clock is a little
-// off. What he has a claim to is never more than the card.
-constexpr double kMoreThanWhole = 1.25;
+// What who wants more wants.
+constexpr double kMoreThanWhole = of_whole(kAloneRate);
 // How fast what was used is forgotten.
 constexpr double kHalfForgottenNs = 50'000'000;
 // Nobody waiting, and nothing in flight for so long, and for half of the time, is a pause.
@@ -30,12 +33,8 @@ constexpr std::int64_t kBetweenNs = 2'000'000;
 // taken to have done with the card, and has not, others have no claim to what they had of it.
 constexpr std::int64_t kJustNowNs = 500'000;
 // Who did not want a kind of work for so long does without it: it is not between two kernels, or
-// its copies.
+// its copies, or resting between two bursts of them.
 constexpr std::int64_t kUnwantedNs = 100'000'000;
-
-double of_whole(Millionths part) {
-    return static_cast<double>(part) / kWhole;
-}
 
 Millionths millionths(double part) {
     return static_cast<Millionths>(std::lround(part * kWhole));
@@ -93,6 +92,14 @@ double Arbiter::Did::busy_ns() const {
 // neighbour has many, and not for want of more.
 bool Arbiter::Did::wants_more() const {
     return has_waited || of[0].is_pressing || of[1].is_pressing;
+}
+
+bool Arbiter::wants(const Container& container, int kind, std::int64_t now) {
+    return now - container.of[kind].wanted_at_ns < kUnwantedNs;
+}
+
+bool Arbiter::wants_any(const Container& container, std::int64_t now) {
+    return wants(container, 0, now) || wants(container, 1, now);
 }
 
 Arbiter::Members Arbiter::members_of(const Readings& readings) {
@@ -205,10 +212,17 @@ void Arbiter::share_out(std::int64_t now, const Members& members) {
         to_begin.push_back(std::min(least, claims.back().ceiling));
     }
     const std::vector<double> rates = fill(claims);
+    const auto wanting = std::ranges::count_if(
+        members, [now](const Member& member) { return wants_any(member.container, now); });
     // Who does not use what he is sure of can begin to at once, and so can who used less than he
     // may; the next tick takes it back from those who have it meanwhile.
-    for (std::size_t i = 0; i < members.size(); i++)
-        members[i].container.rate = millionths(std::max(rates[i], to_begin[i]));
+    for (std::size_t i = 0; i < members.size(); i++) {
+        Container& container = members[i].container;
+        const bool is_alone = wanting == (wants_any(container, now) ? 1 : 0);
+        const bool has_all = is_alone && members[i].reading.ceiling >= kWhole;
+        const double rate = std::min(std::max(rates[i], to_begin[i]), 1.0);
+        container.rate = has_all ? kAloneRate : millionths(rate);
+    }
 }
 
 void Arbiter::note_wanted(std::int64_t now, const Members& members) {
@@ -230,15 +244,12 @@ void Arbiter::note_wanted(std::int64_t now, const Members& members) {
 // Nor who owes kernels to those who only copy, or copies to those who only compute: he has time for
 // the tick to come, for his rate is what he has beside them.
 void Arbiter::forgive(std::int64_t now, const Members& members) {
-    const auto wants = [now](const Member& member, int kind) {
-        return now - member.container.of[kind].wanted_at_ns < kUnwantedNs;
-    };
     const auto at_work = std::ranges::count_if(
         members, [](const Member& member) { return member.container.is_at_work; });
     std::ptrdiff_t wanting[kWorkKinds] = {};
     for (int kind = 0; kind < kWorkKinds; kind++) {
         wanting[kind] = std::ranges::count_if(
-            members, [&](const Member& member) { return wants(member, kind); });
+            members, [&](const Member& member) { return wants(member.container, kind, now); });
     }
     for (const Member& member : members) {
         Container& container = member.container;
@@ -248,7 +259,7 @@ void Arbiter::forgive(std::int64_t now, const Members& members) {
             Balance& balance = container.of[kind].balance;
             if (is_alone) {
                 balance.forgive_up_to(0);
-            } else if (wanting[kind] == 1 && wants(member, kind)) {
+            } else if (wanting[kind] == 1 && wants(container, kind, now)) {
                 balance.forgive_up_to(kMaxBalanceNs);
             }
         }

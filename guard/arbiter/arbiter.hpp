@@ -99,6 +99,9 @@ class Arbiter {
                                    int kind);
     static void note_wanted(std::int64_t now, const Members& members);
     static void forgive(std::int64_t now, const Members& members);
+    // Of late.
+    static bool wants(const Container& container, int kind, std::int64_t now);
+    static bool wants_any(const Container& container, std::int64_t now);
     static void share_out(std::int64_t now, const Members& members);
     static Claim claim_of(const Member& member, double wanted, bool comes_first);
 

@@ -121,7 +121,7 @@ TEST_F(ThresholdsTest, WhatWasUsedIsHalfForgottenIn50Ms) {
     is_sure_of(0, 0);
     ticks(3, {10 * kMs}, Neighbour::is_away);
     tick(kMs, {});
-    EXPECT_NEAR(his_rate(), 125, 0.1) << "no more, and no less: a clock may be a little off";
+    EXPECT_NEAR(his_rate(), 100, 0.1) << "no more";
     tick(49 * kMs, {});
     EXPECT_NEAR(his_rate(), 100 * (0.5 * 1.3 + 0.02), 0.1);
     tick(50 * kMs, {});
@@ -189,6 +189,21 @@ TEST_F(ThresholdsTest, CopiesAreNotOwedToWhoWaitsForKernels) {
     ticks(10, {.kernel_ns = 10 * kMs, .waited_ns = kMs}, Neighbour::also_copies);
     EXPECT_LT(balance(kHim), 0);
     EXPECT_EQ(balance(kNeighbour, WorkKind::copies), 10 * kMs);
+}
+
+// A tenth of a second after his last work the card is his neighbour's, who may then be ahead.
+TEST_F(ThresholdsTest, WhoIsAloneForLongHasMoreThanTheCard) {
+    tick(10 * kMs, {10 * kMs});
+    for (int rests = 1; rests < 10; rests++) {
+        tick(10 * kMs, {});
+        EXPECT_LE(neighbours_rate(), 100) << rests;
+    }
+    tick(10 * kMs, {});
+    EXPECT_EQ(granted_.at(kNeighbour).rate, kAloneRate);
+    EXPECT_LE(his_rate(), 100);
+    readings_[kNeighbour].ceiling = 99 * kPercent;
+    tick(10 * kMs, {});
+    EXPECT_LE(neighbours_rate(), 99);
 }
 
 // What nobody wants goes to who may want it soon, however many others do not use the card.

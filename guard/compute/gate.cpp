@@ -21,12 +21,14 @@ constexpr std::int64_t kLongestSleepNs = 5'000'000;
 constexpr std::int64_t kYieldNs = 500'000;  // while it is another's turn
 
 // What the container may give the card beyond its balance: where next to nobody else wants the
-// card, enough that it never stands idle between two kernels; no more, for it cannot be called back
-// when somebody does.
+// card, enough that it never stands idle between two kernels. It cannot be called back when
+// somebody does: so it is little where somebody did of late, and may just rest.
 std::int64_t credit_ns(const Granted& granted) {
     constexpr Millionths kNearlyAll = kWhole - kWhole / 100;
+    constexpr std::int64_t kAloneNowNs = 3'000'000;
     constexpr std::int64_t kAloneNs = 100'000'000;
-    return granted.rate >= kNearlyAll ? kAloneNs : 0;
+    if (granted.rate >= kAloneRate) return kAloneNs;
+    return granted.rate >= kNearlyAll ? kAloneNowNs : 0;
 }
 
 std::int64_t sleep_for(std::int64_t missing_ns, Millionths rate) {

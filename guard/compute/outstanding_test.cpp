@@ -70,11 +70,18 @@ TEST_F(GuardOutstanding, OfOneKindKeepsNobodyFromTheOther) {
 // It is to have something to do always, and no more than can be waited for.
 TEST_F(GuardOutstanding, KeepsNobodyBackForLittleWhereNobodyElseWantsTheCard) {
     in_worker(kMillisecond, [&](const Worker&, const auto& launch_and_wait) {
-        grant(kWhole, 50 * kMs);
+        grant(kAloneRate, 50 * kMs);
         give(7, 120 * kMs);
         launch_and_wait(kMillisecond);
         EXPECT_EQ(waited_ns(), 0);
         grant(kWhole, 50 * kMs);
+        give(7, 52 * kMs);
+        launch_and_wait(kMillisecond);
+        EXPECT_EQ(waited_ns(), 0);
+        give(7, 120 * kMs);
+        launch_and_wait(kMillisecond);
+        EXPECT_GE(waited_ns(), 10 * kMs) << "somebody wanted it of late";
+        grant(kAloneRate, 50 * kMs);
         give(7, 900 * kMs);
         launch_and_wait(kMillisecond);
         EXPECT_GE(waited_ns(), 200 * kMs);

@@ -11,6 +11,10 @@ inline constexpr std::int64_t kMaxDebtNs = 1'000'000'000;
 // What counts for the cores of who is sure of nothing, where time is shared out by weight.
 inline constexpr Millionths kWeightOfNone = 100'000;
 
+// The rate where nobody else wanted the card of late: more than the whole, so that nobody waits
+// because a clock is a little off.
+inline constexpr Millionths kAloneRate = kWhole + kWhole / 4;
+
 // A Grant as a value; what its members mean is said there.
 struct Granted {
     struct OfKind {

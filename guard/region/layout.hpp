@@ -55,7 +55,8 @@ struct Grant {
     };
     struct Copy {
         std::atomic<std::int64_t> as_of_ns;  // CLOCK_MONOTONIC; 0: none yet
-        std::atomic<Millionths> rate;        // at which the balances grow
+        // At which the balances grow; kAloneRate: nobody else wanted the card of late.
+        std::atomic<Millionths> rate;
         OfKind of[kWorkKinds];
     };
 
