@@ -39,7 +39,7 @@ struct ContainerReading {
     std::int64_t waited_ns = 0;  // of its processes together, in all
     bool waits = false;          // one that lives does now
     bool is_read = true;         // false: the accounts are not whole, and nothing is known
-    unsigned next_slot = 0;      // how many times a slot was taken
+    unsigned next_slot = 0;      // those that were taken are before it
     // Ascending. Who was read before and is not here has done nothing since.
     std::vector<SlotReading> processes;
 };

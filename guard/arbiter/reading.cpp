@@ -46,16 +46,14 @@ std::int64_t time_of(const std::atomic<std::int64_t>& written) {
     return std::clamp(written.load(), std::int64_t{0}, kMaxTimeNs);
 }
 
-// Asks the kernel who lives. A tenant can make each answer slow, by many locks on the file: so
-// there is an end to that, and who is not asked for is taken as living.
+// Asks the kernel who lives.
 class Lives {
   public:
-    explicit Lives(int fd) : fd_(fd) {}
+    Lives(int fd, std::int64_t longest_ns) : fd_(fd), longest_ns_(longest_ns) {}
 
     // A slot of [first, end) in which a process lives; -1: there is none.
     int find(int first, int end) {
-        constexpr std::int64_t kLongestNs = 250'000;
-        if (asked_ns_ > kLongestNs) return first;
+        if (asked_ns_ > longest_ns_) return first;
         const std::int64_t before = monotonic_ns();
         struct flock lock = {};
         lock.l_type = F_WRLCK;
@@ -72,14 +70,16 @@ class Lives {
 
   private:
     const int fd_;
+    const std::int64_t longest_ns_;
     std::int64_t asked_ns_ = 0;
 };
 
 // The slots of the accounts, portion by portion.
 class Times {
   public:
-    Times(int fd, int card, std::int64_t now, const KnownTimes* known, ContainerReading& reading)
-        : fd_(fd), card_(card), now_(now), reading_(reading), lives_(fd) {
+    Times(int fd, int card, std::int64_t now, const KnownTimes* known, ContainerReading& reading,
+          std::int64_t longest_asking_ns)
+        : fd_(fd), card_(card), now_(now), reading_(reading), lives_(fd, longest_asking_ns) {
         if (known == nullptr || known->readings == 0) return;
         known_ = known;
         reading_.waited_ns = known->waited_ns;
@@ -304,8 +304,8 @@ class Times {
 }  // namespace
 
 bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading,
-                const KnownTimes* known) {
-    return Times(accounts_fd, card, now, known, reading).read();
+                const KnownTimes* known, std::int64_t longest_asking_ns) {
+    return Times(accounts_fd, card, now, known, reading, longest_asking_ns).read();
 }
 
 bool read_held(int accounts_fd, int card, HeldReading& reading) {

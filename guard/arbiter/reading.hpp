@@ -19,8 +19,12 @@ namespace tessera::guard {
 // pieces of work since. A slot that nobody lives in is then looked at only now and again: should it
 // change all the same, that is noticed within kMaxProcesses / kSlotsAtOnce readings.
 inline constexpr int kSlotsAtOnce = 32;
+// A tenant can make each question slow, who lives in a slot, by many locks on the file: so there is
+// an end to them, by the clock, and who is not asked for is taken as living.
+inline constexpr std::int64_t kLongestAskingNs = 250'000;
 bool read_times(int accounts_fd, int card, std::int64_t now, ContainerReading& reading,
-                const KnownTimes* known = nullptr);
+                const KnownTimes* known = nullptr,
+                std::int64_t longest_asking_ns = kLongestAskingNs);
 
 // What a container holds of a card, and how often it was refused more. As above.
 struct HeldReading {

@@ -55,7 +55,7 @@ class ReadingTest : public testing::Test {
     // As a tick does it.
     ContainerReading read() {
         ContainerReading reading;
-        EXPECT_TRUE(read_times(region_.fd(), 1, now_, reading, arbiter_.known(0)));
+        EXPECT_TRUE(read_times(region_.fd(), 1, now_, reading, arbiter_.known(0), INT64_MAX));
         arbiter_.decide(now_, {{0, reading}});
         now_ += kTickNs;
         return reading;
@@ -78,7 +78,7 @@ TEST_F(ReadingTest, TheDeadDoNotWorkAndWhatTheyHadStays) {
         time(i).waiting = 1;
     }
     ContainerReading reading;
-    ASSERT_TRUE(read_times(region_.fd(), 1, now_, reading));
+    ASSERT_TRUE(read_times(region_.fd(), 1, now_, reading, nullptr, INT64_MAX));
     ASSERT_EQ(reading.processes.size(), 3U);
     EXPECT_EQ(reading.processes[0].process.in_flight_ns[0], 140);
     EXPECT_EQ(reading.processes[1].process.in_flight_ns[0], 100);
@@ -87,10 +87,10 @@ TEST_F(ReadingTest, TheDeadDoNotWorkAndWhatTheyHadStays) {
     EXPECT_TRUE(reading.waits);
     time(0).waiting = 0;
     ContainerReading again;
-    ASSERT_TRUE(read_times(region_.fd(), 1, now_, again));
+    ASSERT_TRUE(read_times(region_.fd(), 1, now_, again, nullptr, INT64_MAX));
     EXPECT_FALSE(again.waits);
     EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts) / 20), 0);
-    EXPECT_FALSE(read_times(region_.fd(), 1, now_, again));
+    EXPECT_FALSE(read_times(region_.fd(), 1, now_, again, nullptr, INT64_MAX));
     EXPECT_EQ(truncate(region_.path(kAccountsName).c_str(), sizeof(Accounts)), 0);
 }
 
@@ -301,6 +301,23 @@ void expect_sound(const ContainerReading& reading, std::int64_t now) {
             }
         }
     }
+}
+
+// One who finds the next slots taken sits further on.
+TEST_F(ReadingTest, WhoSitsBehindOthersAndDiesIsCharged) {
+    for (int slot = 0; slot < 2 * kSlotsAtOnce; slot++)
+        sit();
+    for (int tick = 0; tick < 2; tick++)
+        read();
+    region_.accounts().next_slot = 0;  // it has come round
+    read();
+    const int slot = sit();
+    EXPECT_EQ(slot, 2 * kSlotsAtOnce);
+    time(slot).in_flight[0].since_ns = now_ - 4'000'000;
+    die();
+    for (int tick = 0; tick < 3; tick++)
+        read();
+    EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 4'000'000);
 }
 
 // What a tenant may write into his accounts, in turn.

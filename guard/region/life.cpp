@@ -65,6 +65,8 @@ int take_slot(Accounts& accounts, int fd) {
     for (unsigned tried = 0; tried < unsigned{kMaxProcesses}; tried++) {
         const int slot = static_cast<int>((first + tried) % unsigned{kMaxProcesses});
         if (slot == kNobody || !set_lock(fd, slot, F_WRLCK)) continue;
+        // The arbiter looks at those that were passed.
+        accounts.next_slot.fetch_add(tried);
         clear_slot(accounts, slot);
         accounts.slots[slot].pid.store(getpid());
         for (int card = 0; card < kMaxCards; card++)

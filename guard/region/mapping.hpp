@@ -13,10 +13,10 @@
 
 namespace tessera::guard {
 
-// Closed again in any case.
+// Closed again in any case. What is no file keeps nobody waiting.
 class Opened {
   public:
-    Opened(const char* path, int flags) : fd_(open(path, flags | O_CLOEXEC)) {}
+    Opened(const char* path, int flags) : fd_(open(path, flags | O_CLOEXEC | O_NONBLOCK)) {}
     ~Opened() {
         if (fd_ >= 0) close(fd_);
     }

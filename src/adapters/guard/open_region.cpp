@@ -12,18 +12,31 @@
 namespace fs = std::filesystem;
 
 namespace tessera {
+namespace {
+
+// As far as the folder can be read.
+template <typename Body>
+void for_each_in(const fs::path& folder, const Body& body) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+         it.increment(error))
+        body(it->path());
+}
+
+}  // namespace
 
 std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region) {
     std::unique_ptr<OpenRegion> opened(new OpenRegion);
     const fs::path limits = region / guard::kLimitsName;
+    // First: limits that are made anew meanwhile are not taken for those that are mapped.
+    struct stat of_limits = {};
+    if (stat(limits.c_str(), &of_limits) != 0) return nullptr;
     opened->limits_ = guard::change_limits(limits.c_str());
     opened->accounts_ =
         ::open((region / guard::kAccountsName).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (opened->limits_ == nullptr || opened->accounts_ < 0) return nullptr;
-    struct stat of_limits = {};
     struct stat of_accounts = {};
-    if (stat(limits.c_str(), &of_limits) != 0 || fstat(opened->accounts_, &of_accounts) != 0)
-        return nullptr;
+    if (fstat(opened->accounts_, &of_accounts) != 0) return nullptr;
     opened->limits_inode_ = of_limits.st_ino;
     opened->accounts_inode_ = of_accounts.st_ino;
     return opened;
@@ -56,13 +69,11 @@ void OpenRegion::cut_back() const {
 }
 
 void for_each_region(const fs::path& pods, const std::function<void(const RegionPath&)>& body) {
-    std::error_code error;
-    for (const auto& pod : fs::directory_iterator(pods, error)) {
-        for (const auto& region : fs::directory_iterator(pod.path(), error)) {
-            body(
-                {pod.path().filename().string(), region.path().filename().string(), region.path()});
-        }
-    }
+    for_each_in(pods, [&](const fs::path& pod) {
+        for_each_in(pod, [&](const fs::path& region) {
+            body({pod.filename().string(), region.filename().string(), region});
+        });
+    });
 }
 
 GpuUuid card_of(const guard::CardLimit& limit) {
