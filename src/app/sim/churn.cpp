@@ -33,9 +33,10 @@ struct Leaving {
     std::size_t task;
     int run;
 
-    // The first to leave on top; among equals the first that came.
+    // The first to leave on top; among equals the first that came, and of its runs the earlier.
     bool operator<(const Leaving& other) const {
-        return at_s != other.at_s ? at_s > other.at_s : task > other.task;
+        if (at_s != other.at_s) return at_s > other.at_s;
+        return task != other.task ? task > other.task : run > other.run;
     }
 };
 
@@ -153,7 +154,8 @@ class Churn {
     }
     void leave(const Leaving& one) {
         const auto at = running_.find(one.task);
-        if (at->second.run != one.run) return;  // it was moved, and leaves later
+        // It was moved, and its last run ends elsewhere: later, or by rounding a little before.
+        if (at == running_.end() || at->second.run != one.run) return;
         const std::vector<Placed> places = std::move(at->second.places);
         running_.erase(at);
         const ChurnTask& of = tasks_[one.task];
@@ -261,7 +263,7 @@ class Churn {
         ledger_.note_evicted(move.task, now, ran - kept);
         begin(move.task, {.places = {move.to},
                           .since_s = now,
-                          .left_s = before.left_s - kept,
+                          .left_s = std::max(before.left_s - kept, 0.0),
                           .run = before.run + 1});
     }
 
