@@ -156,6 +156,8 @@ Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
     const auto seed = static_cast<std::uint64_t>(name.seed);
     TRY_VOID(make_gangs(workload, source.gangs, seed));
     TRY_VOID(take_out(workload, source.without, seed));
+    if (std::ranges::none_of(workload.nodes, [](const NodeShape& node) { return node.cards > 0; }))
+        return fail(Code::invalid_argument, "no node has a card; see --nodes and --without");
     return workload;
 }
 
