@@ -1,10 +1,8 @@
 #include "programs/churn_command.hpp"
 
 #include <algorithm>
-#include <span>
 
-#include "adapters/os/text_file.hpp"
-#include "adapters/plot/chart_svg.hpp"
+#include "programs/plot_option.hpp"
 
 namespace tessera {
 namespace {
@@ -12,12 +10,6 @@ namespace {
 std::string load_fault(const std::string& text) {
     const auto load = read_load(text);
     return load ? std::string() : load.error().text;
-}
-
-Result<> draw(const ChurnCommand& command, std::span<const ChurnRun> runs) {
-    const auto drawn = write_text_file(command.plot, chart_svg(churn_chart(runs)));
-    if (!drawn) return fail(drawn.error().in("--plot"));
-    return {};
 }
 
 constexpr const char* kFooter =
@@ -97,9 +89,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->check(between(0, 1e9))
         ->capture_default_str();
     add_moves(*app_command, command);
-    app_command->add_option("--plot", command.plot,
-                            "also draw the figures over the load, as SVG into this file; a run as "
-                            "recorded is left out");
+    add_plot(*app_command, command.plot, "the figures over the load, runs as recorded left out,");
     add_jobs(*app_command, churn.threads, "seeds");
     add_output(*app_command, command.output);
     app_command->footer(kFooter + sim_exit_statuses());
@@ -118,15 +108,14 @@ Result<std::string> run_churn(const ChurnCommand& command, const Progress& progr
             return fail(Code::invalid_argument,
                         "--plot: the curves are over the load; name one in percent with --load");
         }
-        const auto checked = check_writable(command.plot);
-        if (!checked) return fail(checked.error().in("--plot"));
+        TRY_VOID(check_plot(command.plot));
     }
     if (command.defrag_after_s) {
         options.moves = {.after_s = *command.defrag_after_s, .most_moves = command.most_moves};
         if (command.checkpoint_s) options.moves->checkpoint_s = *command.checkpoint_s;
     }
-    TRY(const auto runs, churn_sweep(options, read_text_file, progress));
-    if (!command.plot.empty()) TRY_VOID(draw(command, runs));
+    TRY(const auto runs, churn_sweep(options, reader_beside(command.plot), progress));
+    TRY_VOID(write_plot(command.plot, churn_chart(runs)));
     if (command.output == "json") return churn_json(runs);
     if (command.output == "csv") return churn_csv(runs);
     return churn_table(runs);

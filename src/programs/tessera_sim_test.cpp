@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -221,19 +222,56 @@ TEST(Simulator, ReplaysASnapshot) {
         << bad.output();
 }
 
-// Goal: the curves are drawn into the file that was named.
+// Goal: the curves are drawn into the file that was named, as its ending says.
 TEST(Simulator, Draws) {
     const Folder folder;
-    const std::string picture = folder.file("picture.svg");
-    Program good("tessera-sim",
-                 {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
-                  "--trace=multigpu40", "--policy=binpack", "--plot=" + picture},
-                 folder.file("good"));
-    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
-    const auto drawn = read_text_file(picture);
-    ASSERT_TRUE(drawn) << drawn.error().text;
-    EXPECT_TRUE(drawn->starts_with("<?xml "));
-    EXPECT_NE(drawn->find("<polyline"), std::string::npos);
+    for (const auto& [name, begin] :
+         {std::pair("picture.svg", "<?xml "), std::pair("picture.png", "\x89PNG")}) {
+        const std::string picture = folder.file(name);
+        Program good("tessera-sim",
+                     {"replay", "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb",
+                      "--trace=multigpu40", "--policy=binpack", "--plot=" + picture},
+                     folder.file("good"));
+        const int status = good.wait(seconds(60));
+        const bool lacks_driver = good.output().find("plplot-driver-cairo") != std::string::npos;
+        EXPECT_EQ(status, lacks_driver ? 6 : 0) << good.output();
+        if (lacks_driver) continue;
+        const auto drawn = read_text_file(picture);
+        ASSERT_TRUE(drawn) << drawn.error().text;
+        EXPECT_TRUE(drawn->starts_with(begin)) << name;
+    }
+}
+
+// Goal: no picture is drawn over a file that is read, nor where its name says that it would be
+// something else; nor is there a say on one that nobody asked for.
+TEST(Simulator, RefusesPictures) {
+    const Folder folder;
+    const std::string fixture = TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    const std::string data = folder.file("data");
+    std::filesystem::copy(fixture, data, std::filesystem::copy_options::recursive);
+    const std::string pods = data + "/openb_pod_list_gpuspec25.csv";
+    std::filesystem::create_symlink(pods, folder.file("link"));
+    const std::string before = *read_text_file(pods);
+    for (const auto& [options, text] :
+         std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {{"--plot=" + folder.file("link")}, "link is read, and would be lost"},
+             {{"--plot=" + folder.file("x.pdf")}, "\".pdf\" is no kind of picture"},
+             {{"--plot="}, "--plot: is no file's name"}}) {
+        for (const char* command : {"replay", "churn"}) {
+            std::vector<std::string> arguments = {command, "--data=" + data, "--trace=gpuspec25"};
+            arguments.insert(arguments.end(), options.begin(), options.end());
+            Program bad("tessera-sim", arguments, folder.file("bad"));
+            EXPECT_EQ(bad.wait(seconds(60)), 2);
+            EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+        }
+    }
+    EXPECT_EQ(*read_text_file(pods), before);
+    for (const char* option : {"--plot-from=50", "--plot-figure=allocation"}) {
+        Program bad("tessera-sim", {"replay", "--data=" + data, "--trace=gpuspec25", option},
+                    folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), 2);
+        EXPECT_NE(bad.output().find("requires --plot"), std::string::npos) << bad.output();
+    }
 }
 
 // Goal: churn draws its figures over the load, and takes a trace's own times for one.
