@@ -173,7 +173,11 @@ std::string lines_of(std::span<const ChurnRun> runs, const Widths& width, bool i
     for (const Part& part : kParts) {
         const bool is_first = &part == &kParts.front();
         if (!is_first && !any_came(runs, part)) continue;
-        const std::string came = is_difference ? "" : std::to_string((one.result.*part.of).came);
+        const auto count = [&](const ChurnResult& result) {
+            return static_cast<double>((result.*part.of).came);
+        };
+        const std::string came =
+            is_difference ? "" : fmt::format("{:.0f}", estimate_of(count).mean);
         text += line_begin(load_text(one.load), one.policy + part.suffix, width) +
                 fmt::format("  {:>8}", came);
         for (const RunFigure& figure : {kHeld, kFragments})

@@ -196,7 +196,7 @@ TEST(Churn, Table) {
 }
 
 // Goal: a panel per figure and a line per policy through the means, with what they may be off;
-// those of moves where there are any. A run as recorded has no load to stand over.
+// those of moves and of gangs where there are any. A run as recorded has no load to stand over.
 TEST(Churn, Plot) {
     std::vector<ChurnRun> runs;
     for (const int load : {90, 100, kAsRecorded}) {
@@ -216,9 +216,30 @@ TEST(Churn, Plot) {
     for (ChurnRun& run : runs)
         run.result.moves.emplace();
     EXPECT_EQ(churn_chart(runs).panels.size(), 7U);
+    for (ChurnRun& run : runs)
+        run.result.gangs = {.came = 2, .mean_wait_s = 30, .waited = 0.5, .refused_demand = 0.25};
+    const Chart with_gangs = churn_chart(runs);
+    ASSERT_EQ(with_gangs.panels.size(), 10U);
+    for (const auto& [panel, title, up] :
+         {std::tuple(5, "gangs that waited", 50.0), std::tuple(6, "mean wait of gangs", 30.0),
+          std::tuple(7, "demand of gangs that gave up", 25.0)}) {
+        const ChartPanel& of_gangs = with_gangs.panels[static_cast<std::size_t>(panel)];
+        EXPECT_EQ(of_gangs.title, title);
+        EXPECT_EQ(of_gangs.lines[0].second[0].up, up);
+    }
     EXPECT_TRUE(churn_chart({}).panels.empty());
     EXPECT_NE(churn_csv(runs).find("\nas-recorded,A,1,"), std::string::npos);
     EXPECT_NE(churn_json(runs).find(R"("load": "as-recorded")"), std::string::npos);
+}
+
+// Goal: how many came is a mean as all that stands beside it, of tasks and of gangs.
+TEST(Churn, TableTellsHowManyCameInTheMean) {
+    std::vector<ChurnRun> runs;
+    for (const std::size_t came : {10U, 14U})
+        runs.push_back({90, "A", came, {.tasks = {.came = came}, .gangs = {.came = came / 2}}});
+    const std::string text = churn_table(runs);
+    EXPECT_NE(text.find("   90  A                12 "), std::string::npos) << text;
+    EXPECT_NE(text.find("   90  A gangs           6 "), std::string::npos) << text;
 }
 
 // Goal: one seed has no interval, and says so; one policy has no table of differences.
