@@ -14,10 +14,13 @@ std::string load_fault(const std::string& text) {
 
 constexpr const char* kFooter =
     "The pods of the trace come again and again, at random instants, at the rate at which they ask "
-    "for that much of the cards; the cluster is full to it from the start. HELD%: of all cards, in "
+    "for that much of the cards; the cluster is full to it from the start. CAME: "
+    "the tasks, or gangs, in the time that is measured. HELD%: of all cards, in "
     "the mean over the time. FRAG%: FGD's fragmentation, the same. WAITED%: of the tasks, those "
     "that fitted nowhere when they came. "
-    "REFUSED%: of the cards asked for, by tasks that gave up. Each with half the width of an "
+    "REFUSED%: of the cards asked for, by tasks that gave up. All are means over the seeds, and "
+    "but "
+    "for CAME with half the width of an "
     "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
     "own. docs/placement.md says more.\n\n";
 
@@ -49,12 +52,18 @@ void add_moves(CLI::App& app_command, ChurnCommand& command) {
 CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     ChurnSweepOptions& churn = command.churn;
     churn.trace = {"default", 42};
+    churn.source.seed_option = "--order";
     churn.policies = {"fgd", "binpack", "expected-fill"};
     CLI::App* app_command = app.add_subcommand(
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");
     add_source(*app_command, churn.source, command.source);
     app_command->add_option("--trace", churn.trace.trace, "the trace, with times")
+        ->capture_default_str();
+    app_command
+        ->add_option("--order", churn.trace.seed,
+                     "seed of an order of arrival that the trace has: its nodes are tried in that "
+                     "order, and it draws gangs and nodes to do without")
         ->capture_default_str();
     app_command
         ->add_option(

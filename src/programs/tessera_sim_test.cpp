@@ -99,9 +99,14 @@ TEST(Simulator, LetsTasksComeAndGo) {
     ASSERT_EQ(outputs.size(), 1U);
     EXPECT_NE(outputs.begin()->find("difference to fgd, seed by seed"), std::string::npos)
         << *outputs.begin();
-    Program bad("tessera-sim", {"churn", data, "--trace=multigpu40"}, folder.file("bad"));
-    EXPECT_EQ(bad.wait(seconds(60)), 2);
-    EXPECT_NE(bad.output().find("tells no times"), std::string::npos) << bad.output();
+    for (const auto& [option, status, text] :
+         {std::tuple("--order=42", 2, "tells no times"),
+          std::tuple("--order=1", 3, "no order of seed 1, only of 42 (--order)")}) {
+        Program bad("tessera-sim", {"churn", data, "--trace=multigpu40", option},
+                    folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
 }
 
 // Goal: a number that is none is refused with the option's name; CLI11's own range takes "nan".

@@ -39,8 +39,8 @@ std::string what_there_is(const TraceSource& source, const TraceName& name) {
     const auto seeds = between(source.files, fmt::format("arrivals/{}.seed", name.trace), ".txt");
     if (seeds.empty() || std::ranges::find(seeds, std::to_string(name.seed)) != seeds.end())
         return {};
-    return fmt::format("; of trace {} there is no order of seed {}, only of {} (--seed)",
-                       name.trace, name.seed, fmt::join(seeds, ", "));
+    return fmt::format("; of trace {} there is no order of seed {}, only of {} ({})", name.trace,
+                       name.seed, fmt::join(seeds, ", "), source.seed_option);
 }
 
 Result<Workload> load_openb(const ReadFile& read, const TraceSource& source,

@@ -19,6 +19,7 @@ struct TraceSource {
     std::string nodes;                 // a node list like openb's; empty: the trace's own
     bool together = false;  // the instances of a task are a gang, where the format has such
     GangShare gangs;
+    std::string_view seed_option{"--seed"};  // that names an order of arrival, for errors
     std::vector<FewerNodes> without;  // which of a model is drawn by the seed, as the gangs are
 };
 

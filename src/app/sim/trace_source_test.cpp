@@ -65,6 +65,8 @@ TEST(TraceSource, TellsWhatTheFolderHas) {
     EXPECT_EQ(error_of({"a", 2}),
               "o/arrivals/a.seed2.txt: there is none; of trace a there is no order of seed 2, only "
               "of 1, 3 (--seed)");
+    source.seed_option = "--order";
+    EXPECT_TRUE(error_of({"a", 2}).ends_with("only of 1, 3 (--order)"));
     source.files.clear();
     EXPECT_EQ(error_of({"default", 1}), "o/openb_pod_list_default.csv: there is none");
 }
