@@ -112,7 +112,7 @@ TEST(Churn, TasksAskForTheLoad) {
     EXPECT_EQ(*tasks, *churn_tasks(small(), options));
     Workload untold = small();
     for (TimedTask& pod : untold.pods)
-        pod.lasts_s = 0;
+        pod.lasts_s.reset();
     const auto none = churn_tasks(untold, options);
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().text.find("tells no times"), std::string::npos);
@@ -125,17 +125,21 @@ TEST(Churn, TasksAskForTheLoad) {
 }
 
 // Goal: a trace as it is: each pod once, when it came and for as long as it ran, a gang when its
-// last pod came; who was never ended stays.
+// last pod came; who was never ended stays, and who was
+// ended in the second in which it came goes then.
 TEST(Churn, TasksAsRecorded) {
     Workload workload = small();
     workload.pods = {{.task = cards(1), .lasts_s = 100, .came_s = 1'050},
-                     {.task = cards(2), .lasts_s = 0, .came_s = 1'020},
+                     {.task = cards(2), .came_s = 1'020},
+                     {.task = cards(2), .lasts_s = 0, .came_s = 1'030},
                      {.task = cards(1), .lasts_s = 10, .gang = 2, .came_s = 1'000},
                      {.task = cards(1), .lasts_s = 10, .gang = 0, .came_s = 1'000}};
     const auto tasks = recorded_tasks(workload);
     ASSERT_TRUE(tasks) << tasks.error().text;
-    EXPECT_EQ(*tasks, (std::vector<ChurnTask>{
-                          {cards(1), 0, 10, 2}, {cards(2), 20, 130, 1}, {cards(1), 50, 100, 1}}));
+    EXPECT_EQ(*tasks, (std::vector<ChurnTask>{{cards(1), 0, 10, 2},
+                                              {cards(2), 20, 130, 1},
+                                              {cards(2), 30, 0, 1},
+                                              {cards(1), 50, 100, 1}}));
     workload.pods[1].came_s.reset();
     const auto untold = recorded_tasks(workload);
     ASSERT_FALSE(untold);
