@@ -128,6 +128,7 @@ class Churn {
     }
     void wait(std::size_t task) {
         line_.add(task);
+        ledger_.note_waits(task);
         const ChurnTask& of = tasks_[task];
         // Room for a gang with a cap would be one node's after the other.
         if (moves_ && of.task.count > 0 && (of.gang == 1 || of.cap.app < 0))

@@ -57,6 +57,25 @@ TEST(Churn, WhoGivesUp) {
     EXPECT_DOUBLE_EQ(result.held, (2 * 35 + 1 * 10) / (2 * 45.0));
 }
 
+// Goal: who fits nowhere and has no patience has waited all the same; of a hundred waits the
+// 99th is the P99.
+TEST(Churn, WhoWaited) {
+    const ChurnResult at_once = run({{cards(2), 10, 20}, {cards(1), 15, 1}, {cards(1), 40, 1}},
+                                    {.from_s = 0, .to_s = 100, .patience_s = 0});
+    EXPECT_DOUBLE_EQ(at_once.tasks.waited, 1 / 3.0);
+    EXPECT_DOUBLE_EQ(at_once.tasks.mean_wait_s, 0);
+    EXPECT_DOUBLE_EQ(at_once.tasks.refused_demand, 1 / 4.0);
+    // They come a second apart and run for two, one after the other from 101 on: waits of 100 to
+    // 199.
+    std::vector<ChurnTask> tasks = {{cards(1), 0, 1'000}, {cards(1), 0, 101}};
+    for (int i = 0; i < 100; ++i)
+        tasks.push_back({cards(1), 1.0 + i, 2});
+    const ChurnResult many = run(tasks, {.from_s = 0.5, .to_s = 100.5, .patience_s = 1'000});
+    EXPECT_EQ(many.tasks.came, 100U);
+    EXPECT_DOUBLE_EQ(many.tasks.mean_wait_s, 149.5);
+    EXPECT_DOUBLE_EQ(many.tasks.p99_wait_s, 198);
+}
+
 // Goal: who may not be beside another instance of his application waits until that leaves, and
 // keeps no other application waiting.
 TEST(Churn, CapsOfApplications) {
