@@ -2,6 +2,7 @@
 #include <array>
 
 #include "app/sim/churn_sweep.hpp"
+#include "app/sim/estimate.hpp"
 
 namespace tessera {
 namespace {

@@ -189,16 +189,6 @@ TEST(WaitingLine, Order) {
     EXPECT_EQ(line.take_before(3.5), std::nullopt);
 }
 
-// Student's quantile for two values, and for none.
-TEST(Churn, Estimates) {
-    const std::vector<double> two{1, 3};
-    EXPECT_DOUBLE_EQ(estimate(two).mean, 2);
-    EXPECT_NEAR(*estimate(two).half, 12.706, 1e-9);
-    EXPECT_DOUBLE_EQ(estimate(std::vector<double>{5}).mean, 5);
-    EXPECT_FALSE(estimate(std::vector<double>{5}).half);
-    EXPECT_DOUBLE_EQ(estimate({}).mean, 0);
-}
-
 // Goal: means and differences seed by seed, by hand.
 TEST(Churn, Table) {
     std::vector<ChurnRun> runs;
