@@ -58,8 +58,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");
     add_source(*app_command, churn.source, command.source);
-    app_command->add_option("--trace", churn.trace.trace, "the trace, with times")
-        ->capture_default_str();
+    add_trace(*app_command, churn.trace.trace, command.source, "the trace, with times");
     app_command
         ->add_option("--order", churn.trace.seed,
                      "seed of an order of arrival that the trace has: its nodes are tried in that "

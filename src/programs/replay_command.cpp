@@ -25,6 +25,11 @@ PlotOptions plot_options(const ReplayCommand& command) {
 }
 
 Result<std::string> run_snapshot_replay(const ReplayCommand& command, const Progress& progress) {
+    if (command.sweep.seeds.size() > 1) {
+        return fail(Code::invalid_argument,
+                    "--seed: pods of a snapshot come in one order; name one seed, of what is drawn "
+                    "by lot");
+    }
     TRY(const ClusterSnapshot snapshot, read_snapshot_file(command.source));
     const LiveOptions options{
         .policies = command.sweep.policies,
@@ -47,9 +52,8 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
         "replay",
         "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
     add_source(*command, sweep.source, options.source);
-    command->add_option("--trace", sweep.traces, "traces, separated by commas")
-        ->delimiter(',')
-        ->capture_default_str();
+    add_trace(*command, sweep.traces, options.source, "traces, separated by commas")
+        ->delimiter(',');
     command->add_option("--seed", sweep.seeds, "orders of arrival, separated by commas")
         ->delimiter(',')
         ->capture_default_str();

@@ -49,6 +49,10 @@ int run(int argc, char** argv) {
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
+        if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
+            return finish({Code::invalid_argument, "no command \"" + rest.front() +
+                                                       "\"; there is replay, bound and churn"});
+        }
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (bound_asked->parsed()) return print(run_bound(bound, show_progress));

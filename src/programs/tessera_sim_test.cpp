@@ -191,6 +191,12 @@ TEST(Simulator, GangsAndFewerNodes) {
              {{"replay"}, 2, "--data: is missing"},
              {{"replay", data, "--format=x"}, 3, "--format: no trace format \"x\"; there is"},
              {{"replay", data, "--format=dlrm2025"}, 2, "name a list with --nodes"},
+             {{"bound", data, "--format=pai2020", trace}, 2, "--trace: pai2020 is one trace"},
+             {{"churn", data, "--together"}, 2, "--together: openb has no tasks of several"},
+             {{"replay", "--snapshot=x", "--seed=1,2"},
+              2,
+              "--seed: pods of a snapshot come in one"},
+             {{"play"}, 2, "no command \"play\"; there is replay, bound and churn"},
              {{"replay", data, "--snapshot=x"}, 2, "excludes"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), status);

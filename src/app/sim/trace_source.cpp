@@ -120,13 +120,14 @@ constexpr auto kFormats = std::to_array<TraceFormat>({
     {"openb",
      "Alibaba 2023: openb_node_list_gpu_node.csv, openb_pod_list_TRACE.csv, "
      "arrivals/TRACE.seedSEED.txt",
-     "", load_openb},
+     true, false, "", load_openb},
     {"dlrm2025",
      "Alibaba 2025: disaggregated_DLRM_trace.csv, and --nodes, in the order in which instances "
      "were made",
-     "instances of CPU nodes (role CN), RDMA and disk", load_dlrm},
+     false, false, "instances of CPU nodes (role CN), RDMA and disk", load_dlrm},
     {"pai2020",
      "Alibaba 2020: pai_machine_spec.csv, pai_task_table.csv, in the order in which tasks started",
+     false, true,
      "tasks that never started, and gpu_type of tasks, which is what they were given and not "
      "what they asked for",
      load_pai},

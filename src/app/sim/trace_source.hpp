@@ -27,6 +27,8 @@ struct TraceSource {
 struct TraceFormat {
     std::string_view name;
     std::string_view summary;   // its files
+    bool has_traces;            // several in a folder, by name
+    bool has_instances;         // of tasks, which may be a gang
     std::string_view left_out;  // what the trace tells and nobody here looks at; empty: nothing
     Result<Workload> (*load)(const ReadFile& read, const TraceSource& source,
                              const TraceName& name);
