@@ -30,8 +30,8 @@ void show_progress(std::size_t done, std::size_t of) {
     static const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
     if (!is_terminal) return;
     const std::size_t filled = done * kWidth / of;
-    std::cerr << fmt::format("\r[{:#>{}}{:.>{}}] {}/{} runs", "", filled, "", kWidth - filled, done,
-                             of);
+    std::cerr << fmt::format("\r[{:#>{}}{:.>{}}] {} %", "", filled, "", kWidth - filled,
+                             done * 100 / of);
     if (done == of) std::cerr << "\r\033[K";
     std::cerr << std::flush;
 }

@@ -66,7 +66,7 @@ class Churn {
         if (moves_) cluster_.emplace(workload.nodes, index_, policy);
     }
 
-    ChurnResult run() {
+    ChurnResult run(const ChurnTold& told) {
         double capacity = 0;
         for (std::size_t node = 0; node < fleet_.size(); ++node)
             capacity += fleet_.load(node).free_milli();
@@ -79,6 +79,7 @@ class Churn {
                 index_.arrived(tasks_[task].task);
             if (!try_to_place(task, now)) wait(task);
             note_fragments(now);
+            if (told) told(std::min(now / window_.to_s, 1.0));
         }
         // Who came last has his time to wait.
         go_on_until(window_.to_s + window_.patience_s);
@@ -292,9 +293,9 @@ class Churn {
 
 ChurnResult churn(const Workload& workload, std::span<const ChurnTask> tasks,
                   const ChurnWindow& window, const FleetPolicyRow& policy, const ReplaySeeds& seeds,
-                  const std::optional<MoveRules>& moves) {
+                  const std::optional<MoveRules>& moves, const ChurnTold& told) {
     const auto rates = policy.make({.mix = workload.mix, .sampling_seed = seeds.sampling});
-    return Churn(workload, tasks, window, *rates, seeds.draws, moves).run();
+    return Churn(workload, tasks, window, *rates, seeds.draws, moves).run(told);
 }
 
 }  // namespace tessera

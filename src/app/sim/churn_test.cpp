@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/sim/churn_sweep.hpp"
@@ -253,6 +254,37 @@ TEST(Churn, TableTellsHowManyCameInTheMean) {
     const std::string text = churn_table(runs);
     EXPECT_NE(text.find("   90  A                12 "), std::string::npos) << text;
     EXPECT_NE(text.find("   90  A gangs           6 "), std::string::npos) << text;
+}
+
+// Goal: a sweep tells how far it is within its runs too, never backwards, and all in the end.
+TEST(Churn, SweepTellsHowFarItIs) {
+    const auto read = [](const std::string& path) -> Result<std::string> {
+        if (path.find("node_list") != std::string::npos)
+            return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
+        if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
+        return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
+               "deletion_time\np,1,1,1,1000,0,0,10\n";
+    };
+    for (const int threads : {1, 3}) {
+        std::vector<std::size_t> told;
+        const auto runs = churn_sweep({.source = {.folder = "d"},
+                                       .trace = {"a", 1},
+                                       .loads = {50},
+                                       .policies = {"best-fit"},
+                                       .seeds = 2,
+                                       .longest_s = 10,
+                                       .days = 0.1,
+                                       .threads = threads},
+                                      read, [&](std::size_t done, std::size_t of) {
+                                          EXPECT_EQ(of, 200U);
+                                          told.push_back(done);
+                                      });
+        ASSERT_TRUE(runs) << runs.error().text;
+        EXPECT_EQ(runs->size(), 2U);
+        EXPECT_GT(told.size(), 100U);
+        EXPECT_TRUE(std::ranges::is_sorted(told));
+        EXPECT_EQ(told.back(), 200U);
+    }
 }
 
 // Goal: one seed has no interval, and says so; one policy has no table of differences.
