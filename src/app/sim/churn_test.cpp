@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "app/sim/churn_sweep.hpp"
 #include "app/sim/waiting_line.hpp"
@@ -142,6 +143,34 @@ TEST(Churn, TasksAskForTheLoad) {
     const auto no_card = churn_tasks(without, options);
     ASSERT_FALSE(no_card);
     EXPECT_EQ(no_card.error().text, "none of the trace's pods asks for a card");
+}
+
+// Goal: at the start there are as many of each as in the mean, in no order of the list, each with
+// part of its time behind it.
+TEST(Churn, TasksThatAreThereFromTheStart) {
+    Workload workload = small();
+    workload.nodes[0].cards = 2'000;
+    const auto tasks = churn_tasks(workload, {.load = 1, .longest_s = 500, .ends_s = 0, .seed = 1});
+    ASSERT_TRUE(tasks) << tasks.error().text;
+    std::map<int, std::pair<int, double>> seen;  // by milli of the task: how many, and their time
+    int changes = 0;
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+        const ChurnTask& task = (*tasks)[i];
+        EXPECT_EQ(task.comes_s, 0);
+        auto& [count, left_s] = seen[milli_of(task.task)];
+        ++count;
+        left_s += task.lasts_s;
+        changes += i > 0 && task.task != (*tasks)[i - 1].task ? 1 : 0;
+    }
+    // Of 370 card-seconds that one of each asks for: 100 s of a card, 500 s of a half, 10 s of two.
+    const double rate = 2'000 / 370.0;
+    for (const auto& [milli, lasts_s] : {std::pair(1'000, 100), {500, 500}, {2'000, 10}}) {
+        const double mean = rate * lasts_s;
+        const auto [count, left_s] = seen[milli];
+        EXPECT_NEAR(count, mean, 4 * std::sqrt(mean)) << milli;
+        EXPECT_NEAR(left_s / count, lasts_s / 2.0, 0.3 * lasts_s / std::sqrt(count) * 4) << milli;
+    }
+    EXPECT_GT(changes, 100);
 }
 
 // Goal: a trace as it is: each pod once, when it came and for as long as it ran, a gang when its
