@@ -14,7 +14,7 @@ struct ChartPoint {
     double up = 0;
     std::optional<double> half;  // so far it may be off, either way
 };
-// By name, which goes to the legend; a colour each.
+// By name, which goes to the legend; no two look alike.
 using ChartLine = std::pair<std::string, std::vector<ChartPoint>>;
 
 struct ChartPanel {

@@ -35,9 +35,7 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     CLI::App* bound = app.add_subcommand(
         "bound", "How much of the cards any placement of a trace's tasks could hold at most");
     add_source(*bound, bounds.source, command.source);
-    bound->add_option("--trace", bounds.traces, "traces, separated by commas")
-        ->delimiter(',')
-        ->capture_default_str();
+    add_trace(*bound, bounds.traces, command.source, "traces, separated by commas")->delimiter(',');
     bound->add_option("--seed", bounds.seeds, "orders of arrival, separated by commas")
         ->delimiter(',')
         ->capture_default_str();

@@ -1,10 +1,8 @@
 #include "programs/churn_command.hpp"
 
 #include <algorithm>
-#include <span>
 
-#include "adapters/os/text_file.hpp"
-#include "adapters/plot/chart_svg.hpp"
+#include "programs/plot_option.hpp"
 
 namespace tessera {
 namespace {
@@ -14,18 +12,15 @@ std::string load_fault(const std::string& text) {
     return load ? std::string() : load.error().text;
 }
 
-Result<> draw(const ChurnCommand& command, std::span<const ChurnRun> runs) {
-    const auto drawn = write_text_file(command.plot, chart_svg(churn_chart(runs)));
-    if (!drawn) return fail(drawn.error().in("--plot"));
-    return {};
-}
-
 constexpr const char* kFooter =
     "The pods of the trace come again and again, at random instants, at the rate at which they ask "
-    "for that much of the cards; the cluster is full to it from the start. HELD%: of all cards, in "
+    "for that much of the cards; the cluster is full to it from the start. CAME: "
+    "the tasks, or gangs, in the time that is measured. HELD%: of all cards, in "
     "the mean over the time. FRAG%: FGD's fragmentation, the same. WAITED%: of the tasks, those "
     "that fitted nowhere when they came. "
-    "REFUSED%: of the cards asked for, by tasks that gave up. Each with half the width of an "
+    "REFUSED%: of the cards asked for, by tasks that gave up. All are means over the seeds, and "
+    "but "
+    "for CAME with half the width of an "
     "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
     "own. docs/placement.md says more.\n\n";
 
@@ -57,12 +52,17 @@ void add_moves(CLI::App& app_command, ChurnCommand& command) {
 CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
     ChurnSweepOptions& churn = command.churn;
     churn.trace = {"default", 42};
+    churn.source.seed_option = "--order";
     churn.policies = {"fgd", "binpack", "expected-fill"};
     CLI::App* app_command = app.add_subcommand(
         "churn",
         "Let a trace's tasks come and go, and measure how long they wait and what is held");
     add_source(*app_command, churn.source, command.source);
-    app_command->add_option("--trace", churn.trace.trace, "the trace, with times")
+    add_trace(*app_command, churn.trace.trace, command.source, "the trace, with times");
+    app_command
+        ->add_option("--order", churn.trace.seed,
+                     "seed of an order of arrival that the trace has: its nodes are tried in that "
+                     "order, and it draws gangs and nodes to do without")
         ->capture_default_str();
     app_command
         ->add_option(
@@ -97,9 +97,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->check(between(0, 1e9))
         ->capture_default_str();
     add_moves(*app_command, command);
-    app_command->add_option("--plot", command.plot,
-                            "also draw the figures over the load, as SVG into this file; a run as "
-                            "recorded is left out");
+    add_plot(*app_command, command.plot, "the figures over the load, runs as recorded left out,");
     add_jobs(*app_command, churn.threads, "seeds");
     add_output(*app_command, command.output);
     app_command->footer(kFooter + sim_exit_statuses());
@@ -118,15 +116,14 @@ Result<std::string> run_churn(const ChurnCommand& command, const Progress& progr
             return fail(Code::invalid_argument,
                         "--plot: the curves are over the load; name one in percent with --load");
         }
-        const auto checked = check_writable(command.plot);
-        if (!checked) return fail(checked.error().in("--plot"));
+        TRY_VOID(check_plot(command.plot));
     }
     if (command.defrag_after_s) {
         options.moves = {.after_s = *command.defrag_after_s, .most_moves = command.most_moves};
         if (command.checkpoint_s) options.moves->checkpoint_s = *command.checkpoint_s;
     }
-    TRY(const auto runs, churn_sweep(options, read_text_file, progress));
-    if (!command.plot.empty()) TRY_VOID(draw(command, runs));
+    TRY(const auto runs, churn_sweep(options, reader_beside(command.plot), progress));
+    TRY_VOID(write_plot(command.plot, churn_chart(runs)));
     if (command.output == "json") return churn_json(runs);
     if (command.output == "csv") return churn_csv(runs);
     return churn_table(runs);

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "adapters/os/text_file.hpp"
-#include "adapters/plot/chart_svg.hpp"
 #include "app/sim/live_report.hpp"
 #include "app/sim/report.hpp"
+#include "programs/plot_option.hpp"
 
 namespace tessera {
 namespace {
@@ -17,17 +16,20 @@ std::string policy_help() {
     return text + "\n" + sim_exit_statuses();
 }
 
-Result<> draw(const ReplayCommand& command, std::span<const SimRun> runs) {
+PlotOptions plot_options(const ReplayCommand& command) {
     PlotOptions options{.from = command.plot_from};
     for (const PlotFigure& figure : kPlotFigures) {
         if (figure.name == command.figure) options.figure = figure;
     }
-    const auto drawn = write_text_file(command.plot, chart_svg(run_chart(runs, options)));
-    if (!drawn) return fail(drawn.error().in("--plot"));
-    return {};
+    return options;
 }
 
 Result<std::string> run_snapshot_replay(const ReplayCommand& command, const Progress& progress) {
+    if (command.sweep.seeds.size() > 1) {
+        return fail(Code::invalid_argument,
+                    "--seed: pods of a snapshot come in one order; name one seed, of what is drawn "
+                    "by lot");
+    }
     TRY(const ClusterSnapshot snapshot, read_snapshot_file(command.source));
     const LiveOptions options{
         .policies = command.sweep.policies,
@@ -50,9 +52,8 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
         "replay",
         "Offer a trace's tasks in their order of arrival, and measure what a policy makes of it");
     add_source(*command, sweep.source, options.source);
-    command->add_option("--trace", sweep.traces, "traces, separated by commas")
-        ->delimiter(',')
-        ->capture_default_str();
+    add_trace(*command, sweep.traces, options.source, "traces, separated by commas")
+        ->delimiter(',');
     command->add_option("--seed", sweep.seeds, "orders of arrival, separated by commas")
         ->delimiter(',')
         ->capture_default_str();
@@ -62,15 +63,16 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     add_sampling_seed(*command, sweep.sampling_seed);
     add_jobs(*command, sweep.threads, "replays");
     add_output(*command, options.output);
-    command->add_option("--plot", options.plot,
-                        "also draw the curves, the mean over the seeds, as SVG into this file");
+    CLI::Option* plot = add_plot(*command, options.plot, "the curves, the mean over the seeds,");
     command->add_option("--plot-figure", options.figure, "allocation or fragmentation")
         ->check(CLI::IsMember({"allocation", "fragmentation"}))
+        ->needs(plot)
         ->capture_default_str();
     command
         ->add_option("--plot-from", options.plot_from,
                      "percent of all cards asked for at which the curves begin")
         ->check(CLI::Range(0, kLastPercent - 1))
+        ->needs(plot)
         ->capture_default_str();
     add_snapshot_file(*command, options.source,
                       "What its waiting pods would get, and what the cluster would hold had all "
@@ -84,12 +86,9 @@ Result<std::string> run_replay(const ReplayCommand& command, const Progress& pro
     if (!command.source.snapshot.empty()) return run_snapshot_replay(command, progress);
     SweepOptions options = command.sweep;
     TRY_VOID(read_source(command.source, options.source));
-    if (!command.plot.empty()) {
-        const auto checked = check_writable(command.plot);
-        if (!checked) return fail(checked.error().in("--plot"));
-    }
-    TRY(const auto runs, sweep(options, read_text_file, progress));
-    if (!command.plot.empty()) TRY_VOID(draw(command, runs));
+    TRY_VOID(check_plot(command.plot));
+    TRY(const auto runs, sweep(options, reader_beside(command.plot), progress));
+    TRY_VOID(write_plot(command.plot, run_chart(runs, plot_options(command))));
     if (command.output == "json") return run_json(runs);
     if (command.output == "csv") return run_csv(runs);
     return run_table(runs);

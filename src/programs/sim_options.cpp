@@ -12,6 +12,26 @@
 
 namespace tessera {
 
+namespace {
+
+// What has no effect on the format is a mistake.
+Result<> check_format(const TraceFormat& format, const SourceText& text,
+                      const TraceSource& source) {
+    if (!format.has_traces && text.trace != nullptr && text.trace->count() > 0) {
+        return fail(Code::invalid_argument,
+                    fmt::format("--trace: {} is one trace; leave the option out", format.name));
+    }
+    if (!format.has_instances && source.together) {
+        return fail(
+            Code::invalid_argument,
+            fmt::format("--together: {} has no tasks of several instances; leave the option out",
+                        format.name));
+    }
+    return {};
+}
+
+}  // namespace
+
 void add_jobs(CLI::App& command, int& threads, const std::string& what) {
     threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     command.add_option("-j,--jobs", threads, what + " at a time")
@@ -99,6 +119,7 @@ Result<> read_source(const SourceText& text, TraceSource& source) {
     source.files = files_in(source.folder);
     const auto format = find_trace_format(source.format);
     if (!format) return fail(format.error().in("--format"));
+    TRY_VOID(check_format(**format, text, source));
     for (const std::string& one : text.without) {
         auto fewer = read_fewer_nodes(one);
         if (!fewer) return fail(fewer.error().in("--without"));

@@ -30,8 +30,8 @@ void show_progress(std::size_t done, std::size_t of) {
     static const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
     if (!is_terminal) return;
     const std::size_t filled = done * kWidth / of;
-    std::cerr << fmt::format("\r[{:#>{}}{:.>{}}] {}/{} runs", "", filled, "", kWidth - filled, done,
-                             of);
+    std::cerr << fmt::format("\r[{:#>{}}{:.>{}}] {} %", "", filled, "", kWidth - filled,
+                             done * 100 / of);
     if (done == of) std::cerr << "\r\033[K";
     std::cerr << std::flush;
 }
@@ -49,6 +49,10 @@ int run(int argc, char** argv) {
     try {
         app.parse(command_line(argc, argv));
     } catch (const CLI::ParseError& error) {
+        if (const auto rest = app.remaining(); app.get_subcommands().empty() && !rest.empty()) {
+            return finish({Code::invalid_argument, "no command \"" + rest.front() +
+                                                       "\"; there is replay, bound and churn"});
+        }
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (bound_asked->parsed()) return print(run_bound(bound, show_progress));

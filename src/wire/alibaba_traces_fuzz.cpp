@@ -15,7 +15,8 @@ void check(const Result<std::vector<TraceTask>>& tasks) {
         FUZZ_CHECK(task.pod.milli >= 0 && task.pod.milli <= kMilliPerCard);
         FUZZ_CHECK(task.pod.cards >= 0 && task.pod.cards <= kMaxCards);
         FUZZ_CHECK((task.pod.milli == 0) == (task.pod.cards == 0));
-        FUZZ_CHECK(task.pod.cpu_milli >= 0 && task.pod.lasts_s >= 0 && task.instances > 0);
+        FUZZ_CHECK(task.pod.cpu_milli >= 0 && task.pod.lasts_s.value_or(0) >= 0 &&
+                   task.instances > 0);
     }
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "wire/byte_order_mark.hpp"
+
 namespace tessera {
 namespace {
 
@@ -17,9 +19,6 @@ void split(std::string_view line, std::vector<std::string_view>& into) {
         line.remove_prefix(comma + 1);
     }
 }
-
-// Before a table that a spreadsheet wrote as UTF-8.
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
@@ -39,7 +38,7 @@ bool parse_whole(std::string_view text, std::int64_t most, std::int64_t& value) 
 
 Result<CsvTable> CsvTable::read(std::string_view text, std::string_view columns) {
     CsvTable table;
-    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    text = without_byte_order_mark(text);
     if (!columns.empty() && !text.starts_with(columns.substr(0, columns.find(',') + 1)))
         split(columns, table.columns_);
     for (std::size_t number = 1; !text.empty(); ++number) {

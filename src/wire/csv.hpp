@@ -27,6 +27,8 @@ class CsvTable {
     [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const {
         return fields_[row * columns_.size() + column];
     }
+    // On which the row stands, from 1.
+    [[nodiscard]] std::size_t line(std::size_t row) const { return lines_[row]; }
     // A whole number from 0 to `most`, in decimal digits; else invalid_argument, naming line and
     // column.
     [[nodiscard]] Result<std::int64_t> number(std::size_t row, std::size_t column,

@@ -59,16 +59,17 @@ Result<std::vector<TraceTask>> read_dlrm_instances(std::string_view text) {
         const auto from = start ? start : came;
         if (from && end && *end < *from)
             return fail(table.fault(row, ended, "before it was made, or scheduled"));
-        tasks.push_back({.pod = {.name = std::string(table.text(row, name)),
-                                 .cpu_milli = static_cast<std::int32_t>(cpu_milli),
-                                 .memory_mib = static_cast<std::int32_t>(memory_mib),
-                                 .cards = static_cast<std::int16_t>(count),
-                                 .milli = static_cast<std::int16_t>(count > 0 ? kMilliPerCard : 0),
-                                 .models = {},
-                                 .lasts_s = from && end ? *end - *from : 0},
-                         .came_s = came.value_or(-1),
-                         .app = std::string(table.text(row, app)),
-                         .most_on_node = most});
+        tasks.push_back(
+            {.pod = {.name = std::string(table.text(row, name)),
+                     .cpu_milli = static_cast<std::int32_t>(cpu_milli),
+                     .memory_mib = static_cast<std::int32_t>(memory_mib),
+                     .cards = static_cast<std::int16_t>(count),
+                     .milli = static_cast<std::int16_t>(count > 0 ? kMilliPerCard : 0),
+                     .models = {},
+                     .lasts_s = from && end ? std::optional(*end - *from) : std::nullopt},
+             .came_s = came.value_or(-1),
+             .app = std::string(table.text(row, app)),
+             .most_on_node = most});
     }
     return tasks;
 }

@@ -16,7 +16,7 @@ TEST(DlrmCsv, ReadsInstances) {
                                            "c,HN,1.5,0,0.5,10.0,NaN,12.5,z,-1\n");
     ASSERT_TRUE(tasks) << tasks.error().text;
     EXPECT_EQ(*tasks, (std::vector<TraceTask>{
-                          {.pod = {"a", 12'000, 122'880, 1, 1'000, "", 0},
+                          {.pod = {"a", 12'000, 122'880, 1, 1'000, ""},
                            .came_s = -1,
                            .app = "x",
                            .most_on_node = 2},

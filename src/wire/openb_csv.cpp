@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
 
 #include "domain/placement/fleet/node_load.hpp"
+#include "wire/byte_order_mark.hpp"
 #include "wire/csv.hpp"
 
 namespace tessera {
@@ -41,6 +44,18 @@ Result<> read_rows(std::string_view words, std::size_t line, RowList& into) {
     return {};
 }
 
+// "arrivals=10866" among the words of a remark.
+std::optional<std::int64_t> told_arrivals(std::string_view remark) {
+    constexpr std::string_view kKey = " arrivals=";
+    const std::size_t at = remark.find(kKey);
+    if (!remark.starts_with('#') || at == std::string_view::npos) return std::nullopt;
+    std::string_view number = remark.substr(at + kKey.size());
+    number = number.substr(0, number.find(' '));
+    std::int64_t told = 0;
+    if (!parse_whole(number, std::numeric_limits<std::int64_t>::max(), told)) return std::nullopt;
+    return told;
+}
+
 Result<> check_once(const std::vector<std::uint32_t>& nodes) {
     auto sorted = nodes;
     std::ranges::sort(sorted);
@@ -72,8 +87,9 @@ struct Times {
         return at;
     }
 
-    [[nodiscard]] Result<std::int64_t> lasts_s(const CsvTable& table, std::size_t row) const {
-        if (!are_there || table.text(row, ended).empty()) return 0;
+    [[nodiscard]] Result<std::optional<std::int64_t>> lasts_s(const CsvTable& table,
+                                                              std::size_t row) const {
+        if (!are_there || table.text(row, ended).empty()) return std::nullopt;
         const std::size_t from = table.text(row, started).empty() ? came : started;
         TRY(const std::int64_t begin, table.number(row, from, kMost));
         TRY(const std::int64_t end, table.number(row, ended, kMost));
@@ -93,12 +109,19 @@ Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text) {
     TRY(const std::size_t model, table.column("model"));
     std::vector<OpenbNode> nodes;
     nodes.reserve(table.size());
+    std::unordered_map<std::string_view, std::size_t> lines;  // by name
     for (std::size_t row = 0; row < table.size(); ++row) {
         TRY(const std::int64_t cpu_milli, table.number(row, cpu, kMost));
         TRY(const std::int64_t memory_mib, table.number(row, memory, kMost));
         TRY(const std::int64_t count, table.number(row, cards, kMaxCards));
         if (count > 0 && table.text(row, model).empty())
             return fail(table.fault(row, model, "empty, but the node has cards"));
+        const auto [other, is_new] = lines.emplace(table.text(row, name), table.line(row));
+        if (!is_new) {
+            return fail(table.fault(row, name,
+                                    fmt::format("\"{}\" is there twice, first on line {}",
+                                                other->first, other->second)));
+        }
         nodes.push_back({.name = std::string(table.text(row, name)),
                          .cpu_milli = static_cast<std::int32_t>(cpu_milli),
                          .memory_mib = static_cast<std::int32_t>(memory_mib),
@@ -132,7 +155,7 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
             return fail(table.fault(
                 row, share, "0 for a pod with GPUs, or more for one without; mend it or num_gpu"));
         }
-        TRY(const std::int64_t lasts_s, times.lasts_s(table, row));
+        TRY(const std::optional<std::int64_t> lasts_s, times.lasts_s(table, row));
         TRY(const std::optional<std::int64_t> came_s, times.came_s(table, row));
         pods.push_back({.name = std::string(table.text(row, name)),
                         .cpu_milli = static_cast<std::int32_t>(cpu_milli),
@@ -150,6 +173,9 @@ Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text) {
 Result<ArrivalOrder> read_arrivals(std::string_view text, std::size_t nodes, std::size_t pods) {
     RowList node_rows{.name = "node", .rows = nodes};
     RowList pod_rows{.name = "pod", .rows = pods};
+    text = without_byte_order_mark(text);
+    std::string_view rest = text;
+    const auto told = told_arrivals(take_line(rest));
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::string_view words = take_line(text);
         if (words.empty() || words.starts_with('#')) continue;
@@ -165,6 +191,13 @@ Result<ArrivalOrder> read_arrivals(std::string_view text, std::size_t nodes, std
             return fail(Code::invalid_argument,
                         fmt::format("there is no line of {} rows", list.name));
         }
+    }
+    if (told && static_cast<std::size_t>(*told) != pod_rows.list.size()) {
+        return fail(
+            Code::invalid_argument,
+            fmt::format("line 1 tells of {} arrivals, and there are {}: get the whole file, "
+                        "or mend that line",
+                        *told, pod_rows.list.size()));
     }
     TRY_VOID(check_once(node_rows.list));
     return ArrivalOrder{std::move(node_rows.list), std::move(pod_rows.list)};

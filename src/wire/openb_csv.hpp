@@ -34,8 +34,8 @@ struct OpenbPod {
     std::int16_t cards = 0;
     std::int16_t milli = 0;  // of each card; 1000 is a whole one
     std::string models;      // "A|B": one of these; empty: any
-    std::int64_t lasts_s =
-        0;  // from its start, or where it never started from when it came; 0: not told
+    // From its start, or where it never started from when it came; nothing: not told.
+    std::optional<std::int64_t> lasts_s{};
     std::optional<std::int64_t> came_s{};  // since the trace began; nothing: not told
     std::string gang;                      // its name; empty: of none
 
@@ -44,7 +44,8 @@ struct OpenbPod {
 
 // An order of arrival. A line "N ..." has the rows of the node list in tie order, the first
 // preferred; a line "P ..." the rows of the pod list in the order that they arrive in, a row as
-// often as it arrives. Rows count from 0; lines that begin with # are remarks.
+// often as it arrives. Rows count from 0; lines that begin with # are remarks; where that
+// in the first line says arrivals=N, the pods' line must have N rows.
 struct ArrivalOrder {
     std::vector<std::uint32_t> nodes;
     std::vector<std::uint32_t> pods;
@@ -52,7 +53,7 @@ struct ArrivalOrder {
     friend bool operator==(const ArrivalOrder&, const ArrivalOrder&) = default;
 };
 
-// Errors are invalid_argument and name line and column.
+// Errors are invalid_argument and name line and column. A node's name is there once.
 Result<std::vector<OpenbNode>> read_openb_nodes(std::string_view text);
 Result<std::vector<OpenbPod>> read_openb_pods(std::string_view text);
 // `nodes` and `pods` are the lengths of the two lists: each row must be there, and a node at most

@@ -45,11 +45,13 @@ TEST(OpenbCsv, Gangs) {
 TEST(OpenbCsv, Times) {
     const std::string head =
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n";
-    const auto pods = read_openb_pods(head + "a,1,1,0,0,10,50,20\nb,1,1,0,0,10,,\n");
+    const auto pods =
+        read_openb_pods(head + "a,1,1,0,0,10,50,20\nb,1,1,0,0,10,,\nc,1,1,0,0,10,10,\n");
     ASSERT_TRUE(pods) << pods.error().text;
     EXPECT_EQ((*pods)[0].lasts_s, 30);
-    EXPECT_EQ((*pods)[1].lasts_s, 0) << "nobody tells";
+    EXPECT_EQ((*pods)[1].lasts_s, std::nullopt);
     EXPECT_EQ((*pods)[1].came_s, 10);
+    EXPECT_EQ((*pods)[2].lasts_s, 0);
     const auto wrong = read_openb_pods(head + "a,1,1,0,0,10,15,20\n");
     ASSERT_FALSE(wrong);
     EXPECT_NE(wrong.error().text.find("line 2"), std::string::npos) << wrong.error().text;
@@ -88,9 +90,14 @@ TEST(OpenbCsv, NamesLineAndColumn) {
         ASSERT_FALSE(pods) << text;
         EXPECT_EQ(pods.error(), (Error{Code::invalid_argument, c.error}));
     }
-    const auto nodes = read_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\nn,1,1,1,\n");
-    ASSERT_FALSE(nodes);
-    EXPECT_EQ(nodes.error().text, "line 2, column model: empty, but the node has cards");
+    for (const Case& c : {Case{"n,1,1,1,\n", "line 2, column model: empty, but the node has cards"},
+                          {"n,1,1,0,\nm,1,1,0,\nn,1,1,1,T4\n",
+                           "line 4, column sn: \"n\" is there twice, first on line 2"}}) {
+        const auto nodes =
+            read_openb_nodes(std::string("sn,cpu_milli,memory_mib,gpu,model\n") + c.text);
+        ASSERT_FALSE(nodes) << c.text;
+        EXPECT_EQ(nodes.error(), (Error{Code::invalid_argument, c.error}));
+    }
 }
 
 // Goal: an order of arrival names rows that are there.
@@ -98,6 +105,14 @@ TEST(OpenbCsv, ReadsArrivals) {
     const auto arrivals = read_arrivals("# any remark\nN 2 0 1\nP 1 1 0\n", 3, 2);
     ASSERT_TRUE(arrivals) << arrivals.error().text;
     EXPECT_EQ(*arrivals, (ArrivalOrder{{2, 0, 1}, {1, 1, 0}}));
+    for (const char* whole :
+         {"# trace=x arrivals=3\nN 2 0 1\nP 1 1 0\n",
+          "\xEF\xBB\xBF# trace=x arrivals=3 y=1\r\nN 2 0 1\nP 1 1 0",
+          "# arrivals=many, as ever\nN 2 0 1\nP 1 1 0\n", "N 2 0 1\nP 1 1 0\n# arrivals=7\n"}) {
+        const auto told = read_arrivals(whole, 3, 2);
+        ASSERT_TRUE(told) << told.error().text;
+        EXPECT_EQ(*told, *arrivals) << whole;
+    }
     struct Case {
         const char* text;
         const char* error;
@@ -109,7 +124,10 @@ TEST(OpenbCsv, ReadsArrivals) {
                           {"N 0\nP 0  1\n", "line 2, word 3: \"\" is no row of the 2 pods"},
                           {"N 0 1 0\nP 0\n", "node row 0 is there twice"},
                           {"N 0\nN 1\nP 0\n", "line 2: a second line of node rows"},
-                          {"N 0\nQ 0\n", "line 2: begins with none of N, P and #"}}) {
+                          {"N 0\nQ 0\n", "line 2: begins with none of N, P and #"},
+                          {"# trace=x arrivals=3\nN 0\nP 0 1\n",
+                           "line 1 tells of 3 arrivals, and there are 2: get the whole file, or "
+                           "mend that line"}}) {
         const auto found = read_arrivals(c.text, 3, 2);
         ASSERT_FALSE(found) << c.text;
         EXPECT_EQ(found.error(), (Error{Code::invalid_argument, c.error}));

@@ -89,7 +89,7 @@ Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text) {
                      .cards = static_cast<std::int16_t>(cards),
                      .milli = static_cast<std::int16_t>(cards > 1 ? kMilliPerCard : milli),
                      .models = {},
-                     .lasts_s = end_s == 0 ? 0 : end_s - came_s},
+                     .lasts_s = end_s == 0 ? std::nullopt : std::optional(end_s - came_s)},
              .came_s = came_s,
              .instances = static_cast<int>(count)});
     }

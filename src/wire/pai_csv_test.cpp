@@ -30,7 +30,7 @@ TEST(PaiCsv, ReadsTasks) {
         *tasks,
         (std::vector<TraceTask>{
             {.pod = {"j/worker", 6'000, 30'000, 1, 250, "", 60}, .came_s = 100, .instances = 3},
-            {.pod = {"j/big", 500, 1'024, 4, 1'000, "", 0}, .came_s = 100}}));
+            {.pod = {"j/big", 500, 1'024, 4, 1'000, ""}, .came_s = 100}}));
 }
 
 // Goal: an error says where, and what is wrong.

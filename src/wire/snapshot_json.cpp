@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.hpp"
+#include "wire/byte_order_mark.hpp"
 #include "wire/json_field.hpp"
 
 namespace tessera {
@@ -360,7 +361,7 @@ std::string write_snapshot(const ClusterSnapshot& snapshot) {
 }
 
 Result<ClusterSnapshot> read_snapshot(std::string_view text) {
-    auto document = JsonDocument::parse(text);
+    auto document = JsonDocument::parse(without_byte_order_mark(text));
     if (!document) return fail(document.error().in("no snapshot"));
     const JsonField root(document->root(), "");
     TRY(const std::int64_t version, root["version"].number(1, 1'000'000));

@@ -36,6 +36,12 @@ TEST(SnapshotJson, ReadsTheLeast) {
     EXPECT_EQ(read->pods[0].card_rules, CardRuleTexts{});
 }
 
+// Goal: what an editor puts before a text is no part of it.
+TEST(SnapshotJson, ByteOrderMark) {
+    const std::string text = document(kNode, kPod);
+    EXPECT_EQ(read_snapshot("\xEF\xBB\xBF" + text)->nodes, read_snapshot(text)->nodes);
+}
+
 // Goal: a snapshot of the version before is read, and known as such; a later one is not.
 TEST(SnapshotJson, Versions) {
     const std::string text = document(kNode, kPod);

@@ -304,7 +304,6 @@ TEST(Pause, EndsWithAStop) {
     pause_for(std::chrono::milliseconds(1), {});
 }
 
-// Goal: a file is text or a reason that names it, a folder and a missing one among them.
 // Goal: a device that a user names is written to, not replaced, and a full one is an error.
 TEST(TextFile, DevicesStay) {
     EXPECT_TRUE(write_text_file("/dev/null", "text"));
@@ -339,6 +338,26 @@ TEST(TextFile, CheckedBeforeItIsWritten) {
     std::filesystem::remove_all(folder);
 }
 
+// Goal: no other file gives way to the one that is written, whatever its name is.
+TEST(TextFile, NeighboursStay) {
+    const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) /
+                                         ("tessera-beside-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    const std::string path = (folder / "x.svg").string();
+    ASSERT_TRUE(write_text_file(path + ".tmp", "mine"));
+    EXPECT_TRUE(check_writable(path));
+    ASSERT_TRUE(write_text_file(path, "text"));
+    EXPECT_EQ(*read_text_file(path + ".tmp"), "mine");
+    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0644});
+    EXPECT_EQ(files_in(folder.string()).size(), 2U) << "and nothing else is left there";
+    EXPECT_TRUE(is_same_file(path, (folder / "." / "x.svg").string()));
+    EXPECT_FALSE(is_same_file(path, path + ".tmp"));
+    EXPECT_FALSE(is_same_file(path + ".no", path));
+    EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
+    std::filesystem::remove_all(folder);
+}
+
+// Goal: a file is text or a reason that names it, a folder and a missing one among them.
 TEST(TextFile, TextOrReason) {
     const auto folder =
         std::filesystem::temp_directory_path() / ("tessera-text-" + std::to_string(getpid()));

@@ -26,6 +26,26 @@ bool is_replaced(const std::string& path) {
     return ::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
 }
 
+// A new file beside the one named, which has not its name yet; or what is written to itself. No
+// other file has to give way to it.
+struct Target {
+    bool is_file;
+    std::string path;
+    int fd;
+
+    explicit Target(const std::string& named) : is_file(is_replaced(named)), path(named) {
+        if (is_file) {
+            path += ".XXXXXX";
+            fd = ::mkostemp(path.data(), O_CLOEXEC);
+        } else {
+            fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        }
+    }
+    void remove() const {
+        if (is_file && fd >= 0) ::unlink(path.c_str());
+    }
+};
+
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t size = ::write(fd, text.data(), text.size());
@@ -57,14 +77,18 @@ Result<std::string> read_text_file(const std::string& path) {
 }
 
 Result<> check_writable(const std::string& path) {
-    const bool is_file = is_replaced(path);
-    const std::string target = is_file ? path + ".tmp" : path;
-    const int flags = is_file ? O_CREAT : 0;
-    const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
-    if (fd < 0) return fail(Code::unavailable, fmt::format("{}: {}", path, std::strerror(errno)));
-    ::close(fd);
-    if (is_file) ::unlink(target.c_str());
+    const Target target(path);
+    if (target.fd < 0)
+        return fail(Code::unavailable, fmt::format("{}: {}", path, std::strerror(errno)));
+    ::close(target.fd);
+    target.remove();
     return {};
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(one, error) &&
+           std::filesystem::equivalent(one, other, error);
 }
 
 std::vector<std::string> files_in(const std::string& folder) {
@@ -82,16 +106,15 @@ std::vector<std::string> files_in(const std::string& folder) {
 }
 
 Result<> write_text_file(const std::string& path, const std::string& text) {
-    const bool is_file = is_replaced(path);
-    const std::string target = is_file ? path + ".tmp" : path;
-    const int flags = is_file ? O_CREAT | O_TRUNC : 0;
-    const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | flags, 0644);
-    const bool written = fd >= 0 && write_all(fd, text) && (!is_file || ::fchmod(fd, 0644) == 0);
+    const Target target(path);
+    const int fd = target.fd;
+    const bool written =
+        fd >= 0 && write_all(fd, text) && (!target.is_file || ::fchmod(fd, 0644) == 0);
     const bool closed = fd >= 0 && ::close(fd) == 0;
     const bool is_done = written && closed;
-    if (is_done && (!is_file || ::rename(target.c_str(), path.c_str()) == 0)) return {};
+    if (is_done && (!target.is_file || ::rename(target.path.c_str(), path.c_str()) == 0)) return {};
     const std::string why = std::strerror(errno);
-    if (is_file) ::unlink(target.c_str());
+    target.remove();
     return fail(Code::unavailable, fmt::format("{}: {}", path, why));
 }
 

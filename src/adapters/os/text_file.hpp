@@ -13,12 +13,16 @@ namespace tessera {
 Result<std::string> read_text_file(const std::string& path);
 
 // Whole or not at all, readable by everyone, and always as a new file: who has the old one open or
-// mapped keeps it. An error names the path and the reason.
+// mapped keeps it. It is written beside it under a name of its own, NAME.XXXXXX, which stays where
+// the process ends meanwhile. An error names the path and the reason.
 Result<> write_text_file(const std::string& path, const std::string& text);
 
 // Whether write_text_file() could begin, for who has much to do before. Leaves what is there as it
 // is. An error names the path and the reason.
 Result<> check_writable(const std::string& path);
+
+// Whether both are there and the same file, whatever its names; a device or a pipe is none.
+bool is_same_file(const std::string& one, const std::string& other);
 
 // The files of a folder, and as "NAME/FILE" those of its folders; none where it cannot be read.
 std::vector<std::string> files_in(const std::string& folder);

@@ -86,6 +86,22 @@ TEST(Bounds, AreForTheFirstTasks) {
     EXPECT_EQ((*runs)[3].bound, 50.0);
 }
 
+// Goal: the tasks that ask for as much as there is, to the last thousandth, are all among the
+// first.
+TEST(Bounds, AllThatFillsTheCards) {
+    const auto read = [](const std::string& path) {
+        return path == "x/arrivals/a.seed1.txt" ? Result<std::string>("N 0 1\nP 2 2 1 1 2 2\n")
+                                                : read_file(path);
+    };
+    BoundOptions exactly = options(1);
+    exactly.seeds = {1};
+    exactly.arrivals = {100};
+    const auto runs = find_bounds(exactly, read, free_of_charge, no_progress);
+    ASSERT_TRUE(runs) << runs.error().text;
+    EXPECT_EQ(runs->front().tasks, 5U);
+    EXPECT_EQ(runs->front().asked, 100);
+}
+
 // Goal: as many threads as there are runs find the same.
 TEST(Bounds, DoNotDependOnThreads) {
     const auto one = find_bounds(options(1), read_file, free_of_charge, no_progress);

@@ -33,9 +33,10 @@ struct Leaving {
     std::size_t task;
     int run;
 
-    // The first to leave on top; among equals the first that came.
+    // The first to leave on top; among equals the first that came, and of its runs the earlier.
     bool operator<(const Leaving& other) const {
-        return at_s != other.at_s ? at_s > other.at_s : task > other.task;
+        if (at_s != other.at_s) return at_s > other.at_s;
+        return task != other.task ? task > other.task : run > other.run;
     }
 };
 
@@ -65,7 +66,7 @@ class Churn {
         if (moves_) cluster_.emplace(workload.nodes, index_, policy);
     }
 
-    ChurnResult run() {
+    ChurnResult run(const ChurnTold& told) {
         double capacity = 0;
         for (std::size_t node = 0; node < fleet_.size(); ++node)
             capacity += fleet_.load(node).free_milli();
@@ -78,6 +79,7 @@ class Churn {
                 index_.arrived(tasks_[task].task);
             if (!try_to_place(task, now)) wait(task);
             note_fragments(now);
+            if (told) told(std::min(now / window_.to_s, 1.0));
         }
         // Who came last has his time to wait.
         go_on_until(window_.to_s + window_.patience_s);
@@ -127,6 +129,7 @@ class Churn {
     }
     void wait(std::size_t task) {
         line_.add(task);
+        ledger_.note_waits(task);
         const ChurnTask& of = tasks_[task];
         // Room for a gang with a cap would be one node's after the other.
         if (moves_ && of.task.count > 0 && (of.gang == 1 || of.cap.app < 0))
@@ -153,7 +156,8 @@ class Churn {
     }
     void leave(const Leaving& one) {
         const auto at = running_.find(one.task);
-        if (at->second.run != one.run) return;  // it was moved, and leaves later
+        // It was moved, and its last run ends elsewhere: later, or by rounding a little before.
+        if (at == running_.end() || at->second.run != one.run) return;
         const std::vector<Placed> places = std::move(at->second.places);
         running_.erase(at);
         const ChurnTask& of = tasks_[one.task];
@@ -261,7 +265,7 @@ class Churn {
         ledger_.note_evicted(move.task, now, ran - kept);
         begin(move.task, {.places = {move.to},
                           .since_s = now,
-                          .left_s = before.left_s - kept,
+                          .left_s = std::max(before.left_s - kept, 0.0),
                           .run = before.run + 1});
     }
 
@@ -289,9 +293,9 @@ class Churn {
 
 ChurnResult churn(const Workload& workload, std::span<const ChurnTask> tasks,
                   const ChurnWindow& window, const FleetPolicyRow& policy, const ReplaySeeds& seeds,
-                  const std::optional<MoveRules>& moves) {
+                  const std::optional<MoveRules>& moves, const ChurnTold& told) {
     const auto rates = policy.make({.mix = workload.mix, .sampling_seed = seeds.sampling});
-    return Churn(workload, tasks, window, *rates, seeds.draws, moves).run();
+    return Churn(workload, tasks, window, *rates, seeds.draws, moves).run(told);
 }
 
 }  // namespace tessera

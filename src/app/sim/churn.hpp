@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -79,9 +80,12 @@ struct ChurnResult {
     friend bool operator==(const ChurnResult&, const ChurnResult&) = default;
 };
 
+// Called as a run goes on, with the part of its time that is behind.
+using ChurnTold = std::function<void(double part)>;
+
 // One thread. `seeds` as for replay(). Without `moves` nobody is moved.
 ChurnResult churn(const Workload& workload, std::span<const ChurnTask> tasks,
                   const ChurnWindow& window, const FleetPolicyRow& policy, const ReplaySeeds& seeds,
-                  const std::optional<MoveRules>& moves = {});
+                  const std::optional<MoveRules>& moves = {}, const ChurnTold& told = {});
 
 }  // namespace tessera

@@ -18,14 +18,11 @@ ChurnWaits Waits::result() {
     out.came = waits_.size();
     if (waits_.empty()) return out;
     double sum = 0;
-    double waited = 0;
-    for (const double wait : waits_) {
+    for (const double wait : waits_)
         sum += wait;
-        waited += wait > 0 ? 1 : 0;
-    }
     const auto count = static_cast<double>(waits_.size());
     out.mean_wait_s = sum / count;
-    out.waited = waited / count;
+    out.waited = static_cast<double>(waited_) / count;
     out.refused_demand = asked_milli_ > 0 ? refused_milli_ / asked_milli_ : 0;
     const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(0.99 * (count - 1));
     std::ranges::nth_element(waits_, p99);

@@ -13,6 +13,7 @@ namespace tessera {
 class Waits {
   public:
     void note_asked(double milli) { asked_milli_ += milli; }
+    void note_waits() { ++waited_; }
     void note_placed(double after_s) { waits_.push_back(after_s); }
     void note_gave_up(double after_s, double milli) {
         waits_.push_back(after_s);
@@ -24,6 +25,7 @@ class Waits {
   private:
     double asked_milli_ = 0;
     double refused_milli_ = 0;
+    std::size_t waited_ = 0;
     std::vector<double> waits_;
 };
 
@@ -57,6 +59,10 @@ class Ledger {
     // FGD's fragmentation of all nodes, from then on.
     void note_fragments(double at_s, double milli) { fragments_.set(at_s, milli); }
     void note_placed(std::size_t task, double at_s);
+    // It fitted nowhere when it came.
+    void note_waits(std::size_t task) {
+        if (counts(task)) waits_of(task).note_waits();
+    }
     void note_gave_up(std::size_t task);
     // A plan is made for it.
     void note_sought() { ++moves_.plans; }

@@ -1,4 +1,8 @@
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "app/sim/churn.hpp"
 #include "app/sim/churn_sweep.hpp"
@@ -62,6 +66,56 @@ TEST(ChurnMoves, ByHand) {
     const ChurnResult off = run(2, tasks, std::nullopt);
     EXPECT_FALSE(off.moves);
     EXPECT_DOUBLE_EQ(off.tasks.mean_wait_s, 50 / 5.0) << "it gave up";
+}
+
+// Goal: tasks that are moved and lose nothing end when they would have, all at the instant of their
+// first runs, and each once.
+TEST(ChurnMoves, EndWhenTheyWouldHave) {
+    constexpr int kNodes = 12;
+    auto tasks = one_on_each(kNodes);
+    for (int i = 0; i < kNodes / 2; ++i)
+        tasks.push_back({cards(2), 20, 100});  // waits, from 25 to 125
+    for (const double checkpoint_s : {0.0, 1.0, 5.0}) {
+        const ChurnResult result = run(
+            kNodes, tasks, MoveRules{.after_s = 5, .most_moves = 1, .checkpoint_s = checkpoint_s});
+        EXPECT_EQ(result.moves->evictions, kNodes / 2U);
+        EXPECT_DOUBLE_EQ(result.moves->lost, 0);
+        EXPECT_DOUBLE_EQ(result.held,
+                         (kNodes * 10 + kNodes * 100 + kNodes * 100) / (2 * kNodes * 200.0));
+    }
+}
+
+// A little life: tasks of one to three cards, at whole seconds, so that much happens at once.
+std::vector<ChurnTask> any_tasks() {
+    const auto tasks = *rc::gen::container<std::vector<std::tuple<int, int, int>>>(
+        rc::gen::tuple(rc::gen::inRange(1, 4), rc::gen::inRange(0, 40), rc::gen::inRange(0, 30)));
+    std::vector<ChurnTask> out;
+    for (const auto& [count, comes_s, lasts_s] : tasks)
+        out.push_back({cards(count), static_cast<double>(comes_s), static_cast<double>(lasts_s)});
+    std::ranges::stable_sort(out, {}, &ChurnTask::comes_s);
+    return out;
+}
+
+// Goal: whoever is moved, when and how often, all work is done once, and what is done twice is told
+// as lost. Method: all have the time to end.
+RC_GTEST_PROP(ChurnMovesProperty, NoWorkIsForgotten, ()) {
+    Workload workload = pairs(*rc::gen::inRange(1, 6));
+    for (NodeShape& node : workload.nodes)
+        node.cards = 3;
+    const auto tasks = any_tasks();
+    double work = 0;
+    for (const ChurnTask& task : tasks)
+        work += task.task.count * task.lasts_s;
+    const ChurnWindow window{.from_s = 0, .to_s = 1e5, .patience_s = 1e5};
+    const MoveRules moves{.after_s = *rc::gen::element(1.0, 2.0, 7.0),
+                          .most_moves = 3,
+                          .checkpoint_s = *rc::gen::element(0.0, 0.1, 1.0, 3.0, 1e9)};
+    const auto* policy = *rc::gen::element("best-fit", "binpack", "spread");
+    const ChurnResult result =
+        churn(workload, tasks, window, **find_fleet_policy(policy), {}, moves);
+    const double capacity = 3.0 * static_cast<double>(workload.nodes.size()) * window.to_s;
+    RC_ASSERT(result.tasks.came == tasks.size());
+    RC_ASSERT(std::abs((result.held - result.moves->lost) * capacity - work) < 1e-3);
 }
 
 // Goal: FGD's fragmentation in the mean over time, by hand: a free card is of use to nobody where

@@ -2,15 +2,18 @@
 #include <array>
 
 #include "app/sim/churn_sweep.hpp"
+#include "app/sim/estimate.hpp"
 
 namespace tessera {
 namespace {
+
+enum class Among { all, moves, gangs };
 
 struct PlotRow {
     std::string_view title;
     std::string_view up;
     double (*of)(const ChurnResult& result);
-    bool of_moves = false;
+    Among among = Among::all;  // drawn where there are some
 };
 constexpr auto kRows = std::to_array<PlotRow>({
     {"held", "% of all cards", [](const ChurnResult& r) { return 100 * r.held; }},
@@ -20,11 +23,31 @@ constexpr auto kRows = std::to_array<PlotRow>({
     {"mean wait", "s", [](const ChurnResult& r) { return r.tasks.mean_wait_s; }},
     {"demand that gave up", "% of cards asked for",
      [](const ChurnResult& r) { return 100 * r.tasks.refused_demand; }},
+    {"gangs that waited", "% of gangs", [](const ChurnResult& r) { return 100 * r.gangs.waited; },
+     Among::gangs},
+    {"mean wait of gangs", "s", [](const ChurnResult& r) { return r.gangs.mean_wait_s; },
+     Among::gangs},
+    {"demand of gangs that gave up", "% of cards asked for",
+     [](const ChurnResult& r) { return 100 * r.gangs.refused_demand; }, Among::gangs},
     {"held, less work done again", "% of all cards",
-     [](const ChurnResult& r) { return 100 * (r.held - r.moves->lost); }, true},
+     [](const ChurnResult& r) { return 100 * (r.held - r.moves->lost); }, Among::moves},
     {"evictions", "per 1000 tasks placed",
-     [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, true},
+     [](const ChurnResult& r) { return r.moves->evicted_per_1000(); }, Among::moves},
 });
+
+bool is_drawn(const PlotRow& row, std::span<const ChurnRun> runs) {
+    switch (row.among) {
+        case Among::all:
+            return true;
+        case Among::moves:
+            return std::ranges::all_of(
+                runs, [](const ChurnRun& run) { return run.result.moves.has_value(); });
+        case Among::gangs:
+            return std::ranges::any_of(
+                runs, [](const ChurnRun& run) { return run.result.gangs.came > 0; });
+    }
+    return false;
+}
 
 std::vector<ChartPoint> line_of(std::span<const ChurnRun> runs, const std::string& policy,
                                 std::span<const int> loads, const PlotRow& row) {
@@ -57,10 +80,8 @@ Chart churn_chart(std::span<const ChurnRun> runs) {
     // Dots at the edges are whole, and one load is in the middle.
     chart.from = chart.ticks.front() - 2;
     chart.to = chart.ticks.back() + 2;
-    const bool has_moves =
-        std::ranges::all_of(runs, [](const ChurnRun& run) { return run.result.moves.has_value(); });
     for (const PlotRow& row : kRows) {
-        if (row.of_moves && !has_moves) continue;
+        if (!is_drawn(row, runs)) continue;
         ChartPanel panel{.title = std::string(row.title), .up = row.up, .lines = {}};
         for (const std::string& policy : policies)
             panel.lines.emplace_back(policy, line_of(runs, policy, chart.ticks, row));

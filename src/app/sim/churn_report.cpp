@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/sim/churn_sweep.hpp"
+#include "app/sim/estimate.hpp"
 
 namespace tessera {
 namespace {
-
-// Two-sided, 95 %, by degrees of freedom from 1 on; the last for all beyond (within 2 %).
-constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-                                 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-                                 2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
-                                 2.060,  2.056, 2.052, 2.048, 2.045, 2.042, 2.0};
 
 struct Figure {
     const char* name;  // of the column
@@ -173,7 +167,11 @@ std::string lines_of(std::span<const ChurnRun> runs, const Widths& width, bool i
     for (const Part& part : kParts) {
         const bool is_first = &part == &kParts.front();
         if (!is_first && !any_came(runs, part)) continue;
-        const std::string came = is_difference ? "" : std::to_string((one.result.*part.of).came);
+        const auto count = [&](const ChurnResult& result) {
+            return static_cast<double>((result.*part.of).came);
+        };
+        const std::string came =
+            is_difference ? "" : fmt::format("{:.0f}", estimate_of(count).mean);
         text += line_begin(load_text(one.load), one.policy + part.suffix, width) +
                 fmt::format("  {:>8}", came);
         for (const RunFigure& figure : {kHeld, kFragments})
@@ -222,22 +220,6 @@ std::string differences(std::span<const ChurnRun> runs, const ChurnRun& base, co
 }
 
 }  // namespace
-
-Estimate estimate(std::span<const double> values) {
-    if (values.empty()) return {};
-    const auto count = static_cast<double>(values.size());
-    double sum = 0;
-    for (const double value : values)
-        sum += value;
-    Estimate out{sum / count, std::nullopt};
-    if (values.size() < 2) return out;
-    double squares = 0;
-    for (const double value : values)
-        squares += (value - out.mean) * (value - out.mean);
-    const std::size_t freedom = std::min(values.size() - 1, kStudent.size());
-    out.half = kStudent[freedom - 1] * std::sqrt(squares / (count - 1) / count);
-    return out;
-}
 
 std::string churn_table(std::span<const ChurnRun> runs) {
     const std::size_t more = any_came(runs, kParts.back()) ? std::strlen(kParts.back().suffix) : 0;

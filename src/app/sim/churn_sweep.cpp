@@ -48,6 +48,25 @@ class Scenes {
     const ChurnSweepOptions& options_;
 };
 
+// A run takes minutes where there are moves: it is told of in percent.
+constexpr std::size_t kParts = 100;
+
+class RunProgress {
+  public:
+    explicit RunProgress(SharedProgress& all) : all_(all) {}
+
+    void reach(double part) {
+        const auto parts = static_cast<std::size_t>(part * kParts);
+        if (parts <= told_) return;
+        all_.more(parts - told_);
+        told_ = parts;
+    }
+
+  private:
+    SharedProgress& all_;
+    std::size_t told_ = 0;
+};
+
 // In the order of their first.
 std::vector<int> each_once(std::span<const int> loads) {
     std::vector<int> out;
@@ -98,16 +117,17 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
                 runs.push_back({load, std::string(policy->name), seed, {}});
         }
     }
-    SharedProgress done(progress, runs.size());
+    SharedProgress done(progress, runs.size() * kParts);
     in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
         const Scene scene = scenes.of(jobs[at]);
         for (std::size_t policy = 0; policy < policies.size(); ++policy) {
             const std::size_t run = (at / seeds * policies.size() + policy) * seeds + at % seeds;
+            RunProgress one(done);
             runs[run].result =
                 churn(workload, scene.tasks, scene.window, *policies[policy],
                       {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed},
-                      options.moves);
-            done.one_more();
+                      options.moves, [&](double part) { one.reach(part); });
+            one.reach(1);
         }
     });
     return runs;

@@ -48,13 +48,6 @@ struct ChurnRun {
 Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, const ReadFile& read,
                                           const Progress& progress);
 
-// A mean over seeds, and how far it may be off: half the width of Student's interval of 95 %.
-struct Estimate {
-    double mean = 0;
-    std::optional<double> half;  // nothing with fewer than two seeds
-};
-Estimate estimate(std::span<const double> values);
-
 // A line per load and policy: the means, and the differences to the first policy, seed by seed.
 std::string churn_table(std::span<const ChurnRun> runs);
 std::string churn_csv(std::span<const ChurnRun> runs);

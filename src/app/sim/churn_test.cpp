@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "app/sim/churn_sweep.hpp"
 #include "app/sim/waiting_line.hpp"
@@ -55,6 +57,25 @@ TEST(Churn, WhoGivesUp) {
     EXPECT_DOUBLE_EQ(result.tasks.refused_demand, 0.5);
     EXPECT_DOUBLE_EQ(result.tasks.mean_wait_s, (20 + 5) / 2.0);
     EXPECT_DOUBLE_EQ(result.held, (2 * 35 + 1 * 10) / (2 * 45.0));
+}
+
+// Goal: who fits nowhere and has no patience has waited all the same; of a hundred waits the
+// 99th is the P99.
+TEST(Churn, WhoWaited) {
+    const ChurnResult at_once = run({{cards(2), 10, 20}, {cards(1), 15, 1}, {cards(1), 40, 1}},
+                                    {.from_s = 0, .to_s = 100, .patience_s = 0});
+    EXPECT_DOUBLE_EQ(at_once.tasks.waited, 1 / 3.0);
+    EXPECT_DOUBLE_EQ(at_once.tasks.mean_wait_s, 0);
+    EXPECT_DOUBLE_EQ(at_once.tasks.refused_demand, 1 / 4.0);
+    // They come a second apart and run for two, one after the other from 101 on: waits of 100 to
+    // 199.
+    std::vector<ChurnTask> tasks = {{cards(1), 0, 1'000}, {cards(1), 0, 101}};
+    for (int i = 0; i < 100; ++i)
+        tasks.push_back({cards(1), 1.0 + i, 2});
+    const ChurnResult many = run(tasks, {.from_s = 0.5, .to_s = 100.5, .patience_s = 1'000});
+    EXPECT_EQ(many.tasks.came, 100U);
+    EXPECT_DOUBLE_EQ(many.tasks.mean_wait_s, 149.5);
+    EXPECT_DOUBLE_EQ(many.tasks.p99_wait_s, 198);
 }
 
 // Goal: who may not be beside another instance of his application waits until that leaves, and
@@ -112,7 +133,7 @@ TEST(Churn, TasksAskForTheLoad) {
     EXPECT_EQ(*tasks, *churn_tasks(small(), options));
     Workload untold = small();
     for (TimedTask& pod : untold.pods)
-        pod.lasts_s = 0;
+        pod.lasts_s.reset();
     const auto none = churn_tasks(untold, options);
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().text.find("tells no times"), std::string::npos);
@@ -124,18 +145,50 @@ TEST(Churn, TasksAskForTheLoad) {
     EXPECT_EQ(no_card.error().text, "none of the trace's pods asks for a card");
 }
 
+// Goal: at the start there are as many of each as in the mean, in no order of the list, each with
+// part of its time behind it.
+TEST(Churn, TasksThatAreThereFromTheStart) {
+    Workload workload = small();
+    workload.nodes[0].cards = 2'000;
+    const auto tasks = churn_tasks(workload, {.load = 1, .longest_s = 500, .ends_s = 0, .seed = 1});
+    ASSERT_TRUE(tasks) << tasks.error().text;
+    std::map<int, std::pair<int, double>> seen;  // by milli of the task: how many, and their time
+    int changes = 0;
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+        const ChurnTask& task = (*tasks)[i];
+        EXPECT_EQ(task.comes_s, 0);
+        auto& [count, left_s] = seen[milli_of(task.task)];
+        ++count;
+        left_s += task.lasts_s;
+        changes += i > 0 && task.task != (*tasks)[i - 1].task ? 1 : 0;
+    }
+    // Of 370 card-seconds that one of each asks for: 100 s of a card, 500 s of a half, 10 s of two.
+    const double rate = 2'000 / 370.0;
+    for (const auto& [milli, lasts_s] : {std::pair(1'000, 100), {500, 500}, {2'000, 10}}) {
+        const double mean = rate * lasts_s;
+        const auto [count, left_s] = seen[milli];
+        EXPECT_NEAR(count, mean, 4 * std::sqrt(mean)) << milli;
+        EXPECT_NEAR(left_s / count, lasts_s / 2.0, 0.3 * lasts_s / std::sqrt(count) * 4) << milli;
+    }
+    EXPECT_GT(changes, 100);
+}
+
 // Goal: a trace as it is: each pod once, when it came and for as long as it ran, a gang when its
-// last pod came; who was never ended stays.
+// last pod came; who was never ended stays, and who was
+// ended in the second in which it came goes then.
 TEST(Churn, TasksAsRecorded) {
     Workload workload = small();
     workload.pods = {{.task = cards(1), .lasts_s = 100, .came_s = 1'050},
-                     {.task = cards(2), .lasts_s = 0, .came_s = 1'020},
+                     {.task = cards(2), .came_s = 1'020},
+                     {.task = cards(2), .lasts_s = 0, .came_s = 1'030},
                      {.task = cards(1), .lasts_s = 10, .gang = 2, .came_s = 1'000},
                      {.task = cards(1), .lasts_s = 10, .gang = 0, .came_s = 1'000}};
     const auto tasks = recorded_tasks(workload);
     ASSERT_TRUE(tasks) << tasks.error().text;
-    EXPECT_EQ(*tasks, (std::vector<ChurnTask>{
-                          {cards(1), 0, 10, 2}, {cards(2), 20, 130, 1}, {cards(1), 50, 100, 1}}));
+    EXPECT_EQ(*tasks, (std::vector<ChurnTask>{{cards(1), 0, 10, 2},
+                                              {cards(2), 20, 130, 1},
+                                              {cards(2), 30, 0, 1},
+                                              {cards(1), 50, 100, 1}}));
     workload.pods[1].came_s.reset();
     const auto untold = recorded_tasks(workload);
     ASSERT_FALSE(untold);
@@ -166,16 +219,6 @@ TEST(WaitingLine, Order) {
     EXPECT_EQ(line.take_before(3.5), std::nullopt);
 }
 
-// Student's quantile for two values, and for none.
-TEST(Churn, Estimates) {
-    const std::vector<double> two{1, 3};
-    EXPECT_DOUBLE_EQ(estimate(two).mean, 2);
-    EXPECT_NEAR(*estimate(two).half, 12.706, 1e-9);
-    EXPECT_DOUBLE_EQ(estimate(std::vector<double>{5}).mean, 5);
-    EXPECT_FALSE(estimate(std::vector<double>{5}).half);
-    EXPECT_DOUBLE_EQ(estimate({}).mean, 0);
-}
-
 // Goal: means and differences seed by seed, by hand.
 TEST(Churn, Table) {
     std::vector<ChurnRun> runs;
@@ -196,7 +239,7 @@ TEST(Churn, Table) {
 }
 
 // Goal: a panel per figure and a line per policy through the means, with what they may be off;
-// those of moves where there are any. A run as recorded has no load to stand over.
+// those of moves and of gangs where there are any. A run as recorded has no load to stand over.
 TEST(Churn, Plot) {
     std::vector<ChurnRun> runs;
     for (const int load : {90, 100, kAsRecorded}) {
@@ -216,9 +259,61 @@ TEST(Churn, Plot) {
     for (ChurnRun& run : runs)
         run.result.moves.emplace();
     EXPECT_EQ(churn_chart(runs).panels.size(), 7U);
+    for (ChurnRun& run : runs)
+        run.result.gangs = {.came = 2, .mean_wait_s = 30, .waited = 0.5, .refused_demand = 0.25};
+    const Chart with_gangs = churn_chart(runs);
+    ASSERT_EQ(with_gangs.panels.size(), 10U);
+    for (const auto& [panel, title, up] :
+         {std::tuple(5, "gangs that waited", 50.0), std::tuple(6, "mean wait of gangs", 30.0),
+          std::tuple(7, "demand of gangs that gave up", 25.0)}) {
+        const ChartPanel& of_gangs = with_gangs.panels[static_cast<std::size_t>(panel)];
+        EXPECT_EQ(of_gangs.title, title);
+        EXPECT_EQ(of_gangs.lines[0].second[0].up, up);
+    }
     EXPECT_TRUE(churn_chart({}).panels.empty());
     EXPECT_NE(churn_csv(runs).find("\nas-recorded,A,1,"), std::string::npos);
     EXPECT_NE(churn_json(runs).find(R"("load": "as-recorded")"), std::string::npos);
+}
+
+// Goal: how many came is a mean as all that stands beside it, of tasks and of gangs.
+TEST(Churn, TableTellsHowManyCameInTheMean) {
+    std::vector<ChurnRun> runs;
+    for (const std::size_t came : {10U, 14U})
+        runs.push_back({90, "A", came, {.tasks = {.came = came}, .gangs = {.came = came / 2}}});
+    const std::string text = churn_table(runs);
+    EXPECT_NE(text.find("   90  A                12 "), std::string::npos) << text;
+    EXPECT_NE(text.find("   90  A gangs           6 "), std::string::npos) << text;
+}
+
+// Goal: a sweep tells how far it is within its runs too, never backwards, and all in the end.
+TEST(Churn, SweepTellsHowFarItIs) {
+    const auto read = [](const std::string& path) -> Result<std::string> {
+        if (path.find("node_list") != std::string::npos)
+            return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
+        if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
+        return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
+               "deletion_time\np,1,1,1,1000,0,0,10\n";
+    };
+    for (const int threads : {1, 3}) {
+        std::vector<std::size_t> told;
+        const auto runs = churn_sweep({.source = {.folder = "d"},
+                                       .trace = {"a", 1},
+                                       .loads = {50},
+                                       .policies = {"best-fit"},
+                                       .seeds = 2,
+                                       .longest_s = 10,
+                                       .days = 0.1,
+                                       .threads = threads},
+                                      read, [&](std::size_t done, std::size_t of) {
+                                          EXPECT_EQ(of, 200U);
+                                          told.push_back(done);
+                                      });
+        ASSERT_TRUE(runs) << runs.error().text;
+        EXPECT_EQ(runs->size(), 2U);
+        EXPECT_GT(told.size(), 100U);
+        EXPECT_TRUE(std::ranges::is_sorted(told));
+        EXPECT_EQ(told.back(), 200U);
+    }
 }
 
 // Goal: one seed has no interval, and says so; one policy has no table of differences.

@@ -24,7 +24,7 @@ Result<> check_pods(const Workload& workload) {
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
     TRY_VOID(check_pods(workload));
     const auto lasts = [&](const TimedTask& pod) {
-        return std::min(static_cast<double>(pod.lasts_s), options.longest_s);
+        return std::min(static_cast<double>(pod.lasts_s.value_or(0)), options.longest_s);
     };
     double asked = 0;  // milli x seconds, of each pod once
     for (const TimedTask& pod : workload.pods)
@@ -78,13 +78,13 @@ Result<std::vector<ChurnTask>> recorded_tasks(const Workload& workload) {
                         "deletion_time");
         }
         first = std::min(first, *pod.came_s);
-        last = std::max(last, *pod.came_s + pod.lasts_s);
+        last = std::max(last, *pod.came_s + pod.lasts_s.value_or(0));
     }
     std::vector<ChurnTask> tasks;
     tasks.reserve(workload.pods.size());
     for (const TimedTask& pod : workload.pods) {
         if (pod.gang == 0) continue;
-        const std::int64_t lasts_s = pod.lasts_s > 0 ? pod.lasts_s : last - *pod.came_s;
+        const std::int64_t lasts_s = pod.lasts_s.value_or(last - *pod.came_s);
         tasks.push_back({pod.task, static_cast<double>(*pod.came_s - first),
                          static_cast<double>(lasts_s), pod.gang, pod.cap});
     }

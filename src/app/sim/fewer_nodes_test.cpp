@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace tessera {
@@ -59,6 +60,21 @@ TEST(FewerNodes, GoByModelAndSeed) {
     for (const std::string& name : left_of({{5, "T4"}}, 1))
         EXPECT_TRUE(three.contains(name));
     EXPECT_EQ(left_of({{10, "T4"}, {10, "G2"}}, 1).size(), 0U);
+}
+
+// Goal: each node of the model goes as often as any other.
+TEST(FewerNodes, AreDrawnEvenly) {
+    constexpr int kSeeds = 2'000;
+    std::map<std::string, int> went;
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        const auto left = left_of({{3, "T4"}}, seed);
+        for (int node = 0; node < 20; node += 2) {
+            const std::string name = "n" + std::to_string(node);
+            went[name] += left.contains(name) ? 0 : 1;
+        }
+    }
+    for (const auto& [name, times] : went)
+        EXPECT_NEAR(times, kSeeds * 3 / 10, 90) << name << ": four standard deviations";
 }
 
 // Goal: counts of one model add up, and a name comes to the nodes that are drawn.

@@ -17,9 +17,11 @@ class SharedProgress {
         if (of > 0) progress(0, of);
     }
 
-    void one_more() {
+    void one_more() { more(1); }
+    void more(std::size_t parts) {
         const std::scoped_lock lock(mutex_);
-        progress_(++done_, of_);
+        done_ += parts;
+        progress_(done_, of_);
     }
 
   private:

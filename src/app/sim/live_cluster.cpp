@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kMixPercent = 95;
-
 class Builder {
   public:
     Builder(const ClusterSnapshot& snapshot, LiveCards cards) : snapshot_(snapshot) {
@@ -41,7 +39,7 @@ class Builder {
                 samples.push_back({task, snapshot_.pods[pod.row].card_rules.models});
         }
         out_.groups = groups_of(snapshot_, rows);
-        out_.mix = target_mix(samples, kMixPercent);
+        out_.mix = target_mix(samples, kTargetPercent);
         return std::move(out_);
     }
 

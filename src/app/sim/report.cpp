@@ -27,7 +27,7 @@ std::string run_table(std::span<const SimRun> runs) {
         fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11}", "TRACE",
                     trace, "POLICY", policy, "SEED", "ARRIVALS", "DROPPED", "HELD@100%",
                     "HELD@130%", "FRAG@100%", "DECISIONS/S");
-    text += has_gangs ? "  GANGS  DROPPED\n" : "\n";
+    text += has_gangs ? "  GANGS  GANGS DROPPED\n" : "\n";
     for (const SimRun& run : runs) {
         text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>8}  {:>7}  {:>9}  {:>9}  {:>10}  {:>11.0f}",
                             run.name.trace, trace, run.policy, policy, run.name.seed, run.arrivals,
@@ -35,7 +35,7 @@ std::string run_table(std::span<const SimRun> runs) {
                             figure(run.curve[130], &CurvePoint::allocation),
                             figure(run.curve[100], &CurvePoint::fragmentation),
                             run.decisions_per_second());
-        if (has_gangs) text += fmt::format("  {:>5}  {:>7}", run.gangs, run.gangs_dropped);
+        if (has_gangs) text += fmt::format("  {:>5}  {:>13}", run.gangs, run.gangs_dropped);
         text += "\n";
     }
     return text;

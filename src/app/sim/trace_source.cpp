@@ -39,8 +39,8 @@ std::string what_there_is(const TraceSource& source, const TraceName& name) {
     const auto seeds = between(source.files, fmt::format("arrivals/{}.seed", name.trace), ".txt");
     if (seeds.empty() || std::ranges::find(seeds, std::to_string(name.seed)) != seeds.end())
         return {};
-    return fmt::format("; of trace {} there is no order of seed {}, only of {} (--seed)",
-                       name.trace, name.seed, fmt::join(seeds, ", "));
+    return fmt::format("; of trace {} there is no order of seed {}, only of {} ({})", name.trace,
+                       name.seed, fmt::join(seeds, ", "), source.seed_option);
 }
 
 Result<Workload> load_openb(const ReadFile& read, const TraceSource& source,
@@ -120,13 +120,14 @@ constexpr auto kFormats = std::to_array<TraceFormat>({
     {"openb",
      "Alibaba 2023: openb_node_list_gpu_node.csv, openb_pod_list_TRACE.csv, "
      "arrivals/TRACE.seedSEED.txt",
-     "", load_openb},
+     true, false, "", load_openb},
     {"dlrm2025",
      "Alibaba 2025: disaggregated_DLRM_trace.csv, and --nodes, in the order in which instances "
      "were made",
-     "instances of CPU nodes (role CN), RDMA and disk", load_dlrm},
+     false, false, "instances of CPU nodes (role CN), RDMA and disk", load_dlrm},
     {"pai2020",
      "Alibaba 2020: pai_machine_spec.csv, pai_task_table.csv, in the order in which tasks started",
+     false, true,
      "tasks that never started, and gpu_type of tasks, which is what they were given and not "
      "what they asked for",
      load_pai},
@@ -156,6 +157,8 @@ Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
     const auto seed = static_cast<std::uint64_t>(name.seed);
     TRY_VOID(make_gangs(workload, source.gangs, seed));
     TRY_VOID(take_out(workload, source.without, seed));
+    if (std::ranges::none_of(workload.nodes, [](const NodeShape& node) { return node.cards > 0; }))
+        return fail(Code::invalid_argument, "no node has a card; see --nodes and --without");
     return workload;
 }
 

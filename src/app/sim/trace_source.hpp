@@ -19,6 +19,7 @@ struct TraceSource {
     std::string nodes;                 // a node list like openb's; empty: the trace's own
     bool together = false;  // the instances of a task are a gang, where the format has such
     GangShare gangs;
+    std::string_view seed_option{"--seed"};  // that names an order of arrival, for errors
     std::vector<FewerNodes> without;  // which of a model is drawn by the seed, as the gangs are
 };
 
@@ -26,6 +27,8 @@ struct TraceSource {
 struct TraceFormat {
     std::string_view name;
     std::string_view summary;   // its files
+    bool has_traces;            // several in a folder, by name
+    bool has_instances;         // of tasks, which may be a gang
     std::string_view left_out;  // what the trace tells and nobody here looks at; empty: nothing
     Result<Workload> (*load)(const ReadFile& read, const TraceSource& source,
                              const TraceName& name);
@@ -35,7 +38,8 @@ std::span<const TraceFormat> trace_formats();
 // not_found, naming those that there are.
 Result<const TraceFormat*> find_trace_format(std::string_view name);
 
-// Errors: of the format, of reading its files, of make_gangs() and take_out().
+// Some node has a card. Errors: of the format, of reading its files, of make_gangs() and
+// take_out(); invalid_argument where no node has a card, or none is left that has.
 Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
                              const TraceName& name);
 

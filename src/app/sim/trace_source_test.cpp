@@ -10,6 +10,8 @@ namespace {
 
 const std::map<std::string, std::string> kFiles = {
     {"nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,A10\n"},
+    {"bare.csv", "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,0,\n"},
+    {"none.csv", "sn,cpu_milli,memory_mib,gpu,model\n"},
     {"o/openb_node_list_gpu_node.csv", "sn,cpu_milli,memory_mib,gpu,model\nm0,1,1,1,T4\n"},
     {"o/openb_pod_list_a.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n"},
     {"o/arrivals/a.seed1.txt", "N 0\nP 0 0\n"},
@@ -63,6 +65,8 @@ TEST(TraceSource, TellsWhatTheFolderHas) {
     EXPECT_EQ(error_of({"a", 2}),
               "o/arrivals/a.seed2.txt: there is none; of trace a there is no order of seed 2, only "
               "of 1, 3 (--seed)");
+    source.seed_option = "--order";
+    EXPECT_TRUE(error_of({"a", 2}).ends_with("only of 1, 3 (--order)"));
     source.files.clear();
     EXPECT_EQ(error_of({"default", 1}), "o/openb_pod_list_default.csv: there is none");
 }
@@ -78,7 +82,7 @@ TEST(TraceSource, Openb) {
     const Workload other = loaded({.folder = "o", .nodes = "nodes.csv"});
     EXPECT_EQ(other.node_names, (std::vector<std::string>{"n0"}));
     EXPECT_EQ(other.arrivals.size(), 2U);
-    EXPECT_TRUE(loaded({.folder = "o", .without = {{1, "T4"}}}).nodes.empty());
+    EXPECT_EQ(loaded({.folder = "more", .without = {{2, "T4"}}}).nodes.size(), 1U);
     EXPECT_EQ(loaded({.folder = "o", .gangs = {100, 3}}).arrivals.size(), 6U);
 }
 
@@ -102,7 +106,7 @@ TEST(TraceSource, Dlrm) {
     EXPECT_EQ(workload.pods[0].cap, (NodeCap{.app = 0, .most = 8}));
     EXPECT_EQ(workload.pods[1].cap, workload.pods[0].cap);
     EXPECT_EQ(workload.pods[0].lasts_s, 40);
-    EXPECT_EQ(workload.pods[1].lasts_s, 0) << "nobody tells";
+    EXPECT_EQ(workload.pods[1].lasts_s, std::nullopt);
     EXPECT_EQ(workload.pods[0].came_s, 50);
     EXPECT_EQ(workload.pods[1].came_s, 0) << "before the trace";
     const auto lacks = load_source(read_file, {.folder = "d", .format = "dlrm2025"}, {"a", 1});
@@ -140,6 +144,18 @@ TEST(TraceSource, Pai) {
     const Workload together = loaded({.folder = "p", .format = "pai2020", .together = true});
     EXPECT_EQ(together.together, (std::vector<std::uint32_t>{1, 2, 0, 1}));
     EXPECT_EQ(together.pods[0].gang, 2);
+}
+
+// Goal: a source with no card to place anything on is refused for all commands alike.
+TEST(TraceSource, NoCard) {
+    for (const TraceSource& source : {TraceSource{.folder = "o", .nodes = "bare.csv"},
+                                      TraceSource{.folder = "o", .nodes = "none.csv"},
+                                      TraceSource{.folder = "more", .without = {{3, "T4"}}}}) {
+        const auto refused = load_source(read_file, source, {"a", 1});
+        ASSERT_FALSE(refused) << source.nodes;
+        EXPECT_EQ(refused.error(),
+                  (Error{Code::invalid_argument, "no node has a card; see --nodes and --without"}));
+    }
 }
 
 TEST(TraceSource, UnknownFormat) {

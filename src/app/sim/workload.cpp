@@ -9,7 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kMixPercent = 95;
 constexpr std::size_t kMostNodes = 1'000'000;
 
 // The fleet's models, numbered as the node list first names them.
@@ -113,7 +112,7 @@ Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vec
         workload.pods.push_back(
             {.task = samples[row].task, .lasts_s = pods[row].lasts_s, .came_s = pods[row].came_s});
     }
-    workload.mix = target_mix(samples, kMixPercent);
+    workload.mix = target_mix(samples, kTargetPercent);
     workload.model_names = models.all();
     for (const std::uint32_t row : arrivals.nodes) {
         workload.nodes.push_back(shapes[row]);

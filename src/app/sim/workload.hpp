@@ -18,7 +18,7 @@ namespace tessera {
 
 struct TimedTask {
     Task task;
-    std::int64_t lasts_s = 0;  // 0: nobody tells
+    std::optional<std::int64_t> lasts_s{};  // nothing: nobody tells
     int gang = 1;   // it stands for so many, which are placed all or none; 0: another does
     NodeCap cap{};  // of its application, on one node
     std::optional<std::int64_t> came_s{};  // since the trace began; nothing: nobody tells

@@ -502,6 +502,13 @@ RC_GTEST_PROP(DefragPlanProperty, FreesCardsByTheFewestMoves, ()) {
         for (const auto& node : cards)
             free += static_cast<int>(std::ranges::count(node, 0, &Card::holders));
         RC_ASSERT(free == plan->after.free_cards);
+        // With too little effort more moves may be found, which are not called the fewest.
+        for (std::size_t steps = 1; steps < 60; ++steps) {
+            const auto hasty =
+                make_plan(both.scene.cluster(), FreeCards{more}, {.steps_per_length = steps});
+            const auto* found = std::get_if<Plan>(&hasty);
+            RC_ASSERT((!found || !found->fewest || found->moves.size() == plan->moves.size()));
+        }
     } else {
         RC_ASSERT(!least.has_value());
     }

@@ -1,5 +1,7 @@
 #include "domain/placement/fleet/clustering.hpp"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -32,8 +34,10 @@ class Clustering final : public FleetPolicy {
     [[nodiscard]] bool sees_kinds() const override { return true; }
 
   private:
+    // Not below 0 either where a node has more than the artefact's eight cards.
     static int within_band(const NodeLoad& load) {
-        return kBand * (kLargestGpu - load.free_milli()) / kLargestGpu;
+        const int all = std::max(kLargestGpu, load.cards * kMilliPerCard);
+        return kBand * (all - load.free_milli()) / all;
     }
 };
 

@@ -26,7 +26,7 @@ class Fgd final : public FleetPolicy {
         Rating best{-1, 0};
         for (int card = 0; card < load.cards; ++card) {
             if (load.milli[static_cast<std::size_t>(card)] < task.milli) continue;
-            if (is_twin_of_earlier(load, card)) continue;
+            if (has_twin_before(load, card)) continue;
             const int one = score(before, load, task, card_bit(card));
             if (one > best.score) best = {one, card_bit(card)};
         }
@@ -40,16 +40,6 @@ class Fgd final : public FleetPolicy {
     }
 
   private:
-    // A card with as much free as one before it scores the same, and the first wins.
-    static bool is_twin_of_earlier(const NodeLoad& load, int card) {
-        for (int earlier = 0; earlier < card; ++earlier) {
-            if (load.milli[static_cast<std::size_t>(earlier)] ==
-                load.milli[static_cast<std::size_t>(card)])
-                return true;
-        }
-        return false;
-    }
-
     int score(double before, const NodeLoad& load, const Task& task, CardSet cards) {
         const double after = fragmentation_.of(load_after(load, task, cards));
         return static_cast<int>(1.0 / (1.0 + std::exp(-((before - after) / 1000))) * 100.0);

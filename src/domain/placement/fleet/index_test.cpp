@@ -199,6 +199,18 @@ TEST(FleetIndex, AnyOfTheBestMeansEachOfThem) {
     EXPECT_EQ(chosen, (std::array{50, 0, 50}));
 }
 
+// Goal: a fleet without nodes has room for nobody.
+TEST(FleetIndex, OfNoNodes) {
+    EXPECT_EQ(Tournament(0).best(), Tournament::kNone);
+    EXPECT_TRUE(Tournament(0).leaves().empty());
+    const Fleet fleet(std::vector<NodeShape>{});
+    for (const FleetPolicyRow& row : fleet_policies()) {
+        const auto policy = row.make({});
+        FleetIndex index(fleet, *policy);
+        EXPECT_EQ(index.choose({.milli = 500, .count = 1}, 0), std::nullopt) << row.name;
+    }
+}
+
 // Goal: the best of many and the first that has it, whatever changed before.
 RC_GTEST_PROP(Tournament, KnowsTheFirstOfTheBest, ()) {
     std::vector<std::int32_t> scores(*rc::gen::inRange<std::size_t>(1, 700), Tournament::kNone);

@@ -28,9 +28,11 @@ struct MixSample {
     std::string_view models;
 };
 
+inline constexpr int kTargetPercent = 95;
+
 // The most frequent classes, those that make up `percent` of the samples: the artefact's "typical
-// pods", with 95. Most frequent first; among equals the larger CPU, milli, count, text first. That
-// is the order in which fragmentation is summed.
+// pods", with kTargetPercent. Most frequent first; among equals the larger CPU, milli, count, text
+// first. That is the order in which fragmentation is summed.
 std::vector<MixClass> target_mix(std::span<const MixSample> samples, int percent);
 
 }  // namespace tessera

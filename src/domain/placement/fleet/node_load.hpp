@@ -2,6 +2,7 @@
 // engine. A share of memory or of cores maps to thousandths; whoever fills these values does so.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -102,6 +103,12 @@ bool can_take(const NodeLoad& load, const Task& task);
 
 // The cards with the least free that fit, the lowest index among equals. `load` can take `task`.
 CardSet tightest_cards(const NodeLoad& load, const Task& task);
+
+// Whether a card before it has as much free: it rates the same, and the first wins.
+inline bool has_twin_before(const NodeLoad& load, int card) {
+    const auto* const end = load.milli.begin() + card;
+    return std::find(load.milli.begin(), end, *end) != end;
+}
 
 // `load`, in which all cards but these are full.
 NodeLoad only(NodeLoad load, CardSet cards);

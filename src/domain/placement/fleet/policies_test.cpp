@@ -65,6 +65,7 @@ TEST(FleetPolicies, ScoreAsTheirHeadersSay) {
              {"clustering", node({1'000, 1'000}), task(500), 43, 0b01},
              {"clustering", node({500, 1'000}, 64'000, kTwoCards), task(500), 20, 0b01},
              {"clustering", node({500, 1'000}, 64'000, kTwoCards), no_cards, 0, 0},
+             {"clustering", empty_load({.cpu_milli = 64'000, .cards = 16}), task(500), 25, 0b01},
          }) {
         const Rating found = rate(c.policy, c.load, c.asked);
         EXPECT_EQ(found.score, c.score) << c.policy;

@@ -27,9 +27,9 @@ class TournamentOf {
     // The score of who does not take part.
     static constexpr Score kNone = Order::kNone;
 
-    // At first nobody takes part.
+    // At first nobody takes part; nor ever where there are no leaves.
     explicit TournamentOf(std::size_t leaves) : leaves_(leaves) {
-        std::size_t width = leaves;
+        std::size_t width = std::max<std::size_t>(leaves, 1);
         do {
             width = (width + kFanOut - 1) / kFanOut;
             levels_.emplace_back(width * kFanOut, kNone);

@@ -89,12 +89,6 @@ class ExpectedFill final : public FleetPolicy {
     }
 
   private:
-    // A card with as much free as one before it is worth the same, and the first wins.
-    static bool has_twin_before(const NodeLoad& load, int card) {
-        const auto end = load.milli.begin() + card;
-        return std::find(load.milli.begin(), end, *end) != end;
-    }
-
     static std::int32_t score(double start, double after) {
         return static_cast<std::int32_t>(std::floor((after - start) / kQuantum));
     }

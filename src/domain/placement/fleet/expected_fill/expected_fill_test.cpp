@@ -36,6 +36,9 @@ TEST(ExpectedFill, ScoresByItsFormula) {
     EXPECT_EQ(rate({0, 0, 0, 0.5}, task(0, 400)).score, -3);
     EXPECT_EQ(rate({0, 0, 0, 0.5}, task(0, 1000)).score, -7);
     EXPECT_EQ(rate({0, 0, 0, 0.5}, task(4'000, 0, 0)).score, 0);
+    const auto both = expected_fill_policy({.mix = mix}, {0, 0, 0, 0.5}, false);
+    both->arrived(task(0, 500), fleet);
+    EXPECT_EQ(both->rate(fleet.load(0), task(0, 1000, 2), 0).score, -13) << "of two cards twice";
 }
 
 // Goal: learnt from nothing it is told: the model that typed tasks insist on is left to them.

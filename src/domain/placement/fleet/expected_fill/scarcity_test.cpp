@@ -50,6 +50,25 @@ TEST(Scarcity, KnowsThatCardsComeBack) {
     EXPECT_NEAR(scarcity.reserve(fleet.load(9)), before * 2, 1e-9);
 }
 
+// Goal: what was taken and given back counts half as much with each look that follows.
+TEST(Scarcity, ForgetsByHalves) {
+    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.9},
+                                       {16'000, 1000, 2, kAnyModel, 0.1}};
+    const std::vector<NodeShape> shapes(10, {64'000, 1'000, 4, 0});
+    Fleet fleet(shapes);
+    Scarcity scarcity;
+    scarcity.update(mix, fleet);
+    const double before = scarcity.reserve(fleet.load(9));
+    const Task four{.milli = 1'000, .count = 4};
+    fleet.place(0, four, 0b1111);
+    fleet.release(0, four, 0b1111);
+    scarcity.update(mix, fleet);
+    fleet.place(1, four, 0b1111);
+    scarcity.update(mix, fleet);
+    // Two of six were given back, so that what is idle lasts 1.5 times as long.
+    EXPECT_NEAR(scarcity.reserve(fleet.load(9)), before * 1.5, 1e-9);
+}
+
 // Goal: where all that is taken is given back, the first task on a node for four cards costs the
 // whole room, the second half of it, then a third and a fourth; a card that is in use costs nothing
 // more.

@@ -1,5 +1,6 @@
-#include "adapters/plot/chart_svg.hpp"
+#include "adapters/plot/chart_picture.hpp"
 
+#include <fmt/format.h>
 #include <plplot/plplot.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <span>
 
 namespace tessera {
 namespace {
@@ -36,6 +38,13 @@ constexpr PLINT kGrey = 2;
 constexpr PLINT kFirstLine = 3;
 constexpr PLINT kLineColours = static_cast<PLINT>(kColours.size()) - kFirstLine;
 
+// For as many names as there are colours the first, then the next, in micrometres.
+struct Dashes {
+    PLINT mark;
+    PLINT space;
+};
+constexpr auto kDashes = std::to_array<Dashes>({{0, 0}, {3'000, 2'500}, {1'000, 2'500}});
+
 // In points of the picture.
 constexpr int kPanelsPerRow = 2;
 constexpr double kPanelWidth = 420;
@@ -45,7 +54,26 @@ constexpr double kRight = 14;
 constexpr double kTop = 30;
 constexpr double kBottom = 46;
 constexpr double kLegendRow = 20;
+constexpr double kLegendLine = 36;  // long enough for dashes
 constexpr double kLineWidth = 1.8;
+constexpr double kPointsPerInch = 72;
+constexpr double kLetterMm = 3;
+
+struct Kind {
+    PictureKind kind;
+    std::string_view ending;
+    const char* driver;  // PLplot's name for it
+    std::string_view package;
+    int scale;  // dots for a point
+};
+constexpr auto kKinds = std::to_array<Kind>({
+    {PictureKind::svg, ".svg", "svg", "libplplot17", 1},
+    {PictureKind::png, ".png", "pngcairo", "plplot-driver-cairo", 2},
+});
+
+const Kind& kind_row(PictureKind kind) {
+    return *std::ranges::find(kKinds, kind, &Kind::kind);
+}
 
 // Names come from the command line; PLplot's own commands begin with #.
 std::string plain(std::string_view text) {
@@ -60,23 +88,28 @@ struct Range {
     double high = 0;
 };
 
-// Of all points of the panel, with a little air.
+// Of all points of the panel, with a little air, but none below 0 for figures that never are.
 Range range_of(const ChartPanel& panel) {
     Range range = {1e300, -1e300};
+    double least = 1e300;
     for (const auto& [name, points] : panel.lines) {
         for (const ChartPoint& point : points) {
+            least = std::min(least, point.up);
             range.low = std::min(range.low, point.up - point.half.value_or(0));
             range.high = std::max(range.high, point.up + point.half.value_or(0));
         }
     }
-    if (range.low > range.high) return {0, 1};
-    const double air = std::max((range.high - range.low) * 0.05, 1e-6);
-    return {range.low - air, range.high + air};
+    if (range.low > range.high || (range.low == 0 && range.high == 0)) return {0, 1};
+    const bool is_flat = range.low == range.high;
+    const double air = (is_flat ? std::abs(range.high) : range.high - range.low) * 0.05;
+    const double low = range.low - air;
+    return {least >= 0 ? std::max(low, 0.0) : low, range.high + air};
 }
 
 class Page {
   public:
-    explicit Page(const Chart& chart) : chart_(chart) {
+    // Lines are so many times as wide as they are in points.
+    Page(const Chart& chart, double scale) : chart_(chart), scale_(scale) {
         for (const ChartPanel& panel : chart.panels) {
             for (const auto& [name, points] : panel.lines) {
                 if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
@@ -105,9 +138,16 @@ class Page {
     void view(double left, double right, double top, double bottom) const {
         plvpor(left / width_, right / width_, 1 - bottom / height_, 1 - top / height_);
     }
-    [[nodiscard]] PLINT colour_of(const std::string& name) const {
-        const auto at = std::ranges::find(names_, name) - names_.begin();
-        return kFirstLine + static_cast<PLINT>(at % kLineColours);
+    // The next line is that of so many-th name.
+    void use_pen_of(std::size_t name) const {
+        const auto [round, colour] = std::div(static_cast<int>(name), kLineColours);
+        plcol0(kFirstLine + colour);
+        const auto& [mark, space] = kDashes.at(static_cast<std::size_t>(round) % kDashes.size());
+        plstyl(mark > 0 ? 1 : 0, &mark, &space);
+        plwidth(kLineWidth * scale_);
+    }
+    [[nodiscard]] std::size_t number_of(const std::string& name) const {
+        return static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
     }
 
     void draw(const ChartPanel& panel, double x, double y) const {
@@ -116,7 +156,7 @@ class Page {
         const double across_all = std::max(chart_.to - chart_.from, 1.0);
         plwind(chart_.from, chart_.from + across_all, up.low, up.high);
         plcol0(kGrey);
-        plwidth(1);
+        plwidth(scale_);
         plbox("", 0, 0, "g", 0, 0);
         plcol0(kBlack);
         plbox("b", 0, 0, "bnstv", 0, 0);
@@ -127,18 +167,18 @@ class Page {
         plmtex("l", 4.5, 0.5, 0.5, plain(panel.up).c_str());
         plmtex("t", 1, 0, 0, plain(panel.title).c_str());
         for (const auto& [name, points] : panel.lines)
-            draw(points, colour_of(name));
+            draw(points, number_of(name));
     }
-    void draw(const std::vector<ChartPoint>& points, PLINT colour) const {
+    void draw(const std::vector<ChartPoint>& points, std::size_t name) const {
         std::vector<PLFLT> across;
         std::vector<PLFLT> up;
         for (const ChartPoint& point : points) {
             across.push_back(point.across);
             up.push_back(point.up);
         }
-        plcol0(colour);
-        plwidth(kLineWidth);
+        use_pen_of(name);
         plline(static_cast<PLINT>(points.size()), across.data(), up.data());
+        pllsty(1);
         if (!chart_.has_dots) return;
         plstring(static_cast<PLINT>(points.size()), across.data(), up.data(), "\u25CF");
         for (const ChartPoint& point : points) {
@@ -154,15 +194,16 @@ class Page {
             const double y = top + kLegendRow * static_cast<double>(i);
             view(kLeft, width_, y, y + kLegendRow);
             plwind(0, width_ - kLeft, 0, 1);
-            plcol0(colour_of(names_[i]));
-            plwidth(kLineWidth);
-            pljoin(0, 0.5, 24, 0.5);
+            use_pen_of(i);
+            pljoin(0, 0.5, kLegendLine, 0.5);
+            pllsty(1);
             plcol0(kBlack);
-            plptex(32, 0.5, 1, 0, 0, plain(names_[i]).c_str());
+            plptex(kLegendLine + 8, 0.5, 1, 0, 0, plain(names_[i]).c_str());
         }
     }
 
     const Chart& chart_;
+    const double scale_;
     std::vector<std::string> names_;
     double rows_ = 0;
     double width_ = 0;
@@ -171,26 +212,59 @@ class Page {
 
 }  // namespace
 
-std::string chart_svg(const Chart& chart) {
-    char* text = nullptr;
+Result<PictureKind> picture_kind(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    const std::size_t dot = name.rfind('.');
+    const std::string_view ending = dot == std::string_view::npos ? "" : name.substr(dot);
+    for (const Kind& kind : kKinds) {
+        if (ending == kind.ending) return kind.kind;
+    }
+    if (name.empty()) return fail(Code::invalid_argument, "is no file's name");
+    if (ending.empty()) return PictureKind::svg;
+    return fail(Code::invalid_argument,
+                fmt::format("\"{}\" is no kind of picture; name the file .svg or .png", ending));
+}
+
+Result<> check_picture(PictureKind kind) {
+    const Kind& asked = kind_row(kind);
+    std::array<const char*, 64> titles{};
+    std::array<const char*, 64> names{};
+    int count = static_cast<int>(names.size());
+    const char** title = titles.data();
+    const char** name = names.data();
+    plgDevs(&title, &name, &count);
+    const std::span there = std::span(names).first(static_cast<std::size_t>(std::max(count, 0)));
+    if (std::ranges::find(there, std::string_view(asked.driver),
+                          [](const char* one) { return std::string_view(one); }) != there.end())
+        return {};
+    return fail(Code::unavailable,
+                fmt::format("PLplot cannot draw {} here: install Debian's {}, or name another kind",
+                            asked.ending.substr(1), asked.package));
+}
+
+std::string chart_picture(const Chart& chart, PictureKind kind) {
+    const Kind& asked = kind_row(kind);
+    char* bytes = nullptr;
     std::size_t size = 0;
     // PLplot closes it.
-    FILE* file = open_memstream(&text, &size);
-    const Page page(chart);
-    plsdev("svg");
+    FILE* file = open_memstream(&bytes, &size);
+    const Page page(chart, asked.scale);
+    plsdev(asked.driver);
     plsfile(file);
-    plspage(0, 0, page.width(), page.height(), 0, 0);
+    // Letters do not grow with the dots, ticks do.
+    plspage(kPointsPerInch, kPointsPerInch, page.width() * asked.scale, page.height() * asked.scale,
+            0, 0);
     plscmap0n(static_cast<PLINT>(kColours.size()));
     for (std::size_t i = 0; i < kColours.size(); ++i) {
         const auto& [red, green, blue] = kColours.at(i);
         plscol0(static_cast<PLINT>(i), red, green, blue);
     }
     plinit();
-    plschr(3, 1);
+    plschr(kLetterMm, asked.scale);
     page.draw();
     plend();
-    const std::unique_ptr<char, decltype(&std::free)> owned(text, &std::free);
-    return {text, size};
+    const std::unique_ptr<char, decltype(&std::free)> owned(bytes, &std::free);
+    return {bytes, size};
 }
 
 }  // namespace tessera
