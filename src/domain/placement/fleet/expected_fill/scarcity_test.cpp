@@ -32,41 +32,43 @@ TEST(Scarcity, ReservesRoomByItsFormula) {
     EXPECT_NEAR(scarcity.reserve(empty_load(kShapes[2])), 2 * 2'000, 1e-9);
 }
 
-// Goal: where half of what is taken was given back, twice as many tasks are to come before the idle
-// cards are used up.
-TEST(Scarcity, KnowsThatCardsComeBack) {
-    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.9},
-                                       {16'000, 1000, 2, kAnyModel, 0.1}};
-    const std::vector<NodeShape> shapes(10, {64'000, 1'000, 4, 0});
-    Fleet fleet(shapes);
-    Scarcity scarcity;
-    scarcity.update(mix, fleet);
-    const double before = scarcity.reserve(fleet.load(9));
+// Of four cards each, of which the last is asked after; looked at once, with nothing taken.
+class TenIdleNodes : public ::testing::Test {
+  protected:
+    const std::vector<MixClass> mix_ = {{1'000, 1000, 1, kAnyModel, 0.9},
+                                        {16'000, 1000, 2, kAnyModel, 0.1}};
+    const std::vector<NodeShape> shapes_ = std::vector<NodeShape>(10, {64'000, 1'000, 4, 0});
+    Fleet fleet_{shapes_};
+    Scarcity scarcity_;
+    double before_ = 0;
+
+    void SetUp() override {
+        scarcity_.update(mix_, fleet_);
+        before_ = scarcity_.reserve(fleet_.load(9));
+    }
+};
+
+// Goal: where half of what is taken was given back, twice as many tasks are to come before_ the
+// idle cards are used up.
+TEST_F(TenIdleNodes, AreKnownToComeBack) {
     for (const std::size_t node : {0, 1})
-        fleet.place(node, {.milli = 1'000, .count = 4}, 0b1111);
-    fleet.release(1, {.milli = 1'000, .count = 4}, 0b1111);
-    scarcity.update(mix, fleet);
+        fleet_.place(node, {.milli = 1'000, .count = 4}, 0b1111);
+    fleet_.release(1, {.milli = 1'000, .count = 4}, 0b1111);
+    scarcity_.update(mix_, fleet_);
     // 36 of 40 cards are idle, and there is room for 18 pairs in place of 20.
-    EXPECT_NEAR(scarcity.reserve(fleet.load(9)), before * 2, 1e-9);
+    EXPECT_NEAR(scarcity_.reserve(fleet_.load(9)), before_ * 2, 1e-9);
 }
 
 // Goal: what was taken and given back counts half as much with each look that follows.
-TEST(Scarcity, ForgetsByHalves) {
-    const std::vector<MixClass> mix = {{1'000, 1000, 1, kAnyModel, 0.9},
-                                       {16'000, 1000, 2, kAnyModel, 0.1}};
-    const std::vector<NodeShape> shapes(10, {64'000, 1'000, 4, 0});
-    Fleet fleet(shapes);
-    Scarcity scarcity;
-    scarcity.update(mix, fleet);
-    const double before = scarcity.reserve(fleet.load(9));
+TEST_F(TenIdleNodes, AreForgottenByHalves) {
     const Task four{.milli = 1'000, .count = 4};
-    fleet.place(0, four, 0b1111);
-    fleet.release(0, four, 0b1111);
-    scarcity.update(mix, fleet);
-    fleet.place(1, four, 0b1111);
-    scarcity.update(mix, fleet);
+    fleet_.place(0, four, 0b1111);
+    fleet_.release(0, four, 0b1111);
+    scarcity_.update(mix_, fleet_);
+    fleet_.place(1, four, 0b1111);
+    scarcity_.update(mix_, fleet_);
     // Two of six were given back, so that what is idle lasts 1.5 times as long.
-    EXPECT_NEAR(scarcity.reserve(fleet.load(9)), before * 1.5, 1e-9);
+    EXPECT_NEAR(scarcity_.reserve(fleet_.load(9)), before_ * 1.5, 1e-9);
 }
 
 // Goal: where all that is taken is given back, the first task on a node for four cards costs the
