@@ -48,7 +48,7 @@ class TenIdleNodes : public ::testing::Test {
     }
 };
 
-// Goal: where half of what is taken was given back, twice as many tasks are to come before_ the
+// Goal: where half of what is taken was given back, twice as many tasks are to come before the
 // idle cards are used up.
 TEST_F(TenIdleNodes, AreKnownToComeBack) {
     for (const std::size_t node : {0, 1})
