@@ -14,14 +14,12 @@ std::string load_fault(const std::string& text) {
 
 constexpr const char* kFooter =
     "The pods of the trace come again and again, at random instants, at the rate at which they ask "
-    "for that much of the cards; the cluster is full to it from the start. CAME: "
-    "the tasks, or gangs, in the time that is measured. HELD%: of all cards, in "
-    "the mean over the time. FRAG%: FGD's fragmentation, the same. WAITED%: of the tasks, those "
-    "that fitted nowhere when they came. "
-    "REFUSED%: of the cards asked for, by tasks that gave up. All are means over the seeds, and "
-    "but "
-    "for CAME with half the width of an "
-    "interval of 95 % over the seeds. Gangs, which wait and give up whole, have lines of their "
+    "for that much of the cards; the cluster is full to it from the start. CAME: the tasks, or "
+    "gangs, in the time that is measured. HELD%: of all cards, in the mean over the time. FRAG%: "
+    "FGD's fragmentation, the same. WAITED%: of the tasks, those that fitted nowhere when they "
+    "came. REFUSED%: of the cards asked for, by tasks that gave up. All are means over the seeds, "
+    "and but for CAME with half the width of an interval of 95 % over the seeds. Gangs, which wait "
+    "and give up whole, have lines of their "
     "own. docs/placement.md says more.\n\n";
 
 void add_moves(CLI::App& app_command, ChurnCommand& command) {

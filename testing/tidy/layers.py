@@ -117,8 +117,7 @@ def _sizes(name: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
     if count > MAX_FILE:
         yield count, f"{count} lines: a file has one idea and at most {MAX_FILE} lines."
     is_program = name.parts[:2] == ("src", "programs") and len(name.parts) == 3
-    is_test = name.stem.endswith("_test")
-    if is_program and not is_test and name.suffix == ".cpp" and count > MAX_PROGRAM:
+    if is_program and name.suffix == ".cpp" and count > MAX_PROGRAM:
         yield count, f"{count} lines: a program has at most {MAX_PROGRAM}; the rest belongs to app."
     if name.suffix in (".def", ".inc"):
         return

@@ -82,7 +82,6 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(self.faults_of("src/base/a.hpp", "int x;\n" * 600), [])
         self.assert_fault("src/programs/a.cpp", "int x;\n" * 151, "at most 150")
         self.assertEqual(self.faults_of("src/programs/common/a.cpp", "int x;\n" * 151), [])
-        self.assertEqual(self.faults_of("src/programs/a_test.cpp", "int x;\n" * 151), [])
 
     def test_functions_fit_on_a_screen(self) -> None:
         body = "    go();\n"

@@ -1,0 +1,81 @@
+// `tessera-sim churn` as a process: what only a whole program shows.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "programs/common/simulator_output_test.hpp"
+#include "programs/common/started_program_test.hpp"
+
+namespace tessera {
+namespace {
+
+using std::chrono::seconds;
+
+// Goal: tasks come and go, the same with any number of jobs; what is named twice counts once, so
+// that intervals are not narrower for it; a trace without times says so.
+TEST(Simulator, LetsTasksComeAndGo) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    std::set<std::string> outputs;
+    for (const auto& [jobs, load, policies] :
+         {std::tuple("-j1", "--load=90", "--policy=fgd,binpack"),
+          std::tuple("-j3", "--load=90,90", "--policy=fgd,FGD,binpack")}) {
+        Program good("tessera-sim",
+                     {"churn", data, "--trace=gpuspec25", load, policies, "--seeds=2",
+                      "--longest=3600", "--days=0.05", jobs},
+                     folder.file(jobs));
+        ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+        outputs.insert(without_speed(good.output()));
+    }
+    ASSERT_EQ(outputs.size(), 1U);
+    EXPECT_NE(outputs.begin()->find("difference to fgd, seed by seed"), std::string::npos)
+        << *outputs.begin();
+    for (const auto& [option, status, text] :
+         {std::tuple("--order=42", 2, "tells no times"),
+          std::tuple("--order=1", 3, "no order of seed 1, only of 42 (--order)")}) {
+        Program bad("tessera-sim", {"churn", data, "--trace=multigpu40", option},
+                    folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), status);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
+}
+
+// Goal: a number that is none is refused with the option's name; CLI11's own range takes "nan".
+TEST(Simulator, RefusesNumbersThatAreNone) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    for (const std::string option : {"--days", "--longest", "--patience"}) {
+        for (const std::string value : {"nan", "inf", "-1", "1e10", "many", ""}) {
+            Program bad("tessera-sim", {"churn", data, "--trace=gpuspec25", option + "=" + value},
+                        folder.file("bad"));
+            EXPECT_EQ(bad.wait(seconds(60)), 2) << option << " " << value;
+            EXPECT_NE(bad.output().find(option + ": \"" + value + "\" is not a number from "),
+                      std::string::npos)
+                << bad.output();
+        }
+    }
+}
+
+// Goal: without --defrag-after each digit is what it was before there were moves.
+TEST(Simulator, MovesNobodyUnlessToldTo) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    Program good("tessera-sim",
+                 {"churn", data, "--trace=gpuspec25", "--load=100", "--policy=fgd,expected-fill",
+                  "--seeds=1", "--longest=3600", "--days=0.05", "--gangs=10%x4", "-o", "csv"},
+                 folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    for (const char* line :
+         {"100,fgd,1,22020,96.450552,60.849228,25.204801,232.619375,0.652395,2058,"
+          "79.640428,323.619721,3549.959096,1.912808",
+          "100,expected-fill,1,22020,96.683870,65.835604,26.188047,292.710810,0.277872,"
+          "2058,81.827017,403.232854,3079.158439,1.581152"})
+        EXPECT_NE(good.output().find(line), std::string::npos) << line << "\n" << good.output();
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,73 @@
+// `tessera-sim replay` as a process: what only a whole program shows.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "adapters/os/text_file.hpp"
+#include "programs/common/simulator_output_test.hpp"
+#include "programs/common/started_program_test.hpp"
+
+namespace tessera {
+namespace {
+
+using std::chrono::seconds;
+
+// Goal: the simulator reads a folder, and says which file or policy is not there.
+TEST(Simulator, ReplaysAFolder) {
+    const Folder folder;
+    const std::string data = "--data=" TESSERA_SOURCE_DIR "/testing/fixtures/openb";
+    Program good("tessera-sim",
+                 {"replay", data, "--trace=multigpu40", "--policy=BestFit,Packing", "-o", "csv"},
+                 folder.file("good"));
+    ASSERT_EQ(good.wait(seconds(60)), 0) << good.output();
+    EXPECT_TRUE(good.output().starts_with("trace,policy,seed,percent,allocation,"))
+        << good.output();
+    EXPECT_NE(good.output().find("\nmultigpu40,best-fit,42,100,95.0"), std::string::npos);
+    EXPECT_NE(good.output().find("\nmultigpu40,packing,42,130,"), std::string::npos);
+    for (const auto& [arguments, text] :
+         std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {{"replay", data},
+              "/openb_pod_list_default.csv: No such file or directory; there is no trace "
+              "\"default\" there, only gpuspec25, multigpu40 (--trace)\n"},
+             {{"replay", data, "--trace=multigpu40", "--policy=x"},
+              "tessera-sim: no placement policy \"x\"; there is binpack,"}}) {
+        Program bad("tessera-sim", arguments, folder.file("bad"));
+        EXPECT_EQ(bad.wait(seconds(60)), 3);
+        EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
+    }
+}
+
+// Goal: a snapshot is replayed, and bounded; a fault in it is named with the file.
+TEST(Simulator, ReplaysASnapshot) {
+    const Folder folder;
+    const std::string file = folder.file("snapshot");
+    const std::string text =
+        R"({"version":1,"taken":"2026-01-31T12:00:00Z","nodes":[{"name":"n","unit":"GiB","host":)"
+        R"({"cpuMilli":8000,"memory":34359738368},"cards":[{"model":"T4","memory":1000},)"
+        R"({"model":"T4","memory":1000}]}],"pods":[{"namespace":"s","name":"p","node":"n","host":)"
+        R"({"cpuMilli":1,"memory":1},"asks":[{"kind":"app","gpus":1,"memory":"bytes",)"
+        R"("amount":500}],"holds":[{"kind":"app","shares":[{"card":1,"memory":500}]}]},)"
+        R"({"namespace":"s","name":"q","host":{"cpuMilli":1,"memory":1},"asks":[{"kind":"app",)"
+        R"("gpus":1,"memory":"wholeCard"}]}]})";
+    ASSERT_TRUE(write_text_file(file, text));
+    const std::string told =
+        same_with_any_jobs(folder, {"replay", "--snapshot=" + file, "--policy=fgd,binpack,random"});
+    EXPECT_NE(told.find("s/q          n:0"), std::string::npos) << told;
+    const std::string bound =
+        same_with_any_jobs(folder, {"bound", "--snapshot=" + file, "--policy=binpack"});
+    EXPECT_NE(bound.find("snapshot     0   75.00   75.00           -  binpack   75.00"),
+              std::string::npos)
+        << bound;
+    ASSERT_TRUE(
+        write_text_file(file, R"({"version":1,"taken":"2026-01-31T12:00:00Z","nodes":[{}]})"));
+    Program bad("tessera-sim", {"replay", "--snapshot=" + file}, folder.file("bad"));
+    EXPECT_EQ(bad.wait(seconds(60)), 2);
+    EXPECT_NE(bad.output().find("snapshot: nodes[0].name: missing"), std::string::npos)
+        << bad.output();
+}
+
+}  // namespace
+}  // namespace tessera
