@@ -8,11 +8,10 @@
 #include "guard/process/capture.hpp"
 
 namespace tessera::guard {
-
 namespace {
 
-bool record_behind_all(StreamTiming& of) {
-    await_end(of);
+// Of what somebody begins to wait for.
+bool record(StreamTiming& of) {
     of.end.is_recorded = event_in(of.end.event, of) != nullptr &&
                          driver()->cuEventRecord(of.end.event, of.stream.load()) == CUDA_SUCCESS;
     return of.end.is_recorded;
@@ -55,7 +54,7 @@ void await_end(StreamTiming& of) {
 
 bool record_end(StreamTiming& of) {
     await_end(of);
-    return has_room_for_event(of) && record_behind_all(of);
+    return has_room_for_event(of) && record(of);
 }
 
 bool may_record(const StreamTiming& of) {
@@ -66,8 +65,11 @@ bool may_record(const StreamTiming& of) {
 // Also where there may be no room for it: who lets his streams go is not to have their work for
 // nothing.
 bool record_leaving(StreamTiming& of) {
-    const bool may = !is_capturing(of.stream.load());
-    if (!is_end_known(of) && (!may || !record_behind_all(of))) return false;
+    if (!is_end_known(of)) {
+        if (is_capturing(of.stream.load())) return false;
+        await_end(of);
+        if (!record(of)) return false;
+    }
     of.state = StreamTiming::State::left;
     return true;
 }

@@ -4,7 +4,6 @@
 #include "guard/compute/stream_ends.hpp"
 #include "guard/hooks/enter.hpp"
 #include "guard/hooks/work.hpp"
-#include "guard/process/locked.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -21,7 +20,7 @@ CUresult begin_capture(Function Driver::* slot, CUstream stream, Arguments... ar
     const Current owner = owner_of(stream);
     if (owner.card < 0) return real(arguments...);
     note_capture(owner, stream);
-    const Locked nobody_asks(timing(owner.card).mutex);
+    const NotAsked nobody_asks(stream);
     return real(arguments...);
 }
 
