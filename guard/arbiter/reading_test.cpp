@@ -1,6 +1,6 @@
 // Goal: what a container's processes say of themselves is read as they mean it, where it may have
-// changed, and whatever stands in a tenant's accounts, no number leaves its bounds and no neighbour
-// loses anything. Method: accounts written as processes write them, and filled with anything.
+// changed, and whatever stands in a tenant's accounts, no number leaves its bounds.
+// Method: accounts written as processes write them, and filled with anything.
 #include "guard/arbiter/reading.hpp"
 
 #include <gtest/gtest.h>
@@ -8,12 +8,11 @@
 
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <random>
 
-#include "guard/arbiter/tick.hpp"
+#include "guard/arbiter/arbiter.hpp"
 #include "guard/region/account.hpp"
 #include "guard/region/process_time.hpp"
+#include "guard/test_support/nonsense.hpp"
 #include "guard/test_support/noted_piece.hpp"
 #include "guard/test_support/test_region.hpp"
 
@@ -320,43 +319,6 @@ TEST_F(ReadingTest, WhoSitsBehindOthersAndDiesIsCharged) {
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 4'000'000);
 }
 
-// What a tenant may write into his accounts, in turn.
-class Nonsense {
-  public:
-    void write(Accounts& accounts, int round, std::int64_t now) {
-        auto* words = reinterpret_cast<std::uint64_t*>(&accounts);
-        for (std::size_t i = 0; i < sizeof(Accounts) / sizeof *words; i++)
-            words[i] = word(round % 5, static_cast<std::uint64_t>(now));
-        if (round % 5 != 2) accounts.slots_end = round % 3 == 0 ? 1500 : kMaxProcesses;
-    }
-
-  private:
-    std::uint64_t word(int way, std::uint64_t now) {
-        const std::uint64_t some[] = {0,
-                                      1,
-                                      now,
-                                      now - random_() % 20'000'000,
-                                      std::uint64_t{1} << 63U,
-                                      (std::uint64_t{1} << 63U) - 1,
-                                      std::uint64_t{kMaxTimeNs} + 1,
-                                      random_()};
-        switch (way) {
-            case 0:
-                return ~std::uint64_t{0};
-            case 1:
-                return random_();
-            case 2:
-                return 0;
-            case 3:
-                return (std::uint64_t{1} << 63U) - 1;
-            default:
-                return some[random_() % std::size(some)];
-        }
-    }
-
-    std::mt19937_64 random_{7};
-};
-
 TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
     const int lived_in = sit();
     EXPECT_EQ(lived_in, 0);
@@ -380,64 +342,6 @@ TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
         EXPECT_LE(holders.size(), 2U);
         for (const Holder& holder : holders)
             EXPECT_GE(holder.pid, 0);
-    }
-}
-
-// A fortieth of a core, and no more seldom than balances can go without.
-TEST(Tick, ComesAsSoonAsItIsCheap) {
-    using std::chrono::microseconds;
-    using std::chrono::milliseconds;
-    EXPECT_EQ(until_next_tick(microseconds(0)), milliseconds(5));
-    EXPECT_EQ(until_next_tick(microseconds(125)), milliseconds(5));
-    EXPECT_EQ(until_next_tick(microseconds(126)), milliseconds(6));
-    EXPECT_EQ(until_next_tick(microseconds(5000)), milliseconds(10));
-}
-
-// Two who use what they are given, beside one who writes nonsense, and beside one who waits.
-TEST(Tick, NonsenseTakesNothingFromNeighbours) {
-    struct Tenant {
-        TestRegion region{kCards};
-        std::unique_ptr<Limits> limits = std::make_unique<Limits>();
-    };
-    Tenant tenants[3];
-    std::vector<Sharer> sharers;
-    for (Tenant& tenant : tenants) {
-        tenant.limits->cards[1].cores = kWhole / 4;
-        tenant.limits->cards[1].ceiling = kWhole / 2;
-        tenant.region.accounts().slots_end = 1;
-        sharers.push_back({sharers.size(), tenant.limits.get(), tenant.region.fd(), 1});
-    }
-    Arbiter arbiter;
-    Nonsense nonsense;
-    std::int64_t now = monotonic_ns();
-    tick(arbiter, sharers, now);
-    for (int round = 0; round < 60; round++) {
-        now += 1'000'000;
-        nonsense.write(tenants[0].region.accounts(), round, now);
-        for (int neighbour = 1; neighbour < 3; neighbour++) {
-            Accounts& accounts = tenants[neighbour].region.accounts();
-            accounts.times[0][1].waited_ns += 1000;
-            note_piece(accounts, 0, {now - 2000, 1000, 1, WorkKind::kernels});
-        }
-        tick(arbiter, sharers, now);
-        Millionths sum = 0;
-        for (const Tenant& tenant : tenants) {
-            const Granted granted = read_grant(tenant.limits->cards[1].grant);
-            EXPECT_GE(granted.rate, kWhole / 4) << round;
-            EXPECT_LE(granted.rate, kWhole / 2) << round;
-            if (&tenant != &tenants[0]) sum += granted.rate;
-            for (const Granted::OfKind& of : granted.of) {
-                EXPECT_GE(of.balance_ns, -kMaxDebtNs);
-                EXPECT_LE(of.balance_ns, kMaxPressingLagNs);
-                EXPECT_LE(of.part, kWhole);
-            }
-        }
-        EXPECT_LE(sum, kWhole + 2) << round << ", who want more";
-        for (int neighbour = 1; neighbour < 3; neighbour++) {
-            const Granted granted = read_grant(tenants[neighbour].limits->cards[1].grant);
-            EXPECT_GE(granted.rate, 333'000U) << round;
-            EXPECT_GE(granted.of[0].balance_ns, 0) << round;
-        }
     }
 }
 
