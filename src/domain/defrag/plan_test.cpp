@@ -327,6 +327,20 @@ TEST(DefragPlan, EndsWhereItsEffortDoes) {
     }
 }
 
+// Goal: more moves than are needed, found since too little was tried, are not called the fewest.
+TEST(DefragPlan, InHasteIsNotCalledTheFewest) {
+    Scene scene;
+    scene.node("a", 1, 8).node("b", 1, 6).node("c", 1, 6).node("d", 1, 8).node("e", 1, 4);
+    scene.pod("x", "a", {0}, 3).pod("y", "b", {0}, 4).pod("z", "c", {0}, 4);
+    const Plan plan = planned(scene, FreeCards{1});
+    EXPECT_EQ(plan.moves.size(), 2U);
+    EXPECT_TRUE(plan.fewest);
+    const auto answer = make_plan(scene.cluster(), FreeCards{1}, {.steps_per_length = 6});
+    ASSERT_TRUE(std::holds_alternative<Plan>(answer));
+    EXPECT_EQ(std::get<Plan>(answer).moves.size(), 3U);
+    EXPECT_FALSE(std::get<Plan>(answer).fewest);
+}
+
 TEST(DefragPlan, ClosedNodesTakeNobody) {
     Scene scene;
     scene.node("a", 1).node("b", 1).pod("x", "a", {0}, 4).pod("y", "b", {0}, 6, false);
