@@ -95,6 +95,10 @@ Result<LiveReport> replay_live(const ClusterSnapshot& snapshot, const LiveOption
                                const Progress& progress) {
     TRY(const auto policies, find_fleet_policies(options.policies));
     TRY(const LiveCluster cluster, live_cluster(snapshot));
+    if (cluster.capacity_milli == 0) {
+        return fail(Code::invalid_argument,
+                    "no node of the snapshot has a card; `tessera doctor` says what a node lacks");
+    }
     LiveReport report{.taken = snapshot.taken,
                       .nodes = cluster.node_names.size(),
                       .cards = cluster.cards,

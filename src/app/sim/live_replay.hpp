@@ -50,7 +50,8 @@ struct LiveOptions {
     int threads = 1;
 };
 
-// The same whatever the threads. not_found for a policy; errors of live_cluster().
+// The same whatever the threads. not_found for a policy; invalid_argument where no node has a card;
+// errors of live_cluster().
 Result<LiveReport> replay_live(const ClusterSnapshot& snapshot, const LiveOptions& options,
                                const Progress& progress);
 

@@ -49,6 +49,19 @@ LiveReport replayed(const ClusterSnapshot& snapshot, std::vector<std::string> po
     return *std::move(report);
 }
 
+TEST(LiveReplay, NeedsACard) {
+    for (const std::vector<SnapshotNode>& nodes :
+         {std::vector<SnapshotNode>{}, {node("n", 0, gibibytes(10), "T4")}}) {
+        const auto report = replay_live({.taken = "now", .nodes = nodes}, {.policies = {"fgd"}},
+                                        [](std::size_t, std::size_t) {});
+        ASSERT_FALSE(report);
+        EXPECT_EQ(report.error(),
+                  (Error{Code::invalid_argument,
+                         "no node of the snapshot has a card; `tessera doctor` says what a node "
+                         "lacks"}));
+    }
+}
+
 // Goal: what there is, by hand; a pod that waits for a whole card gets none beside what runs, and
 // one where all are placed anew.
 TEST(LiveReplay, ByHand) {
@@ -171,7 +184,8 @@ TEST(LiveReplay, SeveralContainers) {
 RC_GTEST_PROP(LiveReplay, AnySnapshot, ()) {
     ClusterSnapshot snapshot{.taken = "now"};
     for (int i = *rc::gen::inRange(1, 5); i > 0; --i) {
-        SnapshotNode any = node("n" + std::to_string(i), *rc::gen::inRange(0, 19),
+        const int least = snapshot.nodes.empty() ? 1 : 0;
+        SnapshotNode any = node("n" + std::to_string(i), *rc::gen::inRange(least, 19),
                                 gibibytes(*rc::gen::element(10, 40)), *rc::gen::element("A", "B"));
         any.host.cpu_milli = *rc::gen::inRange(0, 9) * 8'000;
         any.others.cpu_milli = *rc::gen::inRange(0, 3) * 9'000;
@@ -194,7 +208,7 @@ RC_GTEST_PROP(LiveReplay, AnySnapshot, ()) {
         if (*rc::gen::inRange(0, 3) == 0) any.asks.push_back(any.asks[0]);
         if (*rc::gen::inRange(0, 3) == 0)
             any.gang = GangMembership{*rc::gen::element("g", "h"), *rc::gen::inRange(1, 4)};
-        const bool runs = !first.cards.empty() && *rc::gen::arbitrary<bool>();
+        const bool runs = *rc::gen::arbitrary<bool>();
         if (runs)
             any = on(any, first.name, *rc::gen::inRange(0, static_cast<int>(first.cards.size())));
         snapshot.pods.push_back(std::move(any));
