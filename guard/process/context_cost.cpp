@@ -44,11 +44,11 @@ ContextCost::~ContextCost() {
     if (has_begun_) nvml()->nvmlShutdown();
 }
 
-// The turn before the rest, and what is held of no earlier one: what moves on the way is seen.
+// The version before the rest, and what is held of no earlier one: what moves on the way is seen.
 bool ContextCost::read(Reading& reading) const {
     nvmlMemory_t memory = {};
     auto* device = static_cast<nvmlDevice_t>(device_);
-    reading.turn = turn_of(*seat().accounts, card_);
+    reading.version = version_of(*seat().accounts, card_);
     if (nvml()->nvmlDeviceGetMemoryInfo(device, &memory) != NVML_SUCCESS) return false;
     reading.bytes =
         static_cast<std::int64_t>(memory.used) - static_cast<std::int64_t>(held_now(card_));
@@ -59,7 +59,7 @@ ContextCost::Taken ContextCost::taken() const {
     Reading after = {};
     if (!is_measured_ || !read(after)) return {false, false, 0};
     const std::int64_t bytes = after.bytes > before_.bytes ? after.bytes - before_.bytes : 0;
-    const bool stood_still = turn_of(*seat().accounts, card_) == before_.turn;
+    const bool stood_still = version_of(*seat().accounts, card_) == before_.version;
     return {true, stood_still, static_cast<std::uint64_t>(bytes)};
 }
 

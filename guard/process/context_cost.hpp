@@ -43,7 +43,7 @@ class ContextCost {
 
   private:
     struct Reading {
-        std::uint64_t turn;  // of the account
+        std::uint64_t version;  // of the account
         std::int64_t bytes;  // that the card has given to whom the container does not account for
     };
     // False where NVML does not say.

@@ -12,14 +12,14 @@ constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;
 static_assert(kMaxProcesses <= (1 << kSlotBits) && 2 * kGranuleBits + kSlotBits == 64);
 
 struct Move {
-    std::uint64_t turn;
+    std::uint64_t version;
     Granules held;       // by the container, since
     int slot;            // that moved
     Granules slot_held;  // by it, since
 };
 
 Move unpack(const Pair& pair) {
-    return {pair.turn, static_cast<Granules>(pair.value & kGranuleMask),
+    return {pair.version, static_cast<Granules>(pair.value & kGranuleMask),
             static_cast<int>(pair.value >> kGranuleBits & kSlotMask),
             static_cast<Granules>(pair.value >> (kGranuleBits + kSlotBits))};
 }
@@ -27,7 +27,7 @@ Move unpack(const Pair& pair) {
 Pair pack(const Move& move) {
     const std::uint64_t slot = static_cast<std::uint64_t>(move.slot) << kGranuleBits;
     const std::uint64_t slot_held = std::uint64_t{move.slot_held} << (kGranuleBits + kSlotBits);
-    return {move.turn, slot_held | slot | move.held};
+    return {move.version, slot_held | slot | move.held};
 }
 
 // A tenant may have written anything into the file.
@@ -41,7 +41,7 @@ void settle(Accounts& accounts, int card, const Move& move) {
     Pair& of_slot = accounts.slots[move.slot].held[card];
     const Pair seen = load(of_slot);
     // Where this fails another has written it, and perhaps a later one.
-    if (seen.turn < move.turn) replace(of_slot, seen, {move.turn, move.slot_held});
+    if (seen.version < move.version) replace(of_slot, seen, {move.version, move.slot_held});
 }
 
 Granules less(Granules from, Granules what) {
@@ -75,7 +75,7 @@ bool move(Accounts& accounts, int card, int slot, const Change& change) {
         // that, the account has moved on, and replace() fails.
         const auto slot_held =
             static_cast<Granules>(load(accounts.slots[slot].held[card]).value & kGranuleMask);
-        Move after{before.turn + 1, before.held, slot, slot_held};
+        Move after{before.version + 1, before.held, slot, slot_held};
         if (!change(after)) return false;
         if (!replace(last, seen, pack(after))) continue;
         settle(accounts, card, after);
@@ -93,8 +93,8 @@ void release(Accounts& accounts, int card, int slot, Granules granules) {
     move(accounts, card, slot, [=](Move& now) { return take_off(now, granules); });
 }
 
-// move() asks again at each try, after it has read the turn that its write depends on: a clear()
-// that follows the change of the word is a later turn.
+// move() asks again at each try, after it has read the version that its write depends on: a clear()
+// that follows the change of the word is a later version.
 bool reserve_while(Accounts& accounts, int card, int slot, Granules granules,
                    const Condition& condition) {
     return move(accounts, card, slot, [&](Move& now) {
@@ -109,14 +109,14 @@ void release_while(Accounts& accounts, int card, int slot, Granules granules,
     });
 }
 
-bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t turn) {
-    bool is_of_that_turn = false;
+bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t version) {
+    bool is_of_that_version = false;
     move(accounts, card, slot, [&](Move& now) {
-        is_of_that_turn = now.turn == turn + 1;
-        if (!is_of_that_turn || now.slot_held <= granules) return false;
+        is_of_that_version = now.version == version + 1;
+        if (!is_of_that_version || now.slot_held <= granules) return false;
         return take_off(now, now.slot_held - granules);
     });
-    return is_of_that_turn;
+    return is_of_that_version;
 }
 
 Granules clear(Accounts& accounts, int card, int slot) {
@@ -138,8 +138,8 @@ Granules held(const Account& account) {
     return unpack(load(account.last_move)).held;
 }
 
-std::uint64_t turn_of(const Accounts& accounts, int card) {
-    return load(accounts.cards[card].last_move).turn;
+std::uint64_t version_of(const Accounts& accounts, int card) {
+    return load(accounts.cards[card].last_move).version;
 }
 
 Granules held_by(const Accounts& accounts, int card, int slot) {
@@ -148,7 +148,7 @@ Granules held_by(const Accounts& accounts, int card, int slot) {
 
 Granules held_by(const Account& account, int card, const OneSlot& of) {
     const Move last = unpack(load(account.last_move));
-    if (last.slot == of.number && last.turn != 0) return last.slot_held;
+    if (last.slot == of.number && last.version != 0) return last.slot_held;
     return static_cast<Granules>(load(of.slot.held[card]).value & kGranuleMask);
 }
 

@@ -32,9 +32,9 @@ bool reserve_while(Accounts& accounts, int card, int slot, Granules granules,
 void release_while(Accounts& accounts, int card, int slot, Granules granules,
                    const Condition& condition);
 
-// Takes off what the slot holds of the card above so much, as of that turn of the account. False,
-// and nothing was changed, where the account has moved since.
-bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t turn);
+// Takes off what the slot holds of the card above so much, as of that version of the account.
+// False, and nothing was changed, where the account has moved since.
+bool lower_to(Accounts& accounts, int card, int slot, Granules granules, std::uint64_t version);
 
 // Takes off all that the slot holds of the card. How much that was.
 Granules clear(Accounts& accounts, int card, int slot);
@@ -43,7 +43,7 @@ Granules clear(Accounts& accounts, int card, int slot);
 [[nodiscard]] Granules held(const Accounts& accounts, int card);
 Granules held(const Account& account);
 // The same as long as nothing has moved.
-std::uint64_t turn_of(const Accounts& accounts, int card);
+std::uint64_t version_of(const Accounts& accounts, int card);
 // Of one process.
 [[nodiscard]] Granules held_by(const Accounts& accounts, int card, int slot);
 // The same from copies of a card's account and of the slot.

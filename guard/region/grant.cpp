@@ -3,12 +3,12 @@
 namespace tessera::guard {
 
 // A copy is written again only when the other has become right, so what was read between two looks
-// at the same turn is whole. Each part is written with release and read with acquire: none is seen
-// that is newer than the turn before it, or older than the turn behind.
+// at the same version is whole. Each part is written with release and read with acquire: none is
+// seen that is newer than the version before it, or older than the version behind.
 Granted read_grant(const Grant& grant) {
     for (;;) {
-        const std::uint32_t turn = grant.turn.load(std::memory_order_acquire);
-        const Grant::Copy& copy = grant.copies[turn % 2];
+        const std::uint32_t version = grant.version.load(std::memory_order_acquire);
+        const Grant::Copy& copy = grant.copies[version % 2];
         Granted read = {copy.as_of_ns.load(std::memory_order_acquire),
                         copy.rate.load(std::memory_order_acquire),
                         {}};
@@ -17,14 +17,14 @@ Granted read_grant(const Grant& grant) {
             read.of[kind] = {of.balance_ns.load(std::memory_order_acquire),
                              of.part.load(std::memory_order_acquire)};
         }
-        if (grant.turn.load(std::memory_order_relaxed) == turn) return read;
+        if (grant.version.load(std::memory_order_relaxed) == version) return read;
     }
 }
 
 // Who dies in the middle has changed nothing.
 void write_grant(Grant& grant, const Granted& granted) {
-    const std::uint32_t turn = grant.turn.load(std::memory_order_relaxed) + 1;
-    Grant::Copy& copy = grant.copies[turn % 2];
+    const std::uint32_t version = grant.version.load(std::memory_order_relaxed) + 1;
+    Grant::Copy& copy = grant.copies[version % 2];
     copy.as_of_ns.store(granted.as_of_ns, std::memory_order_release);
     copy.rate.store(granted.rate, std::memory_order_release);
     for (int kind = 0; kind < kWorkKinds; kind++) {
@@ -32,7 +32,7 @@ void write_grant(Grant& grant, const Granted& granted) {
         of.balance_ns.store(granted.of[kind].balance_ns, std::memory_order_release);
         of.part.store(granted.of[kind].part, std::memory_order_release);
     }
-    grant.turn.store(turn, std::memory_order_release);
+    grant.version.store(version, std::memory_order_release);
 }
 
 std::int64_t part_of(std::int64_t ns, Millionths part) {

@@ -46,7 +46,7 @@ TEST(Grant, IsReadWhole) {
 TEST(Grant, AWriterThatDiesInTheMiddleHasChangedNothing) {
     Grant grant = {};
     write_grant(grant, all(7));
-    grant.copies[(grant.turn.load() + 1) % 2].rate.store(99);
+    grant.copies[(grant.version.load() + 1) % 2].rate.store(99);
     EXPECT_EQ(read_grant(grant).as_of_ns, 7);
     EXPECT_TRUE(is_whole(read_grant(grant)));
     write_grant(grant, all(8));

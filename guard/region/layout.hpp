@@ -60,7 +60,7 @@ struct Grant {
         OfKind of[kWorkKinds];
     };
 
-    std::atomic<std::uint32_t> turn;  // copy turn % 2 is right
+    std::atomic<std::uint32_t> version;  // copy version % 2 is right
     Copy copies[2];
 };
 
@@ -82,9 +82,9 @@ struct Limits {
     CardLimit cards[kMaxCards];
 };
 
-// Two words that change together (pair.hpp). The turn only grows.
+// Two words that change together (pair.hpp). The version only grows.
 struct alignas(16) Pair {
-    std::uint64_t turn;
+    std::uint64_t version;
     std::uint64_t value;
 };
 
@@ -97,7 +97,7 @@ struct alignas(64) Account {
 // One process of the container. It lives while its byte of the file is locked (life.hpp).
 struct alignas(64) Slot {
     std::atomic<std::int32_t> pid;  // as the process itself sees it; to be shown, not relied on
-    Pair held[kMaxCards];           // granules of each card, since which turn
+    Pair held[kMaxCards];           // granules of each card, since which version
 };
 
 // How long a process had work of a kind on a card, by the clock.

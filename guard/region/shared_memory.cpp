@@ -181,16 +181,16 @@ void free_if_going(SharedMemory& entry) {
 }
 
 // Nobody's slot is never buried, so what others were killed over and left on it is found by a sum:
-// that of the entries, which is no less than what was charged for them up to the turn before it.
+// that of the entries, which is no less than what was charged for them up to the version before it.
 // Whoever takes one off meanwhile has moved the account, and the sum is made again.
 void mend_nobodys(Accounts& accounts, int card) {
     constexpr int kTries = 16;
     for (int tried = 0; tried < kTries && held_by(accounts, card, kNobody) != 0; tried++) {
-        const std::uint64_t turn = turn_of(accounts, card);
+        const std::uint64_t version = version_of(accounts, card);
         Granules sum = 0;
         for (const SharedMemory& entry : accounts.shared_memory)
             sum += charged_to_nobody(entry, card);
-        if (lower_to(accounts, card, kNobody, sum, turn)) return;
+        if (lower_to(accounts, card, kNobody, sum, version)) return;
     }
 }
 
