@@ -6,7 +6,6 @@
 
 #include "guard/compute/timing.hpp"
 #include "guard/process/locked.hpp"
-#include "guard/process/place.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/mapping.hpp"
 #include "guard/region/process_time.hpp"
@@ -22,8 +21,8 @@ constexpr std::int64_t kOwnTickNs = 10'000'000;
 
 // What the process had in flight in all when the grant was written. Looked up when a grant is first
 // seen, some time later: what ended in between is taken as before it, for one tick.
-void see(Timing::Seen& seen, const InFlight& mine, const Granted& granted, WorkKind kind,
-         std::int64_t now) {
+void note_grant(Timing::AsOfGrant& seen, const InFlight& mine, const Granted& granted,
+                WorkKind kind, std::int64_t now) {
     // One may have been read before the mutex was had, and be older than what another saw since.
     if (seen.granted_ns >= granted.as_of_ns) return;
     const std::int64_t since = mine.since_ns.load(std::memory_order_relaxed);
@@ -41,9 +40,7 @@ bool is_at_work(const ProcessTime& time, std::int64_t now) {
 
 // Of the dead some say for ever that they are; where nobody can be asked for, it is this one alone.
 int count_at_work(int card, std::int64_t now) {
-    char path[kMaxPath];
-    if (!path_of(kAccountsName, path)) return 1;
-    const Opened file(path, O_RDONLY);
+    const Opened file(accounts_path(), O_RDONLY);
     if (file.fd() < 0) return 1;
     const Accounts& accounts = *seat().accounts;
     const int end = slots_end(accounts);
@@ -93,8 +90,8 @@ Millionths rate_of(int card, const Granted& granted, std::int64_t now) {
 std::int64_t balance_ns(int card, WorkKind kind, const Granted& granted, std::int64_t now) {
     const auto index = static_cast<int>(kind);
     const InFlight& mine = card_time(card).in_flight[index];
-    Timing::Seen& seen = timing(card).seen[index];
-    see(seen, mine, granted, kind, now);
+    Timing::AsOfGrant& seen = timing(card).seen[index];
+    note_grant(seen, mine, granted, kind, now);
     const std::int64_t in_flight = in_flight_ns(mine, now);
     // What is given back for long counts when the arbiter has seen it.
     const std::int64_t in_flight_since = std::max(in_flight - seen.in_flight_ns, -kOwnTickNs);

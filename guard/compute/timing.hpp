@@ -164,7 +164,7 @@ struct Timing {
         std::int64_t late_ns;  // that the event happened after that, as far as is known
     } clocks[kMaxClocks];
     // The balance, as of a time, when the process had so much in flight in all.
-    struct Seen {
+    struct AsOfGrant {
         std::int64_t granted_ns;  // by the grant of then
         std::int64_t as_of_ns;
         std::int64_t in_flight_ns;

@@ -3,6 +3,7 @@
 #include "guard/compute/stream_ends.hpp"
 #include "guard/compute/streams.hpp"
 #include "guard/hooks/enter.hpp"
+#include "guard/inject/nvml.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/context_cost.hpp"
 #include "guard/process/context_limits.hpp"
@@ -40,8 +41,15 @@ CUresult make_on(ContextOf of, CUcontext* context, const Make& make, const Undo&
     return result;
 }
 
+// What a context took is asked for under the mutex of contexts, which no thread may have while it
+// calls the loader: a library that is being loaded may make a context of its own.
+void load_what_measures() {
+    nvml();
+}
+
 template <typename Make>
 CUresult create_on(CUdevice device, CUcontext* context, int kind, const Make& make) {
+    load_what_measures();
     const Locked lock(contexts().mutex);
     forget_last_used();  // the new one is current
     const int card = card_of(device);
@@ -101,6 +109,13 @@ PrimaryState state_of_primary(CUdevice device) {
     const auto& ask = driver()->cuDevicePrimaryCtxGetState;
     if (!ask || ask(device, &state.flags, &state.active) != CUDA_SUCCESS) return {};
     return state;
+}
+
+// The second is of CUDA 11.
+void release_primary(CUdevice device) {
+    const auto& release = driver()->cuDevicePrimaryCtxRelease_v2;
+    const auto& before = driver()->cuDevicePrimaryCtxRelease;
+    if (release || before) (release ? release : before)(device);
 }
 
 // `end` ends the device's primary context, or one use of it.
@@ -170,10 +185,11 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     const Entered real(&Driver::cuDevicePrimaryCtxRetain);
     if (!real.is_held()) return real(context, device);
+    load_what_measures();
     const Locked lock(contexts().mutex);
     const int card = card_of(device);
     const auto retain = [&] { return real(context, device); };
-    const auto release = [device] { driver()->cuDevicePrimaryCtxRelease_v2(device); };
+    const auto release = [device] { release_primary(device); };
     if (context == nullptr || card < 0) {
         const CUresult result = retain();
         if (result != CUDA_SUCCESS) return result;

@@ -1,7 +1,15 @@
 // Goal: a context counts for what the driver took for it also where others of the container begin
-// at the same time. Method: processes with NVML that make contexts at once, and the driver's own
-// count.
+// at the same time, and nobody waits for another for ever. Method: processes with NVML that make
+// contexts at once, and the driver's own count.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "gpusim/test_support/peer.hpp"
@@ -64,6 +72,40 @@ TEST_F(GuardContextsAtOnce, CountForWhatTheyTake) {
 TEST_F(GuardContextsAtOnce, CountForNoLessBesideMemory) {
     for (int i = 0; i < 15; i++)
         round(10 * kMiB, 32 * kMiB);
+}
+
+// One thread is in the loader, which calls a library that makes a context while it is loaded;
+// another makes the process's first meanwhile, for which the guard loads what measures it.
+std::function<void()> at_load;
+void call_at_load() {
+    at_load();
+}
+
+TEST_F(GuardContextsAtOnce, AreMadeWhileALibraryIsLoaded) {
+    gpusim::in_child([this] {
+        const Library cuda(container_.facade());
+        EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+        // Looked up now: dlsym waits for the loader.
+        const auto retain = CALL(cuda, cuDevicePrimaryCtxRetain);
+        const auto create = CALL(cuda, cuCtxCreate_v2);
+        std::atomic<bool> is_loading = false;
+        at_load = [&] {
+            is_loading = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            CUcontext context = nullptr;
+            EXPECT_EQ(retain(&context, 0), CUDA_SUCCESS);
+        };
+        setenv("TESSERA_TEST_AT_LOAD",
+               std::to_string(reinterpret_cast<std::uintptr_t>(&call_at_load)).c_str(), 1);
+        std::jthread other([&] {
+            while (!is_loading)
+                std::this_thread::yield();
+            CUcontext context = nullptr;
+            EXPECT_EQ(create(&context, 0, 0), CUDA_SUCCESS);
+        });
+        EXPECT_NE(dlopen(TESSERA_BINARY_DIR "/guard/takers/guard_at_load.so", RTLD_NOW), nullptr)
+            << dlerror();
+    });
 }
 
 // Where nobody has measured what one costs yet.

@@ -62,6 +62,11 @@ class Library {
     // Null where there is none. Any thread.
     const Functions* get() {
         if (!is_found_.load(std::memory_order_acquire)) find();
+        return found();
+    }
+
+    // The same, where it was found before: the loader is not asked.
+    const Functions* found() const {
         return is_found_.load(std::memory_order_acquire) ? &found_ : nullptr;
     }
 

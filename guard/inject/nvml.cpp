@@ -25,4 +25,8 @@ const Nvml* nvml() {
     return library.get();
 }
 
+const Nvml* found_nvml() {
+    return library.found();
+}
+
 }  // namespace tessera::guard

@@ -21,5 +21,7 @@ struct Nvml {
 
 // That of this process, loaded now if nobody has; null where there is none. Any thread.
 const Nvml* nvml();
+// The same, null where nobody has asked for it before: under a lock the loader may not be called.
+const Nvml* found_nvml();
 
 }  // namespace tessera::guard

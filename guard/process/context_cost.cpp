@@ -26,7 +26,7 @@ int context_kind_of(unsigned flags, bool has_more) {
 
 // Begun and ended each time: NVML is the program's, and counts who has begun it.
 ContextCost::ContextCost(int card) : card_(card) {
-    const Nvml* real = nvml();
+    const Nvml* real = found_nvml();
     if (real == nullptr || !real->nvmlInit_v2 || !real->nvmlShutdown ||
         !real->nvmlDeviceGetHandleByUUID || !real->nvmlDeviceGetMemoryInfo)
         return;
@@ -41,7 +41,7 @@ ContextCost::ContextCost(int card) : card_(card) {
 }
 
 ContextCost::~ContextCost() {
-    if (has_begun_) nvml()->nvmlShutdown();
+    if (has_begun_) found_nvml()->nvmlShutdown();
 }
 
 // The version before the rest, and what is held of no earlier one: what moves on the way is seen.
@@ -49,7 +49,7 @@ bool ContextCost::read(Reading& reading) const {
     nvmlMemory_t memory = {};
     auto* device = static_cast<nvmlDevice_t>(device_);
     reading.version = version_of(*seat().accounts, card_);
-    if (nvml()->nvmlDeviceGetMemoryInfo(device, &memory) != NVML_SUCCESS) return false;
+    if (found_nvml()->nvmlDeviceGetMemoryInfo(device, &memory) != NVML_SUCCESS) return false;
     reading.bytes =
         static_cast<std::int64_t>(memory.used) - static_cast<std::int64_t>(held_now(card_));
     return true;

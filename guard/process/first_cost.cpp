@@ -27,7 +27,7 @@ bool set_lock(int fd, int card, short type) {
 FirstCost::FirstCost(ContextOf of) : card_(of.card) {
     const Process& here = *process();
     const MeasuredCost& cost = here.seat.accounts->context_costs[of.card][of.kind];
-    if (cost.is_known() || nvml() == nullptr) return;
+    if (cost.is_known() || found_nvml() == nullptr) return;
     fd_ = open(here.accounts_path, O_RDWR | O_CLOEXEC);
     if (fd_ < 0) return;
     for (int i = 0; i < kLooks && !cost.is_known() && !set_lock(fd_, card_, F_WRLCK); i++) {

@@ -133,6 +133,10 @@ const Seat& seat() {
     return process()->seat;
 }
 
+const char* accounts_path() {
+    return process()->accounts_path;
+}
+
 std::uint64_t region_number() {
     return process()->region_number;
 }

@@ -31,6 +31,7 @@ Leavers& leavers();
 struct SharedUse;
 SharedUse& shared_use();
 const Seat& seat();
+const char* accounts_path();
 // Of the container's region: no other on this machine has it.
 std::uint64_t region_number();
 class Graphs;
