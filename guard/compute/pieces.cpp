@@ -11,9 +11,9 @@
 #include "guard/compute/lot.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pauses.hpp"
-#include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_waits.hpp"
 #include "guard/inject/driver.hpp"
+#include "guard/process/relaxed.hpp"
 
 namespace tessera::guard {
 namespace {

@@ -8,12 +8,12 @@
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
-#include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/compute/stream_waits.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/relaxed.hpp"
 
 namespace tessera::guard {
 namespace {

@@ -10,7 +10,6 @@
 #include "guard/compute/in_context.hpp"
 #include "guard/compute/marks.hpp"
 #include "guard/compute/pieces.hpp"
-#include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_ends.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/compute/stream_waits.hpp"
@@ -20,6 +19,7 @@
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/relaxed.hpp"
 #include "guard/region/clock.hpp"
 
 namespace tessera::guard {
@@ -41,8 +41,8 @@ void give_credit(StreamTiming& of, int launches) {
 
 // So that one more mark may be set. Where the first is not reached for long, for all that is known
 // because the stream waits for work that the program has yet to launch, it is given more without.
-// False where nothing can be known of the stream.
-bool make_room_ahead(StreamTiming& of) {
+// Lets others have the mutex meanwhile. False where nothing can be known of the stream.
+bool make_room_unlocking(StreamTiming& of) {
     constexpr std::int64_t kLongNs = 1'000'000'000;
     const std::int64_t until_ns = monotonic_ns() + kLongNs;
     const auto is_full = [&of] {
@@ -95,13 +95,26 @@ void give_untimed(CUstream stream, const Current& owner) {
     of->credit_for.store(CreditFor::all, std::memory_order_relaxed);
 }
 
+// The work is of the piece that the stream has in flight, or begins one; kernels behind copies
+// begin their own. Whether they do.
+bool enter_piece(StreamTiming& of, WorkKind kind) {
+    harvest(of);
+    go_on_behind_wait(of);
+    const bool is_behind_copies =
+        of.is_in_flight && of.kind == WorkKind::copies && kind == WorkKind::kernels;
+    if (is_behind_copies) end_piece(of, Ended::looked_at);
+    if (of.is_in_flight) return false;
+    begin_piece(of, kind, is_behind_copies);
+    need_watch(of.card);
+    return is_behind_copies;
+}
+
 }  // namespace
 
 CUresult Turn::take(CUstream stream, WorkKind kind) {
     Current owner;
-    if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
+    if (const CUresult none = find_owner(stream, owner); none != CUDA_SUCCESS) return none;
     if (is_capturing(stream)) return CUDA_SUCCESS;
-    owner = owner_of(stream, owner);
     if (stream == CU_STREAM_PER_THREAD) leave_streams_at_thread_end(owner.card);
     if (!is_timed(owner.card) || !has_events()) {
         give_untimed(stream, owner);
@@ -126,32 +139,15 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     }
     last_used_place(stream) = of;
     const Relaxed relaxed;
-    harvest(*of);
-    go_on_behind_wait(*of);
-    const bool is_behind_copies =
-        of->is_in_flight && of->kind == WorkKind::copies && kind == WorkKind::kernels;
-    if (is_behind_copies) end_piece(*of, Ended::looked_at);
-    if (!of->is_in_flight) {
-        begin_piece(*of, kind, is_behind_copies);
-        need_watch(of->card);
-    }
+    const bool is_behind_copies = enter_piece(*of, kind);
     if (is_turn) keep_promise(of->card, kind);
-    // Before pass_first_mark() lets others in.
-    of_ = of;
-    generation_ = of->generation;
-    of->on_their_way++;
-    of->turns++;
-    timing(of->card).turns++;
-    of->end.awaited_ns = 0;
-    // Where nobody else will learn of the end in time each call has an event behind it: nobody can
-    // ask for a thread's own stream, and the watch may be dozing.
-    has_end_behind_ = is_threads_own(*of) || (timing(of->card).is_dozing.load() && has_start(*of));
+    count(*of);  // before make_room_unlocking() lets others in
     take_back_credit(*of);
     if (of->pace.to_mark > 0) draw_next_mark(*of);
     // So that what comes behind the copies is told apart from these.
     if (is_behind_copies && of->pace.to_mark > 0) add_mark(*of, MarkAt::launches);
     if (of->pace.to_mark <= 0) {
-        if (!make_room_ahead(*of)) return true;
+        if (!make_room_unlocking(*of)) return true;
         take_back_credit(*of);  // that another thread was given meanwhile
         set_mark(*of);
         draw_next_mark(*of);
@@ -160,6 +156,18 @@ bool Turn::begin(CUstream stream, const Current& owner, WorkKind kind, bool is_t
     const bool is_one = !is_turn || has_end_behind_;
     give_credit(*of, is_one ? 1 : of->pace.to_mark);
     return true;
+}
+
+void Turn::count(StreamTiming& of) {
+    of_ = &of;
+    generation_ = of.generation;
+    of.on_their_way++;
+    of.turns++;
+    timing(of.card).turns++;
+    of.end.awaited_ns = 0;
+    // Where nobody else will learn of the end in time each call has an event behind it: nobody can
+    // ask for a thread's own stream, and the watch may be dozing.
+    has_end_behind_ = is_threads_own(of) || (timing(of.card).is_dozing.load() && has_start(of));
 }
 
 // What comes behind it is measured, where launches of the piece are.

@@ -75,6 +75,7 @@ class Turn {
 
   private:
     bool begin(CUstream stream, const Current& owner, WorkKind kind, bool is_turn);
+    void count(StreamTiming& of);
     void set_mark(StreamTiming& of);
 
     StreamTiming* of_ = nullptr;

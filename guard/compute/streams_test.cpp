@@ -151,7 +151,7 @@ TEST_F(GuardCredit, OfTheLastTurnIsABatch) {
 }
 
 TEST_F(GuardCredit, WithTimeLeftIsABatchForEachMark) {
-    EXPECT_LE(launched_with(10'000'000), 4 * 320);
+    EXPECT_LE(launched_with(10'000'000), 768 + 320);
 }
 
 TEST_F(GuardStreams, CopiesAreOfAnotherKind) {

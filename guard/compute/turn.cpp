@@ -7,11 +7,11 @@
 #include "guard/compute/marks.hpp"
 #include "guard/compute/patience.hpp"
 #include "guard/compute/pieces.hpp"
-#include "guard/compute/relaxed.hpp"
 #include "guard/compute/reports.hpp"
 #include "guard/compute/stream_ends.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/relaxed.hpp"
 #include "guard/region/grant.hpp"
 
 namespace tessera::guard {
@@ -53,7 +53,8 @@ Asking asking_for(const Place& place, WorkKind kind) {
     const auto about_ns =
         static_cast<std::int64_t>(std::max(pace.longest_ns, pace.each_ns * pace.to_mark));
     const bool is_first = kind == WorkKind::kernels && flight.last_ns == 0 && pace.longest_ns == 0;
-    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns, flight.only != &of};
+    return {kind, ahead_ns, is_first ? kUnknownNs : about_ns,
+            flight.only != &of || flight.promised > 0};
 }
 
 }  // namespace

@@ -8,13 +8,13 @@
 #include "guard/compute/lot.hpp"
 #include "guard/compute/pauses.hpp"
 #include "guard/compute/pieces.hpp"
-#include "guard/compute/relaxed.hpp"
 #include "guard/compute/stream_table.hpp"
 #include "guard/compute/thread_end.hpp"
 #include "guard/compute/watch.hpp"
 #include "guard/inject/driver.hpp"
 #include "guard/process/capture.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/relaxed.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -43,6 +43,15 @@ std::int64_t longest_ns(std::size_t bytes) {
     constexpr std::int64_t kNsPerByte = 4;
     constexpr std::int64_t kOnItsWayNs = 20'000;
     return kOnItsWayNs + kNsPerByte * static_cast<std::int64_t>(bytes);
+}
+
+// An event is waited for by spinning, a stream as the context's threads wait.
+bool waits_spin() {
+    unsigned flags = CU_CTX_SCHED_BLOCKING_SYNC;
+    const auto& ask = driver()->cuCtxGetFlags;
+    if (!ask || !driver()->cuEventSynchronize || ask(&flags) != CUDA_SUCCESS) return false;
+    const unsigned schedule = flags & CU_CTX_SCHED_MASK;
+    return schedule == CU_CTX_SCHED_AUTO || schedule == CU_CTX_SCHED_SPIN;
 }
 
 // As long as those that were measured are in the mean, and at its end: before it, it waited.
@@ -88,11 +97,19 @@ void WaitedCopy::begin_piece_of(CUstream stream, std::size_t bytes) {
     need_watch(of.card);
 }
 
-void WaitedCopy::note_given() {
+// Null where it could not.
+CUevent WaitedCopy::record_behind() {
     const Locked lock(timing(place_.card).mutex);
-    if (!place_.is_ours() || !place_.of->is_in_flight) return;
+    if (!place_.is_ours() || !place_.of->is_in_flight) return nullptr;
     const Relaxed relaxed;
-    record_end(*place_.of);
+    return record_end(*place_.of) ? place_.of->end.event : nullptr;
+}
+
+CUresult WaitedCopy::wait() {
+    CUevent event = record_behind();
+    const Driver& real = *driver();
+    return event != nullptr && waits_spin() ? real.cuEventSynchronize(event)
+                                            : real.cuStreamSynchronize(stream_);
 }
 
 // What of the call was work, if it was not measured, or the card could not: all of it.

@@ -28,15 +28,17 @@ class WaitedCopy {
     // Once: waits until the default stream may be given so much to copy. The driver's error where
     // there is no context; kNotGuarded where its card is not the container's.
     [[nodiscard]] CUresult take_turn(CUstream stream, std::size_t bytes);
-    // It is to be given as one that does not wait, where the driver takes it so. If it did:
+    // It is to be given as one that does not wait, where the driver takes it so. If it did, it is
+    // this that waits for it, and for nothing that other threads give the stream meanwhile.
     [[nodiscard]] bool is_measured() const { return is_measured_; }
-    void note_given();
+    [[nodiscard]] CUresult wait();
     // It has been waited for.
     void note_done() { is_done_ = true; }
 
   private:
     void begin(CUstream stream, std::size_t bytes, bool is_turn);
     void begin_piece_of(CUstream stream, std::size_t bytes);
+    CUevent record_behind();
     Span end(StreamTiming& of) const;
 
     Place place_;

@@ -141,6 +141,21 @@ TEST_F(GuardWaitedCopy, IsNotChargedForWhatItWaitsFor) {
     });
 }
 
+// It comes back when it is done, whatever another thread gives the stream behind it.
+TEST_F(GuardWaitedCopy, WaitsForNothingBehindIt) {
+    in_worker([](const Worker& worker, const Copy& copy) {
+        worker.launch(50 * kMillisecond);
+        std::jthread behind([&] {
+            EXPECT_EQ(CALL(worker.cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            worker.launch(3000 * kMillisecond);
+        });
+        EXPECT_EQ(copy(kMostBytes), CUDA_SUCCESS);
+        behind.join();
+        EXPECT_EQ(CALL(worker.cuda, cuStreamQuery)(nullptr), CUDA_ERROR_NOT_READY);
+    });
+}
+
 // The short ones among long ones are measured as seldom as these.
 TEST_F(GuardWaitedCopy, IsNotChargedForLessInARhythm) {
     in_worker([this](const Worker&, const Copy& copy) {
@@ -201,7 +216,7 @@ TEST_F(GuardWaitedCopy, OfAThreadThatEndsLeavesNothing) {
             }).join();
         }
         EXPECT_EQ(in_flight(WorkKind::copies).since_ns.load(), 0);
-        EXPECT_GT(total(WorkKind::copies), 0.9 * copy_ns(64 * kKiB));
+        EXPECT_GT(total(WorkKind::copies), 0.6 * 100 * copy_ns(64 * kKiB));
     });
 }
 

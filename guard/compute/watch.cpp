@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <time.h>
 
+#include <atomic>
+#include <cstdlib>
+
 #include "guard/compute/reports.hpp"
 #include "guard/compute/stream_ends.hpp"
 #include "guard/inject/libc_floor.hpp"
@@ -17,9 +20,18 @@ constexpr long kLookNs = 2'000'000;
 constexpr long kIdleLookNs = 50'000'000;
 constexpr int kLooksUntilIdle = 100;
 
+// The driver's own handlers come next, and it is not asked for anything beside them.
+std::atomic<bool> is_exiting = false;
+
+// Once: a forked child has the handler too. Later than the driver, for it has begun.
+void end_at_exit() {
+    static std::atomic<bool> is_registered = false;
+    if (!is_registered.exchange(true)) std::atexit([] { is_exiting.store(true); });
+}
+
 void* watch(void* of_card) {
     const auto card = static_cast<int>(static_cast<Timing*>(of_card) - &timing(0));
-    for (int idle_looks = 0;;) {
+    for (int idle_looks = 0; !is_exiting.load();) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
         timing(card).is_dozing.store(dozes);
         note_seen(card, monotonic_ns());
@@ -33,6 +45,7 @@ void* watch(void* of_card) {
 // The program's signals are for the program's threads.
 bool start(int card) {
     if (pthread_create == nullptr) return false;
+    end_at_exit();
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -48,8 +48,7 @@ CUresult copy_and_wait(Function Driver::* slot, Unwaited Driver::* unwaited,
     if (result != CUDA_SUCCESS) return result;
     const Unwaited& give = driver()->*unwaited;
     if (copy.is_measured() && give && give(arguments..., what.stream) == CUDA_SUCCESS) {
-        copy.note_given();
-        result = driver()->cuStreamSynchronize(what.stream);
+        result = copy.wait();
     } else {
         result = real(arguments...);
     }

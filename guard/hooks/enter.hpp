@@ -13,8 +13,10 @@ class Entered {
   public:
     explicit Entered(Function Driver::* slot)
         : real_(driver() != nullptr ? &(driver()->*slot) : nullptr) {
-        if (real_ == nullptr || !*real_) {
+        if (real_ == nullptr) {
             error_ = kNoDriver;
+        } else if (!*real_) {
+            error_ = CUDA_ERROR_NOT_SUPPORTED;  // found by our name: this driver has none
         } else if (InDriver::is_now()) {
             is_held_ = false;
         } else {

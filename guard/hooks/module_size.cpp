@@ -1,12 +1,11 @@
 #include "guard/hooks/module_size.hpp"
 
 #include "guard/hooks/pitch.hpp"
+#include "guard/process/holdings.hpp"
 #include "guard/region/layout.hpp"
 
 namespace tessera::guard {
 namespace {
-
-constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;  // as holdings.cpp
 
 bool is_space(char letter) {
     return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
@@ -83,7 +82,7 @@ std::uint64_t read_declaration(const char*& text) {
     }
     const std::uint64_t each = bytes * (is_vector_of_4 ? 4U : is_vector_of_2 ? 2U : 1U);
     const std::uint64_t all = product(each, count);
-    return all < kSmall ? all : rounded_up(all, kGranuleBytes);
+    return Holdings::shares_granules(all) ? all : rounded_up(all, kGranuleBytes);
 }
 
 }  // namespace

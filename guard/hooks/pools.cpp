@@ -20,11 +20,11 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     // (graphs.cpp).
     if (pointer == nullptr || bytes == 0 || is_capturing(stream)) return call();
     Current owner;
-    if (const CUresult none = find_current(owner); none != CUDA_SUCCESS) return none;
-    owner = owner_of(stream, owner);
-    if (pool == nullptr &&
-        driver()->cuDeviceGetMemPool(&pool, device_of(owner.card)) != CUDA_SUCCESS)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult none = find_owner(stream, owner); none != CUDA_SUCCESS) return none;
+    if (pool == nullptr) {
+        const CUresult none = driver()->cuDeviceGetMemPool(&pool, device_of(owner.card));
+        if (none != CUDA_SUCCESS) return none;
+    }
     const int card = card_of_pool(pool, owner.card);
     if (card < 0) return kNotGuarded;
     const PoolRequest request{pool, card, owner.context, stream, bytes};
@@ -36,7 +36,7 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     if (!is_given) return result;
     if (is_within && note(holding_at(*pointer, owner.context, bytes, card, promised.pool)))
         return result;
-    driver()->cuMemFree_v2(*pointer);
+    driver()->cuMemFreeAsync(*pointer, stream);
     give_unused_back(card);
     return refuse(card);
 }

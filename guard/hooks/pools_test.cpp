@@ -263,6 +263,31 @@ TEST_F(GuardPools, InTheStreamOfAThread) {
     });
 }
 
+// Of memory of cuMemAlloc, that is freed behind a kernel. The guard asks whether it is gone: no
+// capture of the program's forbids that, or ends by it.
+TEST_F(GuardPools, WhatLeavesCountsWhileAnotherStreamIsCaptured) {
+    in_worker([&](const Worker& worker) {
+        CUdeviceptr pointer = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemAlloc_v2)(&pointer, 400 * kMiB), CUDA_SUCCESS);
+        CUstream busy = worker.make_stream();
+        EXPECT_EQ(worker.launch(500 * kMillisecond, busy), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuMemFreeAsync)(pointer, busy), CUDA_SUCCESS);
+        CUstream recorded = worker.make_stream();
+        EXPECT_EQ(
+            CALL(worker.cuda, cuStreamBeginCapture_v2)(recorded, CU_STREAM_CAPTURE_MODE_GLOBAL),
+            CUDA_SUCCESS);
+        std::size_t free = 0;
+        std::size_t total = 0;
+        EXPECT_EQ(CALL(worker.cuda, cuMemGetInfo_v2)(&free, &total), CUDA_SUCCESS);
+        expect_held_more(400 * kMiB);
+        EXPECT_EQ(worker.launch(kMillisecond, recorded), CUDA_SUCCESS);
+        CUgraph graph = nullptr;
+        EXPECT_EQ(CALL(worker.cuda, cuStreamEndCapture)(recorded, &graph), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(worker.cuda, cuStreamSynchronize)(busy), CUDA_SUCCESS);
+        expect_held_more(0);
+    });
+}
+
 TEST_F(GuardPools, WhoDiesGivesItBack) {
     gpusim::Peer peer([&](gpusim::Wire& wire) {
         const Tenant tenant(container_.facade());

@@ -22,7 +22,10 @@ namespace tessera::guard {
 template <typename... Parameters, typename... Arguments>
 CUresult give_work(DriverFunction<CUresult (*)(Parameters...)> Driver::* slot, WorkKind kind,
                    CUstream stream, Arguments... arguments) {
-    if (has_credit(stream, kind) && !InDriver::is_now()) return (driver()->*slot)(arguments...);
+    if (has_credit(stream, kind) && !InDriver::is_now()) {
+        // Who holds on to our name for what this driver has not got gets an error of it below.
+        if (const auto& real = driver()->*slot; real) return real(arguments...);
+    }
     const Entered real(slot);
     if (!real.is_held()) return real(arguments...);
     Turn turn;

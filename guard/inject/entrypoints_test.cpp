@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -17,6 +18,12 @@ namespace fs = std::filesystem;
 
 bool is_of_name(char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+// A name in a comment or in a string is not called.
+std::string code_of(const std::string& text) {
+    static const std::regex kNoCode(R"(//[^\n]*|"(\\.|[^"\\\n])*")");
+    return std::regex_replace(text, kNoCode, " ");
 }
 
 // Words of a text; and of a name that is followed by a suffix both together, as macros make the
@@ -44,7 +51,7 @@ std::set<std::string> called_names() {
             if (!file.is_regular_file() || (!is_support && !is_guards_test)) continue;
             std::stringstream text;
             text << std::ifstream(path).rdbuf();
-            add_names(text.str(), names);
+            add_names(code_of(text.str()), names);
         }
     }
     return names;

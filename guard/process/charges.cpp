@@ -23,15 +23,16 @@ Granules limit_of(const Process& process, int card) {
     return process.limits->cards[card].memory.load(std::memory_order_relaxed);
 }
 
+bool reserve_within_limit(const Process& process, int card, Granules granules) {
+    return granules == 0 || reserve(*process.seat.accounts, card, process.seat.slot, granules,
+                                    limit_of(process, card));
+}
+
 // Whoever died may have left what is asked for.
 bool reserve_or_reap(const Process& process, int card, Granules granules) {
-    const auto try_now = [&] {
-        return reserve(*process.seat.accounts, card, process.seat.slot, granules,
-                       limit_of(process, card));
-    };
-    if (granules == 0 || try_now()) return true;
+    if (reserve_within_limit(process, card, granules)) return true;
     reap();
-    return try_now();
+    return reserve_within_limit(process, card, granules);
 }
 
 bool count_within_limit(Process& process, int card, std::uint64_t bytes) {
@@ -97,6 +98,10 @@ int add_or_reap(const SharedName& name) {
     if (index >= 0) return index;
     reap();
     return add_shared(*mine.accounts, name, mine.slot);
+}
+
+bool take_granules_left(int card, Granules granules) {
+    return reserve_within_limit(*process(), card, granules);
 }
 
 bool take_granules(int card, Granules granules) {

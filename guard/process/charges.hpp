@@ -36,6 +36,8 @@ void put_back_all_of(CUcontext context);
 // The same by granules, for what is not counted by bytes. Once, and without a look at what else
 // could be given back: take_granules() says false where that is too much.
 bool take_granules(int card, Granules granules);
+// What nobody has as it is: without a look at who has died.
+bool take_granules_left(int card, Granules granules);
 void give_granules(int card, Granules granules);
 // For memory of the container that is there, and that nobody of it is charged for any more. As
 // set_aside().

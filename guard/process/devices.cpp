@@ -70,20 +70,22 @@ bool is_default(CUstream stream) {
     return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-Current owner_of(CUstream stream, const Current& current) {
+CUresult find_owner(CUstream stream, Current& owner) {
+    const CUresult none = find_current(owner);
     CUcontext context = nullptr;
     const auto& ask = driver()->cuStreamGetCtx;
     if (is_default(stream) || !ask || ask(stream, &context) != CUDA_SUCCESS ||
-        context == current.context)
-        return current;
+        context == owner.context)
+        return none;
     const int card = card_noted(reinterpret_cast<std::uint64_t>(context));
-    return card >= 0 ? Current{context, card} : current;
+    if (card < 0) return none;
+    owner = {context, card};
+    return CUDA_SUCCESS;
 }
 
 Current owner_of(CUstream stream) {
-    Current current;
-    if (find_current(current) != CUDA_SUCCESS) return {};
-    return owner_of(stream, current);
+    Current owner;
+    return find_owner(stream, owner) == CUDA_SUCCESS ? owner : Current{};
 }
 
 }  // namespace tessera::guard

@@ -20,9 +20,10 @@ CUresult find_current(Current& current);
 
 // Null, per thread or legacy: not one stream but one of each context, or of each thread of it.
 bool is_default(CUstream stream);
-// Whose stream it is: calls may be given one that is not of the `current` context.
-Current owner_of(CUstream stream, const Current& current);
-// The same, asked in the thread's own context; card -1 where there is none.
+// Whose stream it is: calls may be given one that is not of the current context, and where there
+// is none. Errors of find_current(), of streams that say nothing of themselves.
+CUresult find_owner(CUstream stream, Current& owner);
+// The same; card -1 where it is not known.
 Current owner_of(CUstream stream);
 
 // Says on stderr, once in a process, that the container has no share of the device's card, and

@@ -11,7 +11,7 @@ namespace tessera::guard {
 namespace {
 
 // A run of addresses that a graph's memory is at, in granules.
-struct Span {
+struct AddressRun {
     std::uint64_t first;
     std::uint64_t end;
     int card;
@@ -66,7 +66,7 @@ CUresult for_each_allocation(CUgraph graph, const Visit& visit) {
     return result;
 }
 
-CUresult find_span(CUgraphNode node, Span& span) {
+CUresult find_span(CUgraphNode node, AddressRun& span) {
     CUDA_MEM_ALLOC_NODE_PARAMS_v1 made = {};
     const CUresult result = driver()->cuGraphMemAllocNodeGetParams(node, &made);
     if (result != CUDA_SUCCESS) return result;
@@ -79,9 +79,10 @@ CUresult find_span(CUgraphNode node, Span& span) {
 }
 
 // What the spans fill together, each address once. Memory of the host takes nothing.
-void add_up(Span* spans, std::size_t count, GraphNeeds& needs) {
-    std::sort(spans, spans + count,
-              [](const Span& one, const Span& other) { return one.first < other.first; });
+void add_up(AddressRun* spans, std::size_t count, GraphNeeds& needs) {
+    std::sort(spans, spans + count, [](const AddressRun& one, const AddressRun& other) {
+        return one.first < other.first;
+    });
     std::uint64_t filled_to = 0;
     for (std::size_t i = 0; i < count; i++) {
         const std::uint64_t first = spans[i].first > filled_to ? spans[i].first : filled_to;
@@ -111,7 +112,7 @@ CUresult find_needs(CUgraph graph, GraphNeeds& needs) {
         return CUDA_SUCCESS;
     });
     if (result != CUDA_SUCCESS || count == 0) return result;
-    Pages<Span> spans(count);
+    Pages<AddressRun> spans(count);
     if (spans.get() == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     std::size_t found = 0;
     result = for_each_allocation(graph, [&](CUgraphNode node) {

@@ -1,15 +1,6 @@
 #include "guard/process/holdings.hpp"
 
 namespace tessera::guard {
-namespace {
-
-constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
-
-}  // namespace
-
-bool Holdings::shares_granules(std::uint64_t bytes) {
-    return bytes < kSmall;
-}
 
 Granules Holdings::cost_of(int card, std::uint64_t bytes) const {
     if (!shares_granules(bytes)) return granules_of(bytes);

@@ -43,7 +43,9 @@ constexpr std::uint64_t in_grains(std::uint64_t bytes) {
 class Holdings {
   public:
     // Whether the driver packs so many bytes together with others.
-    [[nodiscard]] static bool shares_granules(std::uint64_t bytes);
+    [[nodiscard]] static constexpr bool shares_granules(std::uint64_t bytes) {
+        return bytes < std::uint64_t{1} << 20;
+    }
     // How many more granules the driver takes for one more of so many bytes.
     [[nodiscard]] Granules cost_of(int card, std::uint64_t bytes) const;
     // How many fewer it takes without one of so many.

@@ -4,6 +4,7 @@
 #include "guard/process/charges.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/process.hpp"
+#include "guard/process/relaxed.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -34,6 +35,7 @@ void note_leaver(const Holding& holding, CUstream stream) {
         if (here.all.add({holding, event})) return;
         driver()->cuEventDestroy_v2(event);
     }
+    const Relaxed relaxed;
     driver()->cuStreamSynchronize(stream);
     put_back(holding);
 }
@@ -42,11 +44,12 @@ bool look_at_leavers() {
     Leavers& here = leavers();
     if (!here.has_any.load(std::memory_order_relaxed)) return false;
     const Locked lock(here.mutex);
+    const Relaxed relaxed;
     std::uint64_t place = 0;
     bool have_left = false;
     for (;;) {
         const Leaver gone = here.all.take_next(place, [](const Leaver& each) {
-            return driver()->cuEventQuery(each.event) != CUDA_ERROR_NOT_READY;
+            return driver()->cuEventQuery(each.event) == CUDA_SUCCESS;
         });
         if (gone.event == nullptr) break;
         driver()->cuEventDestroy_v2(gone.event);

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <cstddef>
 
 namespace tessera::guard {
 
-inline constexpr std::size_t kMaxPath = 4096;
+inline constexpr std::size_t kMaxPath = PATH_MAX;
 
 // A file of the container's region: they stand beside this library. False where that has no place
 // in the file system. Takes the loader's lock.

@@ -4,6 +4,7 @@
 #include "guard/process/charges.hpp"
 #include "guard/process/leavers.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/relaxed.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -140,7 +141,7 @@ void let_everyone_have(Pools& here, const Match& match) {
 CUresult promise(const PoolRequest& request, Promise& promised) {
     Pools& here = pools();
     promised.granules = granules_of(request.bytes);
-    bool is_set_aside = take_granules(request.card, promised.granules);
+    bool is_set_aside = take_granules_left(request.card, promised.granules);
     if (!is_set_aside) {
         const Locked lock(here.mutex);
         const Pool* pool = here.all.find(key_of(request.pool));
@@ -149,6 +150,7 @@ CUresult promise(const PoolRequest& request, Promise& promised) {
             is_set_aside = true;
         }
     }
+    is_set_aside = is_set_aside || take_granules(request.card, promised.granules);
     if (!is_set_aside && give_unused_back(request.card))
         is_set_aside = take_granules(request.card, promised.granules);
     if (!is_set_aside) return refuse(request.card);
@@ -167,9 +169,11 @@ CUresult promise(const PoolRequest& request, Promise& promised) {
 bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address) {
     Pools& here = pools();
     const Locked lock(here.mutex);
-    Pool& pool = *here.all.find(key_of(request.pool));
-    pool.promised -= promised.granules;
-    const bool is_within = count_anew(here, pool);
+    Pool* const pool = here.all.find(key_of(request.pool));
+    // It was ended meanwhile: what the driver gave is of another, and counted nowhere.
+    if (pool == nullptr) return address == 0;
+    pool->promised -= promised.granules;
+    const bool is_within = count_anew(here, *pool);
     if (address != 0) use_freed(here, address, request.bytes);
     return is_within;
 }
@@ -246,6 +250,7 @@ void look_at_pools() {
     Pools& here = pools();
     if (!here.may_shrink.load(std::memory_order_relaxed)) return;
     const Locked lock(here.mutex);
+    const Relaxed relaxed;
     count_all_anew(here);
 }
 
@@ -272,6 +277,7 @@ bool give_unused_back(int card) {
     Pools& here = pools();
     const Locked lock(here.mutex);
     if (here.all.is_empty()) return have_left;
+    const Relaxed relaxed;
     here.all.for_each([&](Pool& pool) {
         if (pool.card == card) trim(pool);
     });

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 
 #include "guard/region/clock.hpp"
@@ -15,15 +16,13 @@
 namespace tessera::guard {
 namespace {
 
-constexpr std::size_t kMaxPath = 4096;
-
 struct Path {
-    char text[kMaxPath];
+    char text[PATH_MAX];
 };
 
 bool join(Path& path, const char* directory, const char* name, const char* suffix) {
-    const int length = std::snprintf(path.text, kMaxPath, "%s/%s%s", directory, name, suffix);
-    return length > 0 && length < static_cast<int>(kMaxPath);
+    const int length = std::snprintf(path.text, PATH_MAX, "%s/%s%s", directory, name, suffix);
+    return length > 0 && length < static_cast<int>(PATH_MAX);
 }
 
 bool write_all(int fd, const void* bytes, std::size_t size) {

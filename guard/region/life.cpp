@@ -125,7 +125,8 @@ SeatError take_seat(const char* accounts_path, Seat& seat) {
 // A slot that can be locked has no owner, and gets none while it is locked.
 Granules reap_dead(Accounts& accounts, int fd) {
     Granules given = 0;
-    for (int slot = 0; slot < kMaxProcesses; slot++) {
+    const int end = slots_end(accounts);
+    for (int slot = 0; slot < end; slot++) {
         if (slot == kNobody || is_empty(accounts, slot) || !set_lock(fd, slot, F_WRLCK)) continue;
         given += clear_slot(accounts, slot);
         set_lock(fd, slot, F_UNLCK);

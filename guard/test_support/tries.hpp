@@ -1,5 +1,6 @@
 // For what is measured on a machine that others use: a thread that has no core is charged for that,
-// or is not seen at work. What is wrong is wrong in each try; what a busy machine spoils, in some.
+// or is not seen at work. What is wrong is wrong in each try, so a try is long enough for all that
+// is drawn by lot; what a busy machine spoils, in some.
 #pragma once
 
 #include <gtest/gtest.h>
