@@ -22,7 +22,7 @@ struct Path {
 
 bool join(Path& path, const char* directory, const char* name, const char* suffix) {
     const int length = std::snprintf(path.text, PATH_MAX, "%s/%s%s", directory, name, suffix);
-    return length > 0 && length < static_cast<int>(PATH_MAX);
+    return length > 0 && length < PATH_MAX;
 }
 
 bool write_all(int fd, const void* bytes, std::size_t size) {
