@@ -6,7 +6,6 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -22,8 +21,16 @@ bool is_of_name(char letter) {
 
 // A name in a comment or in a string is not called.
 std::string code_of(const std::string& text) {
-    static const std::regex kNoCode(R"(//[^\n]*|"(\\.|[^"\\\n])*")");
-    return std::regex_replace(text, kNoCode, " ");
+    std::string code;
+    for (std::size_t at = 0; at < text.size(); at++) {
+        if (text.compare(at, 2, "//") == 0) at = std::min(text.find('\n', at), text.size());
+        if (at < text.size() && text[at] == '"')
+            for (at++; at < text.size() && text[at] != '"' && text[at] != '\n'; at++)
+                at += text[at] == '\\' ? 1U : 0U;
+        code += ' ';
+        if (at < text.size() && text[at] != '"') code.back() = text[at];
+    }
+    return code;
 }
 
 // Words of a text; and of a name that is followed by a suffix both together, as macros make the
