@@ -98,7 +98,7 @@ void clear(StreamTiming& of) {
     of.since.waits = 0;
 }
 
-void leave(StreamTiming& of, Span work, bool is_waited_for) {
+void finish(StreamTiming& of, Span work, bool is_waited_for) {
     flight_of(of).is_waited_for = is_waited_for;
     clear(of);
     leave_flight(of, work);
@@ -166,7 +166,7 @@ void end_piece(StreamTiming& of, Ended how) {
     // What is taken off is never more than there is: where it would be, it is known too high.
     if (is_waited_for && now - overhead < of.began_ns) learn_overhead(overhead, now - of.began_ns);
     flight.last_end_ns = std::max(flight.last_end_ns, end_ns);
-    leave(of, work, is_waited_for);
+    finish(of, work, is_waited_for);
     of.since.waits = waits_ahead;
 }
 
@@ -187,7 +187,7 @@ void begin_measured_piece(StreamTiming& of, WorkKind kind) {
 }
 
 void end_measured_piece(StreamTiming& of, Span work) {
-    leave(of, work, true);
+    finish(of, work, true);
 }
 
 void note_piece(StreamTiming& of, WorkKind kind, Span work) {
