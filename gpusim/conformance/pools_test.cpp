@@ -1,4 +1,6 @@
 // Goal: allocations in the order of streams, and the pools that they come from, are as documented.
+#include <thread>
+
 #include "gpusim/test_support/conformance.hpp"
 
 namespace gpusim {
@@ -33,6 +35,20 @@ class ConformingPools : public Conformance {
         return pointer;
     }
 };
+
+TEST_F(ConformingPools, AStreamThatIsNamedNeedsNoCurrentContext) {
+    where_there_are_some([](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        const CUstream stream = worker.make_stream();
+        std::thread([&] {
+            CUdeviceptr none = 0;
+            EXPECT_EQ(CALL(cuda, cuMemAllocAsync)(&none, kBytes, nullptr),
+                      CUDA_ERROR_INVALID_CONTEXT);
+            const CUdeviceptr pointer = alloc(cuda, stream);
+            EXPECT_EQ(CALL(cuda, cuMemFreeAsync)(pointer, stream), CUDA_SUCCESS);
+        }).join();
+    });
+}
 
 TEST_F(ConformingPools, UnusedMemoryGoesBackAtTheNextSynchronization) {
     where_there_are_some([](const Worker& worker) {

@@ -1,6 +1,8 @@
 // Goal: what pools have reserved of the card counts, no more and no less, whoever frees what how
 // and when; and a program within its share is not refused for what a pool could give back. Method:
 // the facade before the simulated driver, whose own count is compared after each step.
+#include <thread>
+
 #include "gpusim/test_support/worker.hpp"
 #include "guard/test_support/held_memory.hpp"
 
@@ -242,6 +244,25 @@ TEST_F(GuardPools, WhatTheDriverRefusesIsPutBack) {
             << "the container has no share of that card";
         EXPECT_EQ(CALL(tenant.cuda, cuDeviceGetDefaultMemPool)(&pool, 1), CUDA_SUCCESS);
         EXPECT_EQ(alloc_from(tenant, pointer, kMiB, pool), CUDA_ERROR_OPERATING_SYSTEM);
+    });
+}
+
+// A stream that is named says itself whose it is.
+TEST_F(GuardPools, WithoutACurrentContext) {
+    in_tenant([&](Tenant& tenant) {
+        CUstream stream = nullptr;
+        EXPECT_EQ(CALL(tenant.cuda, cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        std::thread([&] {
+            CUdeviceptr pointer = 0;
+            EXPECT_EQ(alloc(tenant, pointer, kMiB), CUDA_ERROR_INVALID_CONTEXT);
+            EXPECT_EQ(alloc(tenant, pointer, 500 * kMiB, stream), CUDA_SUCCESS);
+            expect_held(kContext + 500 * kMiB);
+            CUdeviceptr more = 0;
+            EXPECT_EQ(alloc(tenant, more, 500 * kMiB, stream), CUDA_ERROR_OUT_OF_MEMORY);
+            EXPECT_EQ(free_async(tenant, pointer, stream), CUDA_SUCCESS);
+            EXPECT_EQ(wait(tenant, stream), CUDA_SUCCESS);
+        }).join();
+        expect_held(kContext);
     });
 }
 

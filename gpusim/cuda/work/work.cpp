@@ -269,12 +269,13 @@ CUresult make_stream(Context& context, unsigned flags, Stream** stream) {
 }
 
 CUresult find_stream(CUstream handle, Stream** stream) {
-    Context* context = nullptr;
-    if (const CUresult error = current_context(&context); error != CUDA_SUCCESS) return error;
-    if (handle == nullptr || handle == CU_STREAM_LEGACY)
-        return find_or_make_default(*context, 0, stream);
-    if (handle == CU_STREAM_PER_THREAD)
-        return find_or_make_default(*context, static_cast<pid_t>(syscall(SYS_gettid)), stream);
+    const bool is_of_thread = handle == CU_STREAM_PER_THREAD;
+    if (handle == nullptr || handle == CU_STREAM_LEGACY || is_of_thread) {
+        Context* context = nullptr;
+        if (const CUresult error = current_context(&context); error != CUDA_SUCCESS) return error;
+        const auto thread = is_of_thread ? static_cast<pid_t>(syscall(SYS_gettid)) : 0;
+        return find_or_make_default(*context, thread, stream);
+    }
     *stream = nullptr;
     for_each_context([&](Context& of) {
         for (Stream* each = of.streams; each != nullptr; each = each->next)
