@@ -31,11 +31,12 @@ void end_at_exit() {
 
 void* watch(void* of_card) {
     const auto card = static_cast<int>(static_cast<Timing*>(of_card) - &timing(0));
-    for (int idle_looks = 0; !is_exiting.load();) {
+    for (int idle_looks = 0;;) {
         const bool dozes = idle_looks >= kLooksUntilIdle;
         timing(card).is_dozing.store(dozes);
-        note_seen(card, monotonic_ns());
-        idle_looks = watch_streams(card) ? 0 : idle_looks + 1;
+        const bool may_look = !is_exiting.load();
+        if (may_look) note_seen(card, monotonic_ns());
+        idle_looks = may_look && watch_streams(card) ? 0 : idle_looks + 1;
         const timespec pause = {0, dozes && idle_looks > 0 ? kIdleLookNs : kLookNs};
         nanosleep(&pause, nullptr);
     }
