@@ -30,8 +30,10 @@ class Scenes {
     [[nodiscard]] Scene of(const Job& job) const {
         if (job.load == kAsRecorded) {
             auto tasks = *recorded_tasks(workload_);
-            const double end = tasks.back().comes_s;
-            // The last one, too, is of what is measured.
+            double end = 0;
+            for (const ChurnTask& task : tasks)
+                end = std::max(end, task.comes_s + task.lasts_s);
+            // Who comes at the end, too, is of what is measured.
             return {std::move(tasks), {0, std::nextafter(end, end + 1), options_.patience_s}};
         }
         const double begin = options_.longest_s;

@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// A load: the trace's own times, each pod once, from the first that came to the last.
+// A load: the trace's own times, each pod once, from when the first came to when the last ended.
 inline constexpr int kAsRecorded = 0;
 inline constexpr std::string_view kAsRecordedText = "as-recorded";
 

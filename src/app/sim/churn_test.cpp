@@ -195,6 +195,32 @@ TEST(Churn, TasksAsRecorded) {
     EXPECT_NE(untold.error().text.find("does not tell when its pods came"), std::string::npos);
 }
 
+// Goal: of a trace as it is all of the time is measured, to the end of its last pod, not only until
+// that came.
+TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
+    const auto held_of = [](const std::string& times) {
+        const auto read = [&](const std::string& path) -> Result<std::string> {
+            if (path.find("node_list") != std::string::npos)
+                return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,1,T4\n";
+            if (path.find("arrivals") != std::string::npos) return "N 0\nP 0 1\n";
+            return "cpu_milli,memory_mib,num_gpu,gpu_milli,name,creation_time,scheduled_time,"
+                   "deletion_time\n" +
+                   times;
+        };
+        const auto runs = churn_sweep({.source = {.folder = "d"},
+                                       .trace = {"a", 1},
+                                       .loads = {kAsRecorded},
+                                       .policies = {"best-fit"},
+                                       .seeds = 1},
+                                      read, [](std::size_t, std::size_t) {});
+        EXPECT_TRUE(runs) << runs.error().text;
+        EXPECT_EQ(runs->front().result.tasks.came, 2U);
+        return runs->front().result.held;
+    };
+    EXPECT_NEAR(held_of("1,1,1,500,a,0,0,1\n1,1,1,500,b,10,10,1010\n"), 0.5 * 1001 / 1010, 1e-9);
+    EXPECT_NEAR(held_of("1,1,1,500,a,7,7,17\n1,1,1,500,b,7,7,27\n"), 0.75, 1e-9);
+}
+
 // Goal: whoever is offered room is the first that fits, and those alike keep their order.
 TEST(WaitingLine, Order) {
     const std::vector<ChurnTask> tasks = {
