@@ -76,6 +76,10 @@ TEST(Churn, WhoWaited) {
     EXPECT_EQ(many.tasks.came, 100U);
     EXPECT_DOUBLE_EQ(many.tasks.mean_wait_s, 149.5);
     EXPECT_DOUBLE_EQ(many.tasks.p99_wait_s, 198);
+    // Of two, 99 percent are both.
+    const ChurnResult two =
+        run({{cards(2), 0, 20}, {cards(2), 15, 1}}, {.from_s = 0, .to_s = 100, .patience_s = 50});
+    EXPECT_DOUBLE_EQ(two.tasks.p99_wait_s, 5);
 }
 
 // Goal: who may not be beside another instance of his application waits until that leaves, and
