@@ -55,6 +55,16 @@ TEST(BoundSnapshot, IsKnown) {
     EXPECT_NEAR(*bound_of(snapshot).all_placed, 100, kRounding);
 }
 
+// Goal: on a few cards the bound is as tight as on many: the linear program is solved to the end.
+TEST(BoundSnapshot, IsTightOnFewCards) {
+    ClusterSnapshot snapshot{.nodes = {build::node("m", {{"T4", 100}, {"T4", 100}})},
+                             .pods = {build::pod("a", 70), build::pod("b", 35), build::pod("c", 51),
+                                      build::pod("d", 60)}};
+    EXPECT_NEAR(bound_of(snapshot).bound, 82.5, kRounding);
+    snapshot.nodes = {build::node("m", {{"T4", 100}}), build::node("n", {{"T4", 100}})};
+    EXPECT_NEAR(bound_of(snapshot).bound, 82.5, kRounding);
+}
+
 // Goal: only the rules that pods have are told as left out.
 TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
     const auto told = [](std::vector<SnapshotPod> pods) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -12,8 +13,8 @@
 namespace tessera {
 namespace {
 
-// 0.005 percent of the openb nodes' 6,212 cards.
-constexpr double kGapCards = 0.3;
+// Of all cards: 0.3 of the openb nodes' 6,212.
+constexpr double kGapPart = 0.3 / 6'212;
 
 struct Job {
     std::shared_ptr<const BoundSubject> subject;
@@ -82,10 +83,13 @@ class BoundFinder {
     [[nodiscard]] Result<BoundRun> bound_after(int arrivals) const {
         BoundRun run{.name = subject_.name(), .arrivals = arrivals, .tasks = first_tasks(arrivals)};
         const BoundProblem problem = subject_.problem(run.tasks, options_.cpu_only);
-        TRY(const UpperBound bound, upper_bound(problem, solver(problem), kGapCards));
+        const double gap =
+            kGapPart * static_cast<double>(subject_.capacity_milli()) / kMilliPerCard;
+        TRY(const UpperBound bound, upper_bound(problem, solver(problem), gap));
         run.asked = percent_of(asked_, run.tasks);
         run.bound = percent_of_milli(bound.cards * kMilliPerCard);
-        run.gap = percent_of_milli((bound.cards - bound.reached) * kMilliPerCard);
+        // The solver may reach a rounding more.
+        run.gap = percent_of_milli(std::max(bound.cards - bound.reached, 0.0) * kMilliPerCard);
         run.rounds = bound.rounds;
         run.configurations = bound.configurations;
         return run;
