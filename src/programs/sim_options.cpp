@@ -73,7 +73,9 @@ void add_sampling_seed(CLI::App& command, std::uint64_t& seed) {
 std::string sim_exit_statuses() {
     return fmt::format(
         "Exit status: 0 done, {} wrong use or a file with a fault, {} no such file or policy, {} a "
-        "file or the output cannot be read or written, {} what the trace has cannot be done there, "
+        "file or the output cannot be read or written, or there is no memory left, {} what the "
+        "trace "
+        "has cannot be done there, "
         "{} the solver of bound gave up.",
         exit_status(Code::invalid_argument), exit_status(Code::not_found),
         exit_status(Code::unavailable), exit_status(Code::unsupported),

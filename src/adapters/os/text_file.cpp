@@ -58,6 +58,10 @@ bool write_all(int fd, std::string_view text) {
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) {
+    return read_text_file_up_to(path, kMostTextBytes);
+}
+
+Result<std::string> read_text_file_up_to(const std::string& path, std::size_t most) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return failed(path, errno);
     std::string text;
@@ -66,6 +70,11 @@ Result<std::string> read_text_file(const std::string& path) {
     while ((size = ::read(fd, part.data(), part.size())) != 0) {
         if (size > 0) {
             text.append(part.data(), static_cast<std::size_t>(size));
+            if (text.size() <= most) continue;
+            ::close(fd);
+            return fail(Code::invalid_argument,
+                        fmt::format("{}: is larger than {} bytes, the most that is read of a file",
+                                    path, most));
         } else if (errno != EINTR) {
             const int error = errno;
             ::close(fd);

@@ -36,16 +36,26 @@ class Scenes {
             // Who comes at the end, too, is of what is measured.
             return {std::move(tasks), {0, std::nextafter(end, end + 1), options_.patience_s}};
         }
-        const double begin = options_.longest_s;
-        const double end = begin + options_.days * 86'400;
-        return {*churn_tasks(workload_, {.load = job.load / 100.0,
-                                         .longest_s = options_.longest_s,
-                                         .ends_s = end,
-                                         .seed = job.seed}),
-                {begin, end, options_.patience_s}};
+        const ChurnOptions asked = tasks_asked(job);
+        return {*churn_tasks(workload_, asked),
+                {options_.longest_s, asked.ends_s, options_.patience_s}};
+    }
+
+    // Whether such a job can be had; nothing is made.
+    [[nodiscard]] Result<> check(const Job& job) const {
+        if (job.load != kAsRecorded) return check_churn_tasks(workload_, tasks_asked(job));
+        TRY_VOID(recorded_tasks(workload_));
+        return {};
     }
 
   private:
+    [[nodiscard]] ChurnOptions tasks_asked(const Job& job) const {
+        return {.load = job.load / 100.0,
+                .longest_s = options_.longest_s,
+                .ends_s = options_.longest_s + options_.days * 86'400,
+                .seed = job.seed};
+    }
+
     const Workload& workload_;
     const ChurnSweepOptions& options_;
 };
@@ -102,11 +112,8 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     TRY(const Workload workload, load_source(read, options.source, options.trace));
     const Scenes scenes(workload, options);
     // What is wrong with the trace is wrong for every seed.
-    for (const int load : options.loads) {
-        TRY_VOID(load == kAsRecorded
-                     ? recorded_tasks(workload)
-                     : churn_tasks(workload, {.load = 0, .longest_s = options.longest_s}));
-    }
+    for (const int load : options.loads)
+        TRY_VOID(scenes.check({load, 1}));
 
     std::vector<Job> jobs;
     std::vector<ChurnRun> runs;

@@ -149,6 +149,21 @@ TEST(Churn, TasksAskForTheLoad) {
     EXPECT_EQ(no_card.error().text, "none of the trace's pods asks for a card");
 }
 
+// Goal: more tasks than can be held are refused before any of them is made.
+TEST(Churn, RefusesMoreTasksThanItHolds) {
+    // One of each, 370 card-seconds, comes at half of two cards' load.
+    ChurnOptions options{.load = 0.5, .longest_s = 500, .seed = 1};
+    options.ends_s = kMostChurnTasks / 3 * 370 + 10'000;
+    const auto refused = churn_tasks(small(), options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_EQ(refused.error().text,
+              "some 50000083 tasks would come, and 50000000 are the most that are held at once; "
+              "ask for fewer --days, or a shorter --longest");
+    options.ends_s -= 20'000;
+    EXPECT_TRUE(check_churn_tasks(small(), options));
+}
+
 // Goal: at the start there are as many of each as in the mean, in no order of the list, each with
 // part of its time behind it.
 TEST(Churn, TasksThatAreThereFromTheStart) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "app/sim/report.hpp"
@@ -31,6 +32,16 @@ SweepOptions options(int threads) {
             .seeds = {1},
             .policies = {"fgd", "best-fit"},
             .threads = threads};
+}
+
+// Goal: where there is no memory for one of several jobs, the caller hears of it.
+TEST(InParallel, ThrowsWhatAJobThrows) {
+    for (const int threads : {1, 3}) {
+        const auto job = [](std::size_t at) {
+            if (at == 5) throw std::bad_alloc();
+        };
+        EXPECT_THROW(in_parallel(100, threads, job), std::bad_alloc) << threads;
+    }
 }
 
 // Goal: all runs, in the order asked for, however many threads there are; each is reported.
