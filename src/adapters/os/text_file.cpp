@@ -68,17 +68,18 @@ Result<std::string> read_text_file_up_to(const std::string& path, std::size_t mo
     std::array<char, 16 << 10> part{};
     ssize_t size = 0;
     while ((size = ::read(fd, part.data(), part.size())) != 0) {
-        if (size > 0) {
-            text.append(part.data(), static_cast<std::size_t>(size));
-            if (text.size() <= most) continue;
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) {
+            const int error = errno;
+            ::close(fd);
+            return failed(path, error);
+        }
+        text.append(part.data(), static_cast<std::size_t>(size));
+        if (text.size() > most) {
             ::close(fd);
             return fail(Code::invalid_argument,
                         fmt::format("{}: is larger than {} bytes, the most that is read of a file",
                                     path, most));
-        } else if (errno != EINTR) {
-            const int error = errno;
-            ::close(fd);
-            return failed(path, error);
         }
     }
     ::close(fd);
