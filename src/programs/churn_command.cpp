@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "programs/common/whole_number.hpp"
 #include "programs/plot_option.hpp"
 
 namespace tessera {
@@ -33,7 +34,7 @@ void add_moves(CLI::App& app_command, ChurnCommand& command) {
     app_command
         .add_option("--most-moves", command.most_moves,
                     "with --defrag-after: so many for one waiting task and no more")
-        ->check(CLI::Range(1, 1000))
+        ->transform(whole_number(1, 1000))
         ->needs(after)
         ->capture_default_str();
     app_command
@@ -61,6 +62,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->add_option("--order", churn.trace.seed,
                      "seed of an order of arrival that the trace has: its nodes are tried in that "
                      "order, and it draws gangs and nodes to do without")
+        ->transform(order_seed())
         ->capture_default_str();
     app_command
         ->add_option(
@@ -79,7 +81,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->delimiter(',')
         ->capture_default_str();
     app_command->add_option("--seeds", churn.seeds, "how many: 1, 2, ... of who comes when")
-        ->check(CLI::Range(1, 1000))
+        ->transform(whole_number(1, 1000))
         ->capture_default_str();
     add_sampling_seed(*app_command, churn.sampling_seed);
     app_command

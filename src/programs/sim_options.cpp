@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
+#include <limits>
 #include <thread>
 
 #include "adapters/os/text_file.hpp"
+#include "programs/common/whole_number.hpp"
 #include "wire/snapshot_json.hpp"
 
 namespace tessera {
@@ -35,7 +36,7 @@ Result<> check_format(const TraceFormat& format, const SourceText& text,
 void add_jobs(CLI::App& command, int& threads, const std::string& what) {
     threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     command.add_option("-j,--jobs", threads, what + " at a time")
-        ->check(CLI::Range(1, 1024))
+        ->transform(whole_number(1, 1024))
         ->capture_default_str();
 }
 
@@ -56,17 +57,13 @@ CLI::Validator between(double least, double most) {
             "NUMBER from " + range};
 }
 
+CLI::Validator order_seed() {
+    return whole_number(0, std::numeric_limits<int>::max());
+}
+
 void add_sampling_seed(CLI::App& command, std::uint64_t& seed) {
-    const auto fault = [](const std::string& text) {
-        std::uint64_t value = 0;
-        const char* end = text.data() + text.size();
-        const auto read = std::from_chars(text.data(), end, value);
-        const bool is_whole = read.ec == std::errc() && read.ptr == end;
-        return is_whole ? std::string()
-                        : fmt::format("\"{}\" is not a whole number from 0 to 2^64 - 1", text);
-    };
     command.add_option("--sampling-seed", seed, "for policies that sample what is to come")
-        ->check(CLI::Validator(fault, "NUMBER"))
+        ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
         ->capture_default_str();
 }
 
