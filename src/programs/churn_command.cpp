@@ -68,9 +68,9 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->add_option(
             "--load", command.loads,
             "percent of all cards that tasks ask for in the mean; or as-recorded: each pod "
-            "of the trace once, when it came and for as long as it ran, so that --longest, "
-            "--days and but for drawing lots --seeds count for nothing; several separated "
-            "by commas")
+            "of the trace once, when it came and for as long as it ran, so that --longest and "
+            "--days count for nothing and one seed is played, but of policies that draw lots; "
+            "several separated by commas")
         ->delimiter(',')
         ->check(CLI::Validator(load_fault, "PERCENT or as-recorded"))
         ->capture_default_str();

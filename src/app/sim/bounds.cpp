@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "app/sim/each_once.hpp"
 #include "app/sim/trace_bound.hpp"
 #include "domain/placement/bound/upper_bound.hpp"
 
@@ -35,7 +36,7 @@ class BoundFinder {
         if (subject_.capacity_milli() <= 0)
             return fail(Code::invalid_argument, "no node has a card");
         std::vector<BoundRun> runs;
-        for (const int arrivals : options_.arrivals) {
+        for (const int arrivals : each_once(options_.arrivals)) {
             TRY(BoundRun run, bound_after(arrivals));
             runs.push_back(std::move(run));
         }
@@ -122,8 +123,8 @@ Result<std::vector<Job>> jobs_of(const BoundOptions& options, const ReadFile& re
         jobs.push_back({options.subject, {}});
         return jobs;
     }
-    for (const std::string& trace : options.traces) {
-        for (const int seed : options.seeds) {
+    for (const std::string& trace : trace_names(options.source, options.traces)) {
+        for (const int seed : each_once(options.seeds)) {
             const TraceName name{trace, seed};
             TRY(Workload workload, load_source(read, options.source, name));
             jobs.push_back({trace_bound(name, std::move(workload)), {}});

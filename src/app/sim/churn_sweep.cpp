@@ -6,14 +6,26 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/sim/each_once.hpp"
+
 namespace tessera {
 namespace {
 
 // All runs with the same tasks.
 struct Job {
+    struct Run {
+        const FleetPolicyRow* policy;
+        std::size_t at;  // among all runs
+    };
     int load;
     std::uint64_t seed;
+    std::vector<Run> runs;
 };
+
+// Whether another seed places the same tasks otherwise.
+bool draws_lots(const FleetPolicyRow& policy) {
+    return policy.make({})->tie() != Tie::first_in_order;
+}
 
 struct Scene {
     std::vector<ChurnTask> tasks;
@@ -79,15 +91,6 @@ class RunProgress {
     std::size_t told_ = 0;
 };
 
-// In the order of their first.
-std::vector<int> each_once(std::span<const int> loads) {
-    std::vector<int> out;
-    for (const int load : loads) {
-        if (std::ranges::find(out, load) == out.end()) out.push_back(load);
-    }
-    return out;
-}
-
 }  // namespace
 
 Result<int> read_load(std::string_view text) {
@@ -113,28 +116,33 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     const Scenes scenes(workload, options);
     // What is wrong with the trace is wrong for every seed.
     for (const int load : options.loads)
-        TRY_VOID(scenes.check({load, 1}));
+        TRY_VOID(scenes.check({load, 1, {}}));
 
-    std::vector<Job> jobs;
     std::vector<ChurnRun> runs;
-    const auto seeds = static_cast<std::size_t>(options.seeds);
+    std::vector<Job> jobs;
+    const auto seeds = static_cast<std::uint64_t>(options.seeds);
     for (const int load : each_once(options.loads)) {
+        const std::size_t first = jobs.size();
         for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-            jobs.push_back({load, seed});
+            jobs.push_back({load, seed, {}});
         for (const FleetPolicyRow* policy : policies) {
-            for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+            const bool is_one = load == kAsRecorded && !draws_lots(*policy);
+            for (std::uint64_t seed = 1; seed <= (is_one ? 1 : seeds); ++seed) {
+                jobs[first + seed - 1].runs.push_back({policy, runs.size()});
                 runs.push_back({load, std::string(policy->name), seed, {}});
+            }
         }
     }
     SharedProgress done(progress, runs.size() * kParts);
     in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
-        const Scene scene = scenes.of(jobs[at]);
-        for (std::size_t policy = 0; policy < policies.size(); ++policy) {
-            const std::size_t run = (at / seeds * policies.size() + policy) * seeds + at % seeds;
+        const Job& job = jobs[at];
+        if (job.runs.empty()) return;
+        const Scene scene = scenes.of(job);
+        for (const auto& [policy, run] : job.runs) {
             RunProgress one(done);
             runs[run].result =
-                churn(workload, scene.tasks, scene.window, *policies[policy],
-                      {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed},
+                churn(workload, scene.tasks, scene.window, *policy,
+                      {.draws = static_cast<int>(job.seed), .sampling = options.sampling_seed},
                       options.moves, [&](double part) { one.reach(part); });
             one.reach(1);
         }

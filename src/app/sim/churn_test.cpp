@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "app/sim/churn_sweep.hpp"
 #include "app/sim/waiting_line.hpp"
@@ -238,6 +239,43 @@ TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
     };
     EXPECT_NEAR(held_of("1,1,1,500,a,0,0,1\n1,1,1,500,b,10,10,1010\n"), 0.5 * 1001 / 1010, 1e-9);
     EXPECT_NEAR(held_of("1,1,1,500,a,7,7,17\n1,1,1,500,b,7,7,27\n"), 0.75, 1e-9);
+}
+
+// Goal: as recorded there is one run whatever the seeds, and no interval as if chance had been
+// measured, but of a policy that draws lots.
+TEST(Churn, PlaysOneSeedAsRecorded) {
+    const auto read = [](const std::string& path) -> Result<std::string> {
+        if (path.find("node_list") != std::string::npos)
+            return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
+        if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
+        return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
+               "deletion_time\np,1,1,1,1000,0,0,10\n";
+    };
+    const auto runs = churn_sweep({.source = {.folder = "d"},
+                                   .trace = {"a", 1},
+                                   .loads = {50, kAsRecorded},
+                                   .policies = {"best-fit", "random"},
+                                   .seeds = 3,
+                                   .longest_s = 10,
+                                   .days = 0.01},
+                                  read, [](std::size_t, std::size_t) {});
+    ASSERT_TRUE(runs) << runs.error().text;
+    std::vector<std::tuple<int, std::string, std::uint64_t>> found;
+    for (const ChurnRun& run : *runs) {
+        if (run.load == kAsRecorded) found.emplace_back(run.load, run.policy, run.seed);
+        EXPECT_GT(run.result.tasks.came, 0U);
+    }
+    EXPECT_EQ(found, (std::vector<std::tuple<int, std::string, std::uint64_t>>{
+                         {kAsRecorded, "best-fit", 1},
+                         {kAsRecorded, "random", 1},
+                         {kAsRecorded, "random", 2},
+                         {kAsRecorded, "random", 3}}));
+    EXPECT_EQ(runs->size(), 10U);
+    const std::string text = churn_table(*runs);
+    const std::size_t line = text.find("as-recorded  best-fit");
+    ASSERT_NE(line, std::string::npos) << text;
+    EXPECT_EQ(text.substr(line, text.find('\n', line) - line).find("±"), std::string::npos) << text;
+    EXPECT_EQ(text.find("of one seed"), std::string::npos) << text;
 }
 
 // Goal: whoever is offered room is the first that fits, and those alike keep their order.

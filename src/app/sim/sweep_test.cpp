@@ -67,6 +67,18 @@ TEST(Sweep, KeepsTheOrder) {
     }
 }
 
+// Goal: what is named twice is one run.
+TEST(Sweep, CountsEachOnce) {
+    SweepOptions twice = options(2);
+    twice.traces = {"b", "a", "b"};
+    twice.seeds = {1, 1};
+    const auto runs = sweep(twice, read_file, [](std::size_t, std::size_t) {});
+    ASSERT_TRUE(runs) << runs.error().text;
+    ASSERT_EQ(runs->size(), 4U);
+    EXPECT_EQ(runs->front().name.trace, "b");
+    EXPECT_EQ(runs->back().name.trace, "a");
+}
+
 // Goal: nothing runs where a file or a policy is missing.
 TEST(Sweep, RefusesWhatIsNotThere) {
     const auto never = [](std::size_t, std::size_t) { FAIL() << "a run was made"; };

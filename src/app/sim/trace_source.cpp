@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "app/sim/each_once.hpp"
 #include "wire/dlrm_csv.hpp"
 #include "wire/openb_csv.hpp"
 #include "wire/pai_csv.hpp"
@@ -148,6 +149,13 @@ Result<const TraceFormat*> find_trace_format(std::string_view name) {
         names.push_back(format.name);
     return fail(Code::not_found,
                 fmt::format("no trace format \"{}\"; there is {}", name, fmt::join(names, ", ")));
+}
+
+std::vector<std::string> trace_names(const TraceSource& source,
+                                     const std::vector<std::string>& traces) {
+    const auto format = find_trace_format(source.format);
+    if (format && !(*format)->has_traces) return {source.format};
+    return each_once(traces);
 }
 
 Result<Workload> load_source(const ReadFile& read, const TraceSource& source,

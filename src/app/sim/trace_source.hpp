@@ -38,6 +38,11 @@ std::span<const TraceFormat> trace_formats();
 // not_found, naming those that there are.
 Result<const TraceFormat*> find_trace_format(std::string_view name);
 
+// What runs of these traces are called: each once; by the name of the format where that is one
+// trace.
+std::vector<std::string> trace_names(const TraceSource& source,
+                                     const std::vector<std::string>& traces);
+
 // Some node has a card. Errors: of the format, of reading its files, of make_gangs() and
 // take_out(); invalid_argument where no node has a card, or none is left that has.
 Result<Workload> load_source(const ReadFile& read, const TraceSource& source,

@@ -158,6 +158,14 @@ TEST(TraceSource, NoCard) {
     }
 }
 
+// Goal: a run is called by its trace, or by its format where that is one trace.
+TEST(TraceSource, Names) {
+    EXPECT_EQ(trace_names({.format = "openb"}, {"b", "a", "b"}),
+              (std::vector<std::string>{"b", "a"}));
+    for (const std::string format : {"dlrm2025", "pai2020"})
+        EXPECT_EQ(trace_names({.format = format}, {"default"}), std::vector{format});
+}
+
 TEST(TraceSource, UnknownFormat) {
     const auto refused = load_source(read_file, {.folder = "p", .format = "x"}, {"a", 1});
     ASSERT_FALSE(refused);
