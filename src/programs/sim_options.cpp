@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "adapters/os/text_file.hpp"
@@ -129,6 +130,10 @@ Result<> read_source(const SourceText& text, TraceSource& source) {
         if (!gangs) return fail(gangs.error().in("--gangs"));
         source.gangs = *gangs;
     }
+    // Orders of one trace have the same to say.
+    source.tell = [told = std::set<std::string>()](const std::string& line) mutable {
+        if (told.insert(line).second) std::cerr << line << "\n";
+    };
     if (const std::string_view left_out = (*format)->left_out; !left_out.empty())
         std::cerr << fmt::format("{}: not looked at: {}\n", source.format, left_out);
     return {};

@@ -1,6 +1,7 @@
 // What the simulator's tasks and nodes are read from, and what is changed about them.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct TraceSource {
     GangShare gangs;
     std::string_view seed_option{"--seed"};  // that names an order of arrival, for errors
     std::vector<FewerNodes> without;  // which of a model is drawn by the seed, as the gangs are
+    // Hears in a line what is odd about a trace and no error, once for each of its orders; may be
+    // empty.
+    std::function<void(const std::string& line)> tell{};
 };
 
 // How a trace's files are read.
