@@ -74,7 +74,9 @@ Result<std::string> run_bound(const BoundCommand& command, const Progress& progr
         TRY(ClusterSnapshot snapshot, read_snapshot_file(command.source));
         TRY(LiveCluster cluster, live_cluster(snapshot));
         note_rules(cluster);
-        TRY(options.subject, live_bound(std::move(snapshot), std::move(cluster)));
+        auto subject = live_bound(std::move(snapshot), std::move(cluster));
+        if (!subject) return fail(subject.error().in("snapshot"));
+        options.subject = *std::move(subject);
     }
     if (options.arrivals.empty()) options.arrivals = {options.subject ? kAllArrivals : 100};
     TRY(const auto runs, find_bounds(options, read_text_file, make_lp, progress));

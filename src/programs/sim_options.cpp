@@ -107,7 +107,12 @@ void add_source(CLI::App& command, TraceSource& source, SourceText& text) {
 void add_snapshot_file(CLI::App& command, SourceText& text, const std::string& help,
                        const std::vector<std::string>& others) {
     CLI::Option* snapshot = command.add_option(
-        "--snapshot", text.snapshot, "in place of a trace: a file of tessera snapshot. " + help);
+        "--snapshot", text.snapshot,
+        "in place of a trace: a file of tessera snapshot, or - for standard input. " + help);
+    const auto fault = [](const std::string& file) {
+        return file.empty() ? std::string("is no file's name") : std::string();
+    };
+    snapshot->check(CLI::Validator(fault, "FILE"));
     for (const char* name : {"--data", "--format", "--nodes", "--gangs", "--together", "--without"})
         snapshot->excludes(command.get_option(name));
     for (const std::string& name : others)
@@ -140,9 +145,10 @@ Result<> read_source(const SourceText& text, TraceSource& source) {
 }
 
 Result<ClusterSnapshot> read_snapshot_file(const SourceText& text) {
-    TRY(const std::string json, read_text_file(text.snapshot));
+    const bool is_input = text.snapshot == "-";
+    TRY(const std::string json, read_text_file(is_input ? "/dev/stdin" : text.snapshot));
     auto snapshot = read_snapshot(json);
-    if (!snapshot) return fail(snapshot.error().in(text.snapshot));
+    if (!snapshot) return fail(snapshot.error().in(is_input ? "standard input" : text.snapshot));
     return snapshot;
 }
 

@@ -149,7 +149,10 @@ Result<std::vector<BoundRun>> find_bounds(const BoundOptions& options, const Rea
     for (Job& job : jobs) {
         if (!job.runs) {
             const TraceName name = job.subject->name();
-            return fail(job.runs.error().in(fmt::format("{} seed {}", name.trace, name.seed)));
+            // Pods of a snapshot come in one order, of no seed.
+            const std::string of =
+                options.subject ? name.trace : fmt::format("{} seed {}", name.trace, name.seed);
+            return fail(job.runs.error().in(of));
         }
         runs.insert(runs.end(), job.runs->begin(), job.runs->end());
     }
