@@ -218,6 +218,29 @@ std::string write_left_out(const SnapshotLeftOut& left_out) {
     return ",\n\"leftOut\":" + w.take();
 }
 
+// Which of two values of one key counts nobody can tell.
+Result<> check_keys(const JsonValue& root) {
+    std::vector<std::pair<JsonValue, std::string>> left{{root, ""}};  // and where they stand
+    while (!left.empty()) {
+        const auto [json, path] = std::move(left.back());
+        left.pop_back();
+        std::set<std::string_view> keys;
+        for (const auto& [key, value] : json.members()) {
+            if (!keys.insert(key).second) {
+                return fail(Code::invalid_argument,
+                            fmt::format("{}{} is there twice", path.empty() ? "" : path + ": ",
+                                        json_string(key)));
+            }
+            left.emplace_back(value,
+                              path.empty() ? std::string(key) : fmt::format("{}.{}", path, key));
+        }
+        const auto elements = json.elements();
+        for (std::size_t i = 0; i < elements.size(); ++i)
+            left.emplace_back(elements[i], fmt::format("{}[{}]", path, i));
+    }
+    return {};
+}
+
 // Cards are linked to others of their node.
 Result<> check_links(const std::vector<SnapshotCard>& cards, const std::string& node) {
     const std::uint64_t all = cards.size() > kMostLinkedIndex
@@ -457,6 +480,7 @@ Result<ClusterSnapshot> read_snapshot(std::string_view text) {
                                 "reads; use the tessera-sim of the release that wrote it",
                                 version, kSnapshotWithoutRules, kSnapshotVersion));
     }
+    TRY_VOID(check_keys(document->root()));
     ClusterSnapshot out{.tells_card_rules = version > kSnapshotWithoutRules,
                         .tells_links = version > kSnapshotWithoutLinks};
     TRY(out.taken, root["taken"].time());

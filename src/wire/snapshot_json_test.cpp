@@ -94,6 +94,12 @@ TEST(SnapshotJson, NamesTheField) {
         {R"({"version":1,"taken":"2026-01-01T00:00:00Z"})", "nodes: missing"},
         {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
         {document("7", kPod), "nodes[0].name: missing"},
+        {document(with(kNode, R"("model":"T4")", R"("model":"T4","model":"A10")"), kPod),
+         "nodes[0].cards[0]: \"model\" is there twice"},
+        {document(kNode, with(kPod, R"("host")", R"("later":{"x":1,"x":2},"host")")),
+         "pods[0].later: \"x\" is there twice"},
+        {with(document(kNode, kPod), R"("taken")", R"("nodes":[],"taken")"),
+         "\"nodes\" is there twice"},
         {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
         {document(
              with(kNode, R"({"model":"T4")", R"({"uuid":"G","memory":1},{"uuid":"G","model":"T4")"),
