@@ -123,6 +123,7 @@ void tell_unknown_models(const TraceSource& source, const TraceName& name,
                          const Workload& workload) {
     if (!source.tell || workload.unknown_models.empty()) return;
     std::vector<std::string> told;
+    told.reserve(workload.unknown_models.size());
     for (const UnknownModel& model : workload.unknown_models)
         told.push_back(fmt::format("{} ({})", model.name, counted(model.pods, "pod")));
     source.tell(fmt::format("{}: models that pods name and no node has: {}", name.trace,
