@@ -280,9 +280,10 @@ std::string share_fault(const SnapshotShare& share, const std::vector<SnapshotCa
     if (std::ranges::find(others, share.card, &SnapshotShare::card) != others.end())
         return fmt::format("card: {} is there twice in one container", card);
     const std::int64_t most = cards[card].memory.count;
-    if (share.memory.count > most) return fmt::format("memory: is more than the card's {}", most);
+    if (share.memory.count > most)
+        return fmt::format("memory: is more than the card's {} bytes", most);
     if (share.whole && share.memory.count < most)
-        return fmt::format("memory: is less than the card's {}, of a whole card", most);
+        return fmt::format("memory: is less than the card's {} bytes, of a whole card", most);
     return {};
 }
 

@@ -171,7 +171,7 @@ TEST(SnapshotJson, NamesWhatCannotBe) {
         {document(kNode, with(held, R"("memory":500)", R"("memory":1001)")),
          "pods[0].holds[0].shares[0].memory: is more than the card's 1000"},
         {document(kNode, with(held, R"("memory":500)", R"("memory":999,"whole":true)")),
-         "pods[0].holds[0].shares[0].memory: is less than the card's 1000, of a whole card"},
+         "pods[0].holds[0].shares[0].memory: is less than the card's 1000 bytes, of a whole card"},
         {document(kNode, with(held, R"({"card":0,"memory":500})",
                               R"({"card":0,"memory":5},{"card":0,"memory":6})")),
          "pods[0].holds[0].shares[1].card: 0 is there twice in one container"},
