@@ -9,6 +9,7 @@
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
 #include "app/sim/live_bound.hpp"
+#include "programs/common/whole_number.hpp"
 
 namespace tessera {
 namespace {
@@ -38,13 +39,14 @@ CLI::App* add_bound(CLI::App& app, BoundCommand& command) {
     add_trace(*bound, bounds.traces, command.source, "traces, separated by commas")->delimiter(',');
     bound->add_option("--seed", bounds.seeds, "orders of arrival, separated by commas")
         ->delimiter(',')
+        ->transform(order_seed())
         ->capture_default_str();
     bound
         ->add_option("--arrivals", bounds.arrivals,
                      "for the first tasks, which ask for that many percent of the cards; several "
                      "separated by commas. Where it is left out 100; all pods of a snapshot")
         ->delimiter(',')
-        ->check(CLI::Range(1, kLastPercent));
+        ->transform(whole_number(1, kLastPercent));
     bound->add_flag_callback(
         "--cpu-only-kept", [&bounds] { bounds.cpu_only = CpuOnlyTasks::are_kept; },
         "tasks without cards may not be dropped to leave their CPU to others");
@@ -72,7 +74,9 @@ Result<std::string> run_bound(const BoundCommand& command, const Progress& progr
         TRY(ClusterSnapshot snapshot, read_snapshot_file(command.source));
         TRY(LiveCluster cluster, live_cluster(snapshot));
         note_rules(cluster);
-        TRY(options.subject, live_bound(std::move(snapshot), std::move(cluster)));
+        auto subject = live_bound(std::move(snapshot), std::move(cluster));
+        if (!subject) return fail(subject.error().in("snapshot"));
+        options.subject = *std::move(subject);
     }
     if (options.arrivals.empty()) options.arrivals = {options.subject ? kAllArrivals : 100};
     TRY(const auto runs, find_bounds(options, read_text_file, make_lp, progress));

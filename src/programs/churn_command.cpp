@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "programs/common/whole_number.hpp"
 #include "programs/plot_option.hpp"
 
 namespace tessera {
@@ -33,7 +34,7 @@ void add_moves(CLI::App& app_command, ChurnCommand& command) {
     app_command
         .add_option("--most-moves", command.most_moves,
                     "with --defrag-after: so many for one waiting task and no more")
-        ->check(CLI::Range(1, 1000))
+        ->transform(whole_number(1, 1000))
         ->needs(after)
         ->capture_default_str();
     app_command
@@ -61,14 +62,15 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->add_option("--order", churn.trace.seed,
                      "seed of an order of arrival that the trace has: its nodes are tried in that "
                      "order, and it draws gangs and nodes to do without")
+        ->transform(order_seed())
         ->capture_default_str();
     app_command
         ->add_option(
             "--load", command.loads,
             "percent of all cards that tasks ask for in the mean; or as-recorded: each pod "
-            "of the trace once, when it came and for as long as it ran, so that --longest, "
-            "--days and but for drawing lots --seeds count for nothing; several separated "
-            "by commas")
+            "of the trace once, when it came and for as long as it ran, so that --longest and "
+            "--days count for nothing and one seed is played, but of policies that draw lots; "
+            "several separated by commas")
         ->delimiter(',')
         ->check(CLI::Validator(load_fault, "PERCENT or as-recorded"))
         ->capture_default_str();
@@ -79,7 +81,7 @@ CLI::App* add_churn(CLI::App& app, ChurnCommand& command) {
         ->delimiter(',')
         ->capture_default_str();
     app_command->add_option("--seeds", churn.seeds, "how many: 1, 2, ... of who comes when")
-        ->check(CLI::Range(1, 1000))
+        ->transform(whole_number(1, 1000))
         ->capture_default_str();
     add_sampling_seed(*app_command, churn.sampling_seed);
     app_command

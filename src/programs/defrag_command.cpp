@@ -12,6 +12,7 @@
 #include "app/scheduler/foreseen.hpp"
 #include "app/scheduler/placements.hpp"
 #include "programs/cluster_policy.hpp"
+#include "programs/common/whole_number.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {
@@ -102,7 +103,7 @@ CLI::App* add_defrag(CLI::App& app, DefragOptions& options) {
         command->add_option("--for", options.pod, "make room for this pod, which waits");
     command->add_option("-n,--namespace", options.space, "its namespace")->needs(pod);
     command->add_option("--cards", options.cards, "free so many whole cards more than are now")
-        ->check(CLI::Range(1, 1'000'000))
+        ->transform(whole_number(1, 1'000'000))
         ->excludes(pod)
         ->capture_default_str();
     command->add_option("--policy", options.policy,
@@ -111,7 +112,7 @@ CLI::App* add_defrag(CLI::App& app, DefragOptions& options) {
     command
         ->add_option("--timeout", options.timeout_s,
                      "seconds for a pod to be gone and for its new pod to be on a node")
-        ->check(CLI::Range(1, 86'400))
+        ->transform(whole_number(1, 86'400))
         ->capture_default_str();
     command->add_option("-o,--output", options.output, "json")
         ->check(CLI::IsMember({"json"}))

@@ -9,6 +9,7 @@ namespace tessera {
 
 CLI::Option* add_plot(CLI::App& command, std::string& path, const std::string& what) {
     const auto fault = [](const std::string& text) {
+        if (text == "-") return std::string("standard output has what is printed; name a file");
         const auto kind = picture_kind(text);
         return kind ? std::string() : kind.error().text;
     };

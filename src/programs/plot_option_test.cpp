@@ -49,7 +49,8 @@ TEST(Simulator, RefusesPictures) {
          std::vector<std::pair<std::vector<std::string>, std::string>>{
              {{"--plot=" + folder.file("link")}, "link is read, and would be lost"},
              {{"--plot=" + folder.file("x.pdf")}, "\".pdf\" is no kind of picture"},
-             {{"--plot="}, "--plot: is no file's name"}}) {
+             {{"--plot="}, "--plot: is no file's name"},
+             {{"--plot=-"}, "--plot: standard output has what is printed; name a file"}}) {
         for (const char* command : {"replay", "churn"}) {
             std::vector<std::string> arguments = {command, "--data=" + data, "--trace=gpuspec25"};
             arguments.insert(arguments.end(), options.begin(), options.end());

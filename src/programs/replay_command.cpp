@@ -4,6 +4,7 @@
 
 #include "app/sim/live_report.hpp"
 #include "app/sim/report.hpp"
+#include "programs/common/whole_number.hpp"
 #include "programs/plot_option.hpp"
 
 namespace tessera {
@@ -56,6 +57,7 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
         ->delimiter(',');
     command->add_option("--seed", sweep.seeds, "orders of arrival, separated by commas")
         ->delimiter(',')
+        ->transform(order_seed())
         ->capture_default_str();
     command->add_option("--policy", sweep.policies, "policies, separated by commas")
         ->delimiter(',')
@@ -71,7 +73,7 @@ CLI::App* add_replay(CLI::App& app, ReplayCommand& options) {
     command
         ->add_option("--plot-from", options.plot_from,
                      "percent of all cards asked for at which the curves begin")
-        ->check(CLI::Range(0, kLastPercent - 1))
+        ->transform(whole_number(0, kLastPercent - 1))
         ->needs(plot)
         ->capture_default_str();
     add_snapshot_file(*command, options.source,

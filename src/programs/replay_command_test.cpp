@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,27 @@ TEST(Simulator, ReplaysAFolder) {
         EXPECT_EQ(bad.wait(seconds(60)), 3);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();
     }
+}
+
+// Goal: models that no node has are said, once for all orders; a pod that names nothing else fits
+// nowhere.
+TEST(Simulator, SaysWhichModelsNoNodeHas) {
+    const Folder folder;
+    const std::string data = folder.file("data");
+    std::filesystem::create_directories(data + "/arrivals");
+    for (const auto& [name, text] :
+         {std::pair("openb_node_list_gpu_node.csv",
+                    "sn,cpu_milli,memory_mib,gpu,model\nn,1000,100,1,T4\n"),
+          std::pair("openb_pod_list_default.csv",
+                    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\np,1,1,1,500,t4\n"),
+          std::pair("arrivals/default.seed1.txt", "N 0\nP 0\n"),
+          std::pair("arrivals/default.seed2.txt", "N 0\nP 0\n")})
+        ASSERT_TRUE(write_text_file(data + "/" + name, text));
+    const std::string told = output_of("tessera-sim", {"replay", "--data=" + data, "--seed=1,2"});
+    const std::string line = "default: models that pods name and no node has: t4 (1 pod)\n";
+    const std::size_t at = told.find(line);
+    ASSERT_NE(at, std::string::npos) << told;
+    EXPECT_EQ(told.find(line, at + 1), std::string::npos) << told;
 }
 
 // Goal: a snapshot is replayed, and bounded; a fault in it is named with the file.

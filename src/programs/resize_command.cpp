@@ -8,6 +8,7 @@
 #include "adapters/kube/kube_pod_resizes.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/cli/resize.hpp"
+#include "programs/common/whole_number.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {
@@ -63,11 +64,11 @@ CLI::App* add_resize(CLI::App& app, ResizeOptions& options) {
     command
         ->add_option("--cores", options.cores,
                      "percent of each card that it is sure of; 0: of none")
-        ->check(CLI::Range(0, 100));
+        ->transform(whole_number(0, 100));
     command->add_option("--ceiling", options.ceiling, "percent of each card that it gets at most")
-        ->check(CLI::Range(1, 100));
+        ->transform(whole_number(1, 100));
     command->add_option("--timeout", options.timeout_s, "seconds to wait for the answer")
-        ->check(CLI::Range(1, 3600))
+        ->transform(whole_number(1, 3600))
         ->capture_default_str();
     command->add_option("--context", options.kube.context, "context of the kubeconfig");
     command->add_option("--kubeconfig", options.kube.path, "kubeconfig file (env KUBECONFIG)");

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
+#include <limits>
+#include <set>
 #include <thread>
 
 #include "adapters/os/text_file.hpp"
+#include "programs/common/whole_number.hpp"
 #include "wire/snapshot_json.hpp"
 
 namespace tessera {
@@ -35,7 +37,7 @@ Result<> check_format(const TraceFormat& format, const SourceText& text,
 void add_jobs(CLI::App& command, int& threads, const std::string& what) {
     threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     command.add_option("-j,--jobs", threads, what + " at a time")
-        ->check(CLI::Range(1, 1024))
+        ->transform(whole_number(1, 1024))
         ->capture_default_str();
 }
 
@@ -56,24 +58,22 @@ CLI::Validator between(double least, double most) {
             "NUMBER from " + range};
 }
 
+CLI::Validator order_seed() {
+    return whole_number(0, std::numeric_limits<int>::max());
+}
+
 void add_sampling_seed(CLI::App& command, std::uint64_t& seed) {
-    const auto fault = [](const std::string& text) {
-        std::uint64_t value = 0;
-        const char* end = text.data() + text.size();
-        const auto read = std::from_chars(text.data(), end, value);
-        const bool is_whole = read.ec == std::errc() && read.ptr == end;
-        return is_whole ? std::string()
-                        : fmt::format("\"{}\" is not a whole number from 0 to 2^64 - 1", text);
-    };
     command.add_option("--sampling-seed", seed, "for policies that sample what is to come")
-        ->check(CLI::Validator(fault, "NUMBER"))
+        ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
         ->capture_default_str();
 }
 
 std::string sim_exit_statuses() {
     return fmt::format(
         "Exit status: 0 done, {} wrong use or a file with a fault, {} no such file or policy, {} a "
-        "file or the output cannot be read or written, {} what the trace has cannot be done there, "
+        "file or the output cannot be read or written, or there is no memory left, {} what the "
+        "trace "
+        "has cannot be done there, "
         "{} the solver of bound gave up.",
         exit_status(Code::invalid_argument), exit_status(Code::not_found),
         exit_status(Code::unavailable), exit_status(Code::unsupported),
@@ -107,7 +107,12 @@ void add_source(CLI::App& command, TraceSource& source, SourceText& text) {
 void add_snapshot_file(CLI::App& command, SourceText& text, const std::string& help,
                        const std::vector<std::string>& others) {
     CLI::Option* snapshot = command.add_option(
-        "--snapshot", text.snapshot, "in place of a trace: a file of tessera snapshot. " + help);
+        "--snapshot", text.snapshot,
+        "in place of a trace: a file of tessera snapshot, or - for standard input. " + help);
+    const auto fault = [](const std::string& file) {
+        return file.empty() ? std::string("is no file's name") : std::string();
+    };
+    snapshot->check(CLI::Validator(fault, "FILE"));
     for (const char* name : {"--data", "--format", "--nodes", "--gangs", "--together", "--without"})
         snapshot->excludes(command.get_option(name));
     for (const std::string& name : others)
@@ -130,15 +135,20 @@ Result<> read_source(const SourceText& text, TraceSource& source) {
         if (!gangs) return fail(gangs.error().in("--gangs"));
         source.gangs = *gangs;
     }
+    // Orders of one trace have the same to say.
+    source.tell = [told = std::set<std::string>()](const std::string& line) mutable {
+        if (told.insert(line).second) std::cerr << line << "\n";
+    };
     if (const std::string_view left_out = (*format)->left_out; !left_out.empty())
         std::cerr << fmt::format("{}: not looked at: {}\n", source.format, left_out);
     return {};
 }
 
 Result<ClusterSnapshot> read_snapshot_file(const SourceText& text) {
-    TRY(const std::string json, read_text_file(text.snapshot));
+    const bool is_input = text.snapshot == "-";
+    TRY(const std::string json, read_text_file(is_input ? "/dev/stdin" : text.snapshot));
     auto snapshot = read_snapshot(json);
-    if (!snapshot) return fail(snapshot.error().in(text.snapshot));
+    if (!snapshot) return fail(snapshot.error().in(is_input ? "standard input" : text.snapshot));
     return snapshot;
 }
 

@@ -19,7 +19,10 @@ void add_output(CLI::App& command, std::string& output);
 // For an option of type double: within these; CLI11's own Range takes "nan".
 CLI::Validator between(double least, double most);
 
-// --sampling-seed. CLI11 alone takes -1 for the largest number that there is.
+// For an option that names orders of arrival: a number, or several.
+CLI::Validator order_seed();
+
+// --sampling-seed.
 void add_sampling_seed(CLI::App& command, std::uint64_t& seed);
 
 // Of all commands, for their help.

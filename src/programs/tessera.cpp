@@ -9,6 +9,7 @@
 #include "app/cli/tables.hpp"
 #include "programs/common/command_line.hpp"
 #include "programs/common/completion_words.hpp"
+#include "programs/common/whole_number.hpp"
 #include "programs/common/yaml_text.hpp"
 #include "programs/defrag_command.hpp"
 #include "programs/doctor_command.hpp"
@@ -87,7 +88,7 @@ int run(int argc, char** argv) {
     CLI::App* top = app.add_subcommand(
         "top", "Show the GPUs, fullest first, and what containers use of their shares");
     top->add_option("-s,--seconds", options.seconds, "for how long to watch who is busy; 0: not")
-        ->check(CLI::Range(0, 60))
+        ->transform(whole_number(0, 60))
         ->capture_default_str();
     top->add_option("-n,--namespace", options.space, "where Tessera runs")->capture_default_str();
     add_common(*top, options);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <new>
 
 #include "programs/bound_command.hpp"
 #include "programs/churn_command.hpp"
@@ -64,7 +65,13 @@ int run(int argc, char** argv) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
-    if (const int status = tessera::run(argc, argv); status != 0 || std::cout.flush())
-        return status;
+    try {
+        if (const int status = tessera::run(argc, argv); status != 0 || std::cout.flush())
+            return status;
+    } catch (const std::bad_alloc&) {
+        return tessera::finish({tessera::Code::unavailable,
+                                "there is not enough memory for that; ask for less, or for fewer "
+                                "at a time (--jobs)"});
+    }
     return tessera::finish({tessera::Code::unavailable, "the output cannot be written"});
 }

@@ -41,7 +41,9 @@ TEST(Simulator, FindsBounds) {
              {{"bound", data, "--trace=multigpu40", "--policy=x"},
               3,
               "tessera-sim: no placement policy \"x\"; there is binpack,"},
-             {{"bound", data, "--arrivals=131"}, 2, "--arrivals: Value 131 not in range"}}) {
+             {{"bound", data, "--arrivals=131"},
+              2,
+              "--arrivals: \"131\" is not a whole number from 1 to 130"}}) {
         Program bad("tessera-sim", arguments, folder.file("bad"));
         EXPECT_EQ(bad.wait(seconds(60)), status);
         EXPECT_NE(bad.output().find(text), std::string::npos) << bad.output();

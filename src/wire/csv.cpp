@@ -20,6 +20,20 @@ void split(std::string_view line, std::vector<std::string_view>& into) {
     }
 }
 
+// Which of two columns with one name is meant nobody can tell; those without a name are nobody's.
+Result<> check_once(std::vector<std::string_view> columns) {
+    std::ranges::sort(columns);
+    std::string_view before;
+    for (const std::string_view column : columns) {
+        if (!column.empty() && column == before) {
+            return fail(Code::invalid_argument,
+                        fmt::format("line 1: there are two columns {}; leave one out", column));
+        }
+        before = column;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string_view take_line(std::string_view& text) {
@@ -50,6 +64,7 @@ Result<CsvTable> CsvTable::read(std::string_view text, std::string_view columns)
         }
         if (table.columns_.empty()) {
             split(line, table.columns_);
+            TRY_VOID(check_once(table.columns_));
             continue;
         }
         const std::size_t before = table.fields_.size();
@@ -113,6 +128,17 @@ Result<std::int64_t> CsvTable::decimal(std::size_t row, std::size_t column, std:
     return fail(
         fault(row, column,
               fmt::format("\"{}\" is no decimal number from 0 to {}", number, most / scale)));
+}
+
+Result<std::int64_t> CsvTable::whole(std::size_t row, std::size_t column, std::int64_t most) const {
+    const std::string_view number = text(row, column);
+    const std::size_t point = number.find('.');
+    std::int64_t value = 0;
+    const bool has_parts = point != std::string_view::npos &&
+                           number.find_first_not_of('0', point + 1) != std::string_view::npos;
+    if (!has_parts && parse_whole(number.substr(0, point), most, value)) return value;
+    return fail(
+        fault(row, column, fmt::format("\"{}\" is no whole number from 0 to {}", number, most)));
 }
 
 Error CsvTable::fault(std::size_t row, std::size_t column, std::string_view what) const {

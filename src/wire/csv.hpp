@@ -14,9 +14,9 @@ namespace tessera {
 class CsvTable {
   public:
     // invalid_argument, naming the line, where a row has another number of fields than there are
-    // columns, or a quote. Lines end with "\n" or "\r\n"; empty ones are left out.
-    // Where `columns` are given ("a,b,c") and the first line does not begin with the first of
-    // them, the table has no first line of names, and those are its columns.
+    // columns, or a quote, or where two columns have one name. Lines end with "\n" or "\r\n"; empty
+    // ones are left out. Where `columns` are given ("a,b,c") and the first line does not begin with
+    // the first of them, the table has no first line of names, and those are its columns.
     static Result<CsvTable> read(std::string_view text, std::string_view columns = {});
 
     [[nodiscard]] std::size_t size() const { return lines_.size(); }
@@ -37,6 +37,9 @@ class CsvTable {
     // most `most`; else invalid_argument. `scale` is at most a million.
     [[nodiscard]] Result<std::int64_t> decimal(std::size_t row, std::size_t column,
                                                std::int64_t scale, std::int64_t most) const;
+    // A whole number as some tables write it ("2", "2.0"); else invalid_argument.
+    [[nodiscard]] Result<std::int64_t> whole(std::size_t row, std::size_t column,
+                                             std::int64_t most) const;
     // An error about a field: `what` with line and column in front.
     [[nodiscard]] Error fault(std::size_t row, std::size_t column, std::string_view what) const;
 

@@ -78,7 +78,7 @@ class JsonField {
     [[nodiscard]] Result<T> one_of(const std::array<JsonWord<T>, N>& words) const {
         TRY(const std::string name, text());
         const auto found = std::ranges::find(words, name, &JsonWord<T>::text);
-        if (found == words.end()) return fault(fmt::format("\"{}\" is not known", name));
+        if (found == words.end()) return fault(fmt::format("{} is not known", json_string(name)));
         return found->value;
     }
     // A time of the API server's: so written that it sorts as text.

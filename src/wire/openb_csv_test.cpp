@@ -70,6 +70,8 @@ TEST(OpenbCsv, NamesLineAndColumn) {
     for (const Case& c :
          {Case{"", "there is no first line with the columns' names"},
           {"name,cpu_milli\n", "line 1: no column memory_mib; there is name, cpu_milli"},
+          {"name,cpu_milli,num_gpu,cpu_milli\n",
+           "line 1: there are two columns cpu_milli; leave one out"},
           {"{}p,1,2,0\n", "line 2: 4 fields where the first line names 5 columns"},
           {"{}p,1,2,0,0\n\np,x,2,0,0\n",
            "line 4, column cpu_milli: \"x\" is no whole number from 0 to 1000000000"},

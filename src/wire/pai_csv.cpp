@@ -38,7 +38,7 @@ Result<std::vector<OpenbNode>> read_pai_machines(std::string_view text) {
     for (std::size_t row = 0; row < table.size(); ++row) {
         TRY(const std::int64_t cpu_milli, table.decimal(row, cpu, 1000, kMost));
         TRY(const std::int64_t memory_mib, table.decimal(row, memory, kMibPerGib, kMost));
-        TRY(const std::int64_t count, table.decimal(row, cards, 1, kMaxCards));
+        TRY(const std::int64_t count, table.whole(row, cards, kMaxCards));
         if (count > 0 && table.text(row, model).empty())
             return fail(table.fault(row, model, "empty, but the machine has GPUs"));
         nodes.push_back({.name = std::string(table.text(row, name)),
@@ -67,7 +67,7 @@ Result<std::vector<TraceTask>> read_pai_tasks(std::string_view text) {
         TRY(const std::int64_t came_s, table.decimal(row, started, 1, kMost));
         TRY(const std::int64_t end_s, amount(table, row, ended, 1, kMost));
         if (end_s != 0 && end_s < came_s) return fail(table.fault(row, ended, "before it started"));
-        TRY(const std::int64_t count, table.decimal(row, instances, 1, kMostInstances));
+        TRY(const std::int64_t count, table.whole(row, instances, kMostInstances));
         if (count == 0) continue;
         in_all += count;
         if (in_all > kMostInstancesInAll) {

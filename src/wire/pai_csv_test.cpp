@@ -42,7 +42,9 @@ TEST(PaiCsv, NamesLineAndColumn) {
     for (const Case& c :
          {Case{"j,w,1.0\n", "line 1: 3 fields where the first line names 10 columns"},
           {"j,w,x,S,1,2,1,1,1,T\n",
-           "line 1, column inst_num: \"x\" is no decimal number from 0 to 100000"},
+           "line 1, column inst_num: \"x\" is no whole number from 0 to 100000"},
+          {"j,w,2.5,S,1,2,1,1,1,T\n",
+           "line 1, column inst_num: \"2.5\" is no whole number from 0 to 100000"},
           {"j,w,1,S,5,2,1,1,1,T\n", "line 1, column end_time: before it started"},
           {"j,w,1,S,1,2,1,1,1601,T\n",
            "line 1, column plan_gpu: \"1601\" is no decimal number from 0 to 1600"}}) {

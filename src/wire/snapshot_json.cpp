@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/counted.hpp"
+#include "base/dns_name.hpp"
 #include "wire/byte_order_mark.hpp"
 #include "wire/json_field.hpp"
 
@@ -25,6 +28,37 @@ constexpr std::array kKinds = {JsonWord{"app", ContainerKind::app},
 constexpr std::array kMemory = {JsonWord{"wholeCard", MemoryAsk::Kind::whole_card},
                                 JsonWord{"bytes", MemoryAsk::Kind::bytes},
                                 JsonWord{"nodeUnits", MemoryAsk::Kind::node_units}};
+
+// What a terminal would take for more than text.
+bool has_controls(std::string_view text) {
+    constexpr unsigned char kC1Lead = 0xC2;  // in UTF-8, before 0x80 to 0x9F
+    unsigned char before = 0;
+    return std::ranges::any_of(text, [&](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool is_control =
+            byte < 0x20 || byte == 0x7F || (before == kC1Lead && byte >= 0x80 && byte <= 0x9F);
+        before = byte;
+        return is_control;
+    });
+}
+
+Result<std::string> read_plain_or_empty(const JsonField& at) {
+    TRY(std::string text, at.text_or_empty());
+    if (has_controls(text)) return at.fault("has control characters");
+    return text;
+}
+
+Result<std::string> read_plain(const JsonField& at) {
+    TRY_VOID(at.text());
+    return read_plain_or_empty(at);
+}
+
+// Of a node or a pod.
+Result<std::string> read_name(const JsonField& at) {
+    TRY(std::string name, at.text());
+    if (!is_dns_name(name)) return at.fault("is no name in Kubernetes (a-z, 0-9, - and .)");
+    return name;
+}
 
 Result<HostAsk> read_host(const JsonField& at) {
     HostAsk host;
@@ -50,12 +84,12 @@ Result<std::uint64_t> read_places(const JsonField& at) {
 
 Result<SnapshotCard> read_card(const JsonField& at) {
     SnapshotCard card;
-    TRY(card.model, at["model"].text_or_empty());
+    TRY(card.model, read_plain_or_empty(at["model"]));
     TRY(card.memory.count, at["memory"].number(1, kMostBytes));
     TRY(card.excess.count, at["excess"].number_or_0(kMostBytes));
     TRY(const bool sick, at["unhealthy"].yes_or_no());
     card.healthy = !sick;
-    TRY(std::string uuid, at["uuid"].text_or_empty());
+    TRY(std::string uuid, read_plain_or_empty(at["uuid"]));
     card.uuid = GpuUuid(std::move(uuid));
     if (at["numa"].present()) {
         TRY(const std::int64_t numa, at["numa"].number(0, 1'000'000));
@@ -68,7 +102,7 @@ Result<SnapshotCard> read_card(const JsonField& at) {
 
 Result<SnapshotNode> read_snapshot_node(const JsonField& at) {
     SnapshotNode node;
-    TRY(node.name, at["name"].text());
+    TRY(node.name, read_name(at["name"]));
     TRY(node.unit, at["unit"].one_of(kUnits));
     TRY(node.host, read_host(at["host"]));
     if (at["others"].present()) {
@@ -115,11 +149,11 @@ Result<CardRuleTexts> read_rules(const JsonField& at, const std::string& space) 
     CardRuleTexts rules;
     if (!at.present()) return rules;
     TRY_VOID(at.is_object());
-    TRY(rules.models, at["models"].text_or_empty());
-    TRY(rules.uuids, at["uuids"].text_or_empty());
-    TRY(rules.apart, at["apart"].text_or_empty());
-    TRY(rules.together, at["together"].text_or_empty());
-    TRY(rules.links, at["links"].text_or_empty());
+    TRY(rules.models, read_plain_or_empty(at["models"]));
+    TRY(rules.uuids, read_plain_or_empty(at["uuids"]));
+    TRY(rules.apart, read_plain_or_empty(at["apart"]));
+    TRY(rules.together, read_plain_or_empty(at["together"]));
+    TRY(rules.links, read_plain_or_empty(at["links"]));
     if (const auto parsed = parse_card_rules(rules, space); !parsed)
         return at.fault(parsed.error().text);
     return rules;
@@ -128,14 +162,18 @@ Result<CardRuleTexts> read_rules(const JsonField& at, const std::string& space) 
 Result<SnapshotPod> read_snapshot_pod(const JsonField& at) {
     SnapshotPod pod;
     TRY(pod.name.space, at["namespace"].text());
-    TRY(pod.name.name, at["name"].text());
+    if (!is_dns_label(pod.name.space))
+        return at["namespace"].fault("is no namespace's name (a-z, 0-9 and -)");
+    TRY(pod.name.name, read_name(at["name"]));
     TRY(pod.created, at["created"].time_or_empty());
     TRY(pod.deleted, at["deleted"].time_or_empty());
-    TRY(pod.node, at["node"].text_or_empty());
+    if (at["node"].present()) {
+        TRY(pod.node, read_name(at["node"]));
+    }
     TRY(pod.host, read_host(at["host"]));
     if (const JsonField gang = at["gang"]; gang.present()) {
         pod.gang.emplace();
-        TRY(pod.gang->gang, gang["name"].text());
+        TRY(pod.gang->gang, read_plain(gang["name"]));
         TRY(const std::int64_t size, gang["size"].number(1, kMostGangPods));
         pod.gang->size = static_cast<int>(size);
     }
@@ -180,21 +218,101 @@ std::string write_left_out(const SnapshotLeftOut& left_out) {
     return ",\n\"leftOut\":" + w.take();
 }
 
-Result<> check_names(const ClusterSnapshot& snapshot) {
+// Which of two values of one key counts nobody can tell.
+Result<> check_keys(const JsonValue& root) {
+    std::vector<std::pair<JsonValue, std::string>> left{{root, ""}};  // and where they stand
+    while (!left.empty()) {
+        const auto [json, path] = std::move(left.back());
+        left.pop_back();
+        std::set<std::string_view> keys;
+        for (const auto& [key, value] : json.members()) {
+            if (!keys.insert(key).second) {
+                return fail(Code::invalid_argument,
+                            fmt::format("{}{} is there twice", path.empty() ? "" : path + ": ",
+                                        json_string(key)));
+            }
+            left.emplace_back(value,
+                              path.empty() ? std::string(key) : fmt::format("{}.{}", path, key));
+        }
+        const auto elements = json.elements();
+        for (std::size_t i = 0; i < elements.size(); ++i)
+            left.emplace_back(elements[i], fmt::format("{}[{}]", path, i));
+    }
+    return {};
+}
+
+// Cards are linked to others of their node.
+Result<> check_links(const std::vector<SnapshotCard>& cards, const std::string& node) {
+    const std::uint64_t all = cards.size() > kMostLinkedIndex
+                                  ? ~std::uint64_t{0}
+                                  : (std::uint64_t{1} << cards.size()) - 1;
+    for (std::size_t c = 0; c < cards.size(); ++c) {
+        const std::uint64_t own = c > kMostLinkedIndex ? 0 : std::uint64_t{1} << c;
+        for (const auto& [key, places] :
+             {std::pair("pcie", cards[c].links.pcie), std::pair("nvlink", cards[c].links.nvlink)}) {
+            if ((places & ~(all & ~own)) == 0) continue;
+            return fail(Code::invalid_argument,
+                        fmt::format("{}.cards[{}].{}: names the card itself, or a place that is "
+                                    "not among the {} of the node",
+                                    node, c, key, counted(cards.size(), "card")));
+        }
+    }
+    return {};
+}
+
+Result<> check_uuids(const std::vector<SnapshotCard>& cards, const std::string& node) {
+    std::set<std::string_view> uuids;
+    for (std::size_t c = 0; c < cards.size(); ++c) {
+        const std::string& uuid = cards[c].uuid.str();
+        if (uuid.empty() || uuids.insert(uuid).second) continue;
+        return fail(Code::invalid_argument,
+                    fmt::format("{}.cards[{}].uuid: \"{}\" is there twice", node, c, uuid));
+    }
+    return {};
+}
+
+// What is wrong with a share of these cards, `others` being the container's shares before it.
+std::string share_fault(const SnapshotShare& share, const std::vector<SnapshotCard>& cards,
+                        std::span<const SnapshotShare> others) {
+    const auto card = static_cast<std::size_t>(share.card);
+    if (card >= cards.size())
+        return fmt::format("card: the node has {}", counted(cards.size(), "card"));
+    if (std::ranges::find(others, share.card, &SnapshotShare::card) != others.end())
+        return fmt::format("card: {} is there twice in one container", card);
+    const std::int64_t most = cards[card].memory.count;
+    if (share.memory.count > most)
+        return fmt::format("memory: is more than the card's {} bytes", most);
+    if (share.whole && share.memory.count < most)
+        return fmt::format("memory: is less than the card's {} bytes, of a whole card", most);
+    return {};
+}
+
+Result<> check_shares(const SnapshotPod& pod, const std::vector<SnapshotCard>& cards,
+                      std::size_t row) {
+    for (std::size_t h = 0; h < pod.holds.size(); ++h) {
+        const std::span shares(pod.holds[h].shares);
+        for (std::size_t s = 0; s < shares.size(); ++s) {
+            const std::string fault = share_fault(shares[s], cards, shares.first(s));
+            if (fault.empty()) continue;
+            return fail(Code::invalid_argument,
+                        fmt::format("pods[{}].holds[{}].shares[{}].{}", row, h, s, fault));
+        }
+    }
+    return {};
+}
+
+// What no field tells by itself.
+Result<> check_whole(const ClusterSnapshot& snapshot) {
     std::map<std::string_view, const SnapshotNode*> nodes;
     for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
         const SnapshotNode& node = snapshot.nodes[i];
+        const std::string at = fmt::format("nodes[{}]", i);
         if (!nodes.emplace(node.name, &node).second) {
             return fail(Code::invalid_argument,
-                        fmt::format("nodes[{}].name: \"{}\" is there twice", i, node.name));
+                        fmt::format("{}.name: \"{}\" is there twice", at, node.name));
         }
-        std::set<std::string_view> uuids;
-        for (std::size_t c = 0; c < node.cards.size(); ++c) {
-            const std::string& uuid = node.cards[c].uuid.str();
-            if (uuid.empty() || uuids.insert(uuid).second) continue;
-            return fail(Code::invalid_argument,
-                        fmt::format("nodes[{}].cards[{}].uuid: \"{}\" is there twice", i, c, uuid));
-        }
+        TRY_VOID(check_uuids(node.cards, at));
+        TRY_VOID(check_links(node.cards, at));
     }
     std::set<PodName> pods;
     for (std::size_t i = 0; i < snapshot.pods.size(); ++i) {
@@ -209,15 +327,7 @@ Result<> check_names(const ClusterSnapshot& snapshot) {
             return fail(Code::invalid_argument,
                         fmt::format("pods[{}].node: no node \"{}\" in nodes", i, pod.node));
         }
-        for (std::size_t h = 0; h < pod.holds.size(); ++h) {
-            for (std::size_t s = 0; s < pod.holds[h].shares.size(); ++s) {
-                const auto card = static_cast<std::size_t>(pod.holds[h].shares[s].card);
-                if (card < node->second->cards.size()) continue;
-                return fail(Code::invalid_argument,
-                            fmt::format("pods[{}].holds[{}].shares[{}].card: the node has {}", i, h,
-                                        s, counted(node->second->cards.size(), "card")));
-            }
-        }
+        TRY_VOID(check_shares(pod, node->second->cards, i));
     }
     return {};
 }
@@ -371,13 +481,14 @@ Result<ClusterSnapshot> read_snapshot(std::string_view text) {
                                 "reads; use the tessera-sim of the release that wrote it",
                                 version, kSnapshotWithoutRules, kSnapshotVersion));
     }
+    TRY_VOID(check_keys(document->root()));
     ClusterSnapshot out{.tells_card_rules = version > kSnapshotWithoutRules,
                         .tells_links = version > kSnapshotWithoutLinks};
     TRY(out.taken, root["taken"].time());
     TRY(out.nodes, root["nodes"].each(read_snapshot_node));
     TRY(out.pods, root["pods"].each(read_snapshot_pod));
     TRY(out.left_out, read_left_out(root["leftOut"]));
-    TRY_VOID(check_names(out));
+    TRY_VOID(check_whole(out));
     return out;
 }
 

@@ -18,8 +18,10 @@ inline constexpr int kSnapshotWithoutRules = 1;
 std::string write_snapshot(const ClusterSnapshot& snapshot);
 
 // invalid_argument names the field that is missing or out of range ("pods[3].asks[0].gpus");
-// unsupported for another version. Names of nodes and of pods are there once, and pods and shares
-// name nodes and cards that are there.
+// unsupported for another version. Names of nodes and of pods are such as Kubernetes has, and there
+// once, as each key of an object is; no text has control characters. Pods and shares name nodes and
+// cards that are there, links other cards of the node. A container has one share of a card, no
+// larger than that, and a whole one has all of it; together shares may be more than the card.
 Result<ClusterSnapshot> read_snapshot(std::string_view text);
 
 }  // namespace tessera

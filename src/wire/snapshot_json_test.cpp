@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "testing/builders/random_text.hpp"
 
 namespace tessera {
@@ -91,6 +94,12 @@ TEST(SnapshotJson, NamesTheField) {
         {R"({"version":1,"taken":"2026-01-01T00:00:00Z"})", "nodes: missing"},
         {R"({"version":1,"taken":"2026-01-01T00:00:00Z","nodes":[]})", "pods: missing"},
         {document("7", kPod), "nodes[0].name: missing"},
+        {document(with(kNode, R"("model":"T4")", R"("model":"T4","model":"A10")"), kPod),
+         "nodes[0].cards[0]: \"model\" is there twice"},
+        {document(kNode, with(kPod, R"("host")", R"("later":{"x":1,"x":2},"host")")),
+         "pods[0].later: \"x\" is there twice"},
+        {with(document(kNode, kPod), R"("taken")", R"("nodes":[],"taken")"),
+         "\"nodes\" is there twice"},
         {document(kNode + "," + kNode, kPod), "nodes[1].name: \"n\" is there twice"},
         {document(
              with(kNode, R"({"model":"T4")", R"({"uuid":"G","memory":1},{"uuid":"G","model":"T4")"),
@@ -146,6 +155,71 @@ TEST(SnapshotJson, NamesTheFieldOfGangsRulesAndLinks) {
     });
 }
 
+// Goal: what cannot be is no snapshot: shares that are no part of their card, cards linked to none.
+TEST(SnapshotJson, NamesWhatCannotBe) {
+    const std::string held = with(kPod, R"("host")",
+                                  R"("node":"n","holds":[{"kind":"app","shares":[)"
+                                  R"({"card":0,"memory":500}]}],"host")");
+    const std::string other = with(held, R"("name":"p")", R"("name":"q")");
+    const auto over = read_snapshot(document(
+        kNode, with(held, R"("memory":500)", R"("memory":1000,"whole":true)") + "," + other));
+    EXPECT_TRUE(over) << "together more than the card: " << over.error().text;
+    const std::string two = with(kNode, R"({"model")", R"({"memory":7},{"model")");
+    EXPECT_TRUE(
+        read_snapshot(document(with(two, R"({"memory":7)", R"({"nvlink":[1],"memory":7)"), "")));
+    expect_faults({
+        {document(kNode, with(held, R"("memory":500)", R"("memory":1001)")),
+         "pods[0].holds[0].shares[0].memory: is more than the card's 1000"},
+        {document(kNode, with(held, R"("memory":500)", R"("memory":999,"whole":true)")),
+         "pods[0].holds[0].shares[0].memory: is less than the card's 1000 bytes, of a whole card"},
+        {document(kNode, with(held, R"({"card":0,"memory":500})",
+                              R"({"card":0,"memory":5},{"card":0,"memory":6})")),
+         "pods[0].holds[0].shares[1].card: 0 is there twice in one container"},
+        {document(with(two, R"({"memory":7)", R"({"nvlink":[2],"memory":7)"), ""),
+         "nodes[0].cards[0].nvlink: names the card itself, or a place that is not among the 2 "
+         "cards"},
+        {document(with(two, R"({"memory":7)", R"({"pcie":[0],"memory":7)"), ""),
+         "nodes[0].cards[0].pcie: names the card itself"},
+    });
+}
+
+// Goal: no text of a snapshot says anything to a terminal. Method: also bytes that are one only
+// in UTF-8.
+TEST(SnapshotJson, NamesAreNames) {
+    expect_faults({
+        {document(with(kNode, R"("n")", R"("\u001b[2J")"), ""), "nodes[0].name: is no name in Kub"},
+        {document(with(kNode, R"("n")", R"("Node")"), ""),
+         "nodes[0].name: is no name in Kubernetes"},
+        {document(kNode, with(kPod, R"("p")", R"("p\u0007")")), "pods[0].name: is no name in Kub"},
+        {document(kNode, with(kPod, R"("s")", R"("s.s")")), "pods[0].namespace: is no namespace's"},
+        {document(kNode, with(kPod, R"("host")", R"("node":"\u001b","host")")),
+         "pods[0].node: is no name in Kubernetes"},
+        {document(with(kNode, R"("T4")", R"("T\u009b4")"), ""),
+         "nodes[0].cards[0].model: has control characters"},
+        {document(kNode, with(kPod, R"("host")", R"("gang":{"name":"g\n","size":2},"host")")),
+         "pods[0].gang.name: has control characters"},
+        {document(kNode, with(kPod, R"("host")", R"("rules":{"models":"T\u001b"},"host")")),
+         "pods[0].rules.models: has control characters"},
+        {document(with(kNode, "GiB", R"(\u001b)"), ""), R"(nodes[0].unit: "\u001b" is not known)"},
+    });
+    EXPECT_TRUE(read_snapshot(document(with(kNode, R"("n")", R"("node-1.example")"), kPod)));
+}
+
+std::string random_name() {
+    std::string out = "x";
+    for (const std::string& piece : *rc::gen::container<std::vector<std::string>>(
+             rc::gen::element<std::string>("a", "0", "-b")))
+        out += piece;
+    return out.substr(0, 40) + "z";
+}
+
+// What JSON must escape and a terminal does not obey.
+std::string random_plain_text() {
+    std::string out = random_text();
+    std::erase_if(out, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+    return out;
+}
+
 // Goal: what is written reads as the same.
 RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
     const auto amount = [] { return *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40); };
@@ -153,7 +227,7 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
                              .tells_card_rules = *rc::gen::arbitrary<bool>()};
     snapshot.tells_links = snapshot.tells_card_rules && *rc::gen::arbitrary<bool>();
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
-        SnapshotNode node{.name = random_text() + std::to_string(i),
+        SnapshotNode node{.name = random_name() + std::to_string(i),
                           .unit = *rc::gen::element(MemoryUnit::gib, MemoryUnit::mib),
                           .host = {amount() >> 20, {amount()}},
                           .others = {amount() >> 20, {amount()}},
@@ -161,18 +235,18 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
                           .cards = {}};
         for (int card = 0; card < 2; ++card) {
             node.cards.push_back(
-                {random_text(),
+                {random_plain_text(),
                  {amount() + 1},
                  {amount()},
                  *rc::gen::arbitrary<bool>(),
                  GpuUuid(*rc::gen::element(std::string(), "GPU-" + std::to_string(card))),
-                 {*rc::gen::inRange(-1, 4), *rc::gen::arbitrary<std::uint64_t>(),
-                  *rc::gen::arbitrary<std::uint64_t>()}});
+                 {*rc::gen::inRange(-1, 4), *rc::gen::element<std::uint64_t>(0, card == 0 ? 2 : 1),
+                  *rc::gen::element<std::uint64_t>(0, card == 0 ? 2 : 1)}});
         }
         snapshot.nodes.push_back(std::move(node));
     }
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
-        SnapshotPod pod{.name = {random_text(), random_text() + std::to_string(i)},
+        SnapshotPod pod{.name = {random_name(), random_name() + std::to_string(i)},
                         .created = "2026-01-31T11:00:00Z",
                         .host = {amount() >> 20, {amount()}},
                         .chooses_nodes = *rc::gen::arbitrary<bool>(),
@@ -181,10 +255,13 @@ RC_GTEST_PROP(SnapshotJson, RoundTrip, ()) {
         if (*rc::gen::arbitrary<bool>())
             pod.card_rules = {"A100, !T4", *rc::gen::element("", "!GPU-8f6c"), "a", "t",
                               *rc::gen::element("", "pcie")};
-        if (*rc::gen::arbitrary<bool>()) pod.gang = GangMembership{random_text(), 8};
+        if (*rc::gen::arbitrary<bool>()) pod.gang = GangMembership{random_plain_text(), 8};
         if (*rc::gen::arbitrary<bool>()) {
             pod.node = snapshot.nodes.front().name;
-            pod.holds = {{ContainerKind::app, {{1, {amount()}, {5}, *rc::gen::arbitrary<bool>()}}}};
+            const bool whole = *rc::gen::arbitrary<bool>();
+            const Bytes card = snapshot.nodes.front().cards[1].memory;
+            const Bytes part{*rc::gen::inRange<std::int64_t>(0, card.count + 1)};
+            pod.holds = {{ContainerKind::app, {{1, whole ? card : part, {5}, whole}}}};
         }
         snapshot.pods.push_back(std::move(pod));
     }

@@ -370,6 +370,11 @@ TEST(TextFile, TextOrReason) {
     const auto refused = read_text_file(folder.string());
     EXPECT_EQ(refused.error().code, Code::unavailable);
     EXPECT_EQ(refused.error().text, folder.string() + ": Is a directory");
+    EXPECT_EQ(read_text_file_up_to(path, large.size()), large);
+    const auto endless = read_text_file_up_to("/dev/zero", large.size());
+    EXPECT_EQ(endless.error().code, Code::invalid_argument);
+    EXPECT_EQ(endless.error().text,
+              "/dev/zero: is larger than 100000 bytes, the most that is read of a file");
     std::filesystem::remove_all(folder);
 }
 

@@ -58,18 +58,28 @@ bool write_all(int fd, std::string_view text) {
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) {
+    return read_text_file_up_to(path, kMostTextBytes);
+}
+
+Result<std::string> read_text_file_up_to(const std::string& path, std::size_t most) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return failed(path, errno);
     std::string text;
     std::array<char, 16 << 10> part{};
     ssize_t size = 0;
     while ((size = ::read(fd, part.data(), part.size())) != 0) {
-        if (size > 0) {
-            text.append(part.data(), static_cast<std::size_t>(size));
-        } else if (errno != EINTR) {
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) {
             const int error = errno;
             ::close(fd);
             return failed(path, error);
+        }
+        text.append(part.data(), static_cast<std::size_t>(size));
+        if (text.size() > most) {
+            ::close(fd);
+            return fail(Code::invalid_argument,
+                        fmt::format("{}: is larger than {} bytes, the most that is read of a file",
+                                    path, most));
         }
     }
     ::close(fd);

@@ -1,6 +1,7 @@
 // Small files, read and written whole.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,15 @@
 
 namespace tessera {
 
-// Errors name the path and the reason: not_found when there is no such file, unavailable for
-// whatever else keeps it from being read, a folder of that name among it.
+// Of a file that is read whole; more is no text, or a device without an end.
+inline constexpr std::size_t kMostTextBytes = std::size_t{1} << 30;
+
+// Errors name the path and the reason: not_found when there is no such file, invalid_argument for
+// one larger than kMostTextBytes, unavailable for whatever else keeps it from being read, a folder
+// of that name among it.
 Result<std::string> read_text_file(const std::string& path);
+// The same with another limit.
+Result<std::string> read_text_file_up_to(const std::string& path, std::size_t most);
 
 // Whole or not at all, readable by everyone, and always as a new file: who has the old one open or
 // mapped keeps it. It is written beside it under a name of its own, NAME.XXXXXX, which stays where

@@ -2,18 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "app/sim/each_once.hpp"
 #include "app/sim/trace_bound.hpp"
 #include "domain/placement/bound/upper_bound.hpp"
 
 namespace tessera {
 namespace {
 
-// 0.005 percent of the openb nodes' 6,212 cards.
-constexpr double kGapCards = 0.3;
+// Of all cards: 0.3 of the openb nodes' 6,212.
+constexpr double kGapPart = 0.3 / 6'212;
 
 struct Job {
     std::shared_ptr<const BoundSubject> subject;
@@ -34,7 +36,7 @@ class BoundFinder {
         if (subject_.capacity_milli() <= 0)
             return fail(Code::invalid_argument, "no node has a card");
         std::vector<BoundRun> runs;
-        for (const int arrivals : options_.arrivals) {
+        for (const int arrivals : each_once(options_.arrivals)) {
             TRY(BoundRun run, bound_after(arrivals));
             runs.push_back(std::move(run));
         }
@@ -82,10 +84,13 @@ class BoundFinder {
     [[nodiscard]] Result<BoundRun> bound_after(int arrivals) const {
         BoundRun run{.name = subject_.name(), .arrivals = arrivals, .tasks = first_tasks(arrivals)};
         const BoundProblem problem = subject_.problem(run.tasks, options_.cpu_only);
-        TRY(const UpperBound bound, upper_bound(problem, solver(problem), kGapCards));
+        const double gap =
+            kGapPart * static_cast<double>(subject_.capacity_milli()) / kMilliPerCard;
+        TRY(const UpperBound bound, upper_bound(problem, solver(problem), gap));
         run.asked = percent_of(asked_, run.tasks);
         run.bound = percent_of_milli(bound.cards * kMilliPerCard);
-        run.gap = percent_of_milli((bound.cards - bound.reached) * kMilliPerCard);
+        // The solver may reach a rounding more.
+        run.gap = percent_of_milli(std::max(bound.cards - bound.reached, 0.0) * kMilliPerCard);
         run.rounds = bound.rounds;
         run.configurations = bound.configurations;
         return run;
@@ -118,8 +123,8 @@ Result<std::vector<Job>> jobs_of(const BoundOptions& options, const ReadFile& re
         jobs.push_back({options.subject, {}});
         return jobs;
     }
-    for (const std::string& trace : options.traces) {
-        for (const int seed : options.seeds) {
+    for (const std::string& trace : trace_names(options.source, options.traces)) {
+        for (const int seed : each_once(options.seeds)) {
             const TraceName name{trace, seed};
             TRY(Workload workload, load_source(read, options.source, name));
             jobs.push_back({trace_bound(name, std::move(workload)), {}});
@@ -144,7 +149,10 @@ Result<std::vector<BoundRun>> find_bounds(const BoundOptions& options, const Rea
     for (Job& job : jobs) {
         if (!job.runs) {
             const TraceName name = job.subject->name();
-            return fail(job.runs.error().in(fmt::format("{} seed {}", name.trace, name.seed)));
+            // Pods of a snapshot come in one order, of no seed.
+            const std::string of =
+                options.subject ? name.trace : fmt::format("{} seed {}", name.trace, name.seed);
+            return fail(job.runs.error().in(of));
         }
         runs.insert(runs.end(), job.runs->begin(), job.runs->end());
     }

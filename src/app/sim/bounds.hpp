@@ -51,9 +51,10 @@ struct BoundRun {
     std::vector<PolicyHeld> policies;  // in the order of the options
 };
 
-// Each trace under each seed and share of the arrivals, in the order of the options, whatever the
-// threads. Nothing runs unless all can: errors of reading the files, not_found for a policy. Errors
-// of a run name its trace and seed: those of upper_bound(), and those of the solver.
+// Each trace under each seed and share of the arrivals, each of them once, in the order of the
+// options, whatever the threads. A trace's name is that of trace_names(). Nothing runs unless all
+// can: errors of reading the files, not_found for a policy. Errors of a run name its trace and,
+// but of a snapshot, its seed: those of upper_bound(), and those of the solver.
 Result<std::vector<BoundRun>> find_bounds(const BoundOptions& options, const ReadFile& read,
                                           const MakeLinearProgram& make_lp,
                                           const Progress& progress);

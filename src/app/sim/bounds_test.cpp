@@ -102,6 +102,18 @@ TEST(Bounds, AllThatFillsTheCards) {
     EXPECT_EQ(runs->front().asked, 100);
 }
 
+// Goal: what is named twice counts once, so that means are not nearer to it.
+TEST(Bounds, CountEachOnce) {
+    BoundOptions twice = options(1);
+    twice.traces = {"a", "a"};
+    twice.seeds = {1, 2, 1};
+    twice.arrivals = {50, 100, 50};
+    const auto runs = find_bounds(twice, read_file, free_of_charge, no_progress);
+    const auto once = find_bounds(options(1), read_file, free_of_charge, no_progress);
+    ASSERT_TRUE(runs && once);
+    EXPECT_EQ(bound_json(*runs), bound_json(*once));
+}
+
 // Goal: as many threads as there are runs find the same.
 TEST(Bounds, DoNotDependOnThreads) {
     const auto one = find_bounds(options(1), read_file, free_of_charge, no_progress);

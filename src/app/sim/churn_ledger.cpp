@@ -24,7 +24,9 @@ ChurnWaits Waits::result() {
     out.mean_wait_s = sum / count;
     out.waited = static_cast<double>(waited_) / count;
     out.refused_demand = asked_milli_ > 0 ? refused_milli_ / asked_milli_ : 0;
-    const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(0.99 * (count - 1));
+    // The nearest rank: the least wait that 99 of 100 do not exceed.
+    const std::size_t rank = (99 * waits_.size() + 99) / 100;
+    const auto p99 = waits_.begin() + static_cast<std::ptrdiff_t>(rank - 1);
     std::ranges::nth_element(waits_, p99);
     out.p99_wait_s = *p99;
     return out;

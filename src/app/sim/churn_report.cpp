@@ -119,9 +119,13 @@ Estimate mean_of(std::span<const ChurnRun> runs, const Value& value) {
 // Of the same seeds: what chance has in common cancels.
 Estimate difference(std::span<const ChurnRun> runs, std::span<const ChurnRun> base,
                     const Value& value) {
+    // Of what is the same for every seed there is one run.
+    const auto of = [&](std::span<const ChurnRun> all, std::size_t seed) {
+        return value(all[all.size() == 1 ? 0 : seed].result);
+    };
     std::vector<double> values;
-    for (std::size_t i = 0; i < std::min(runs.size(), base.size()); ++i)
-        values.push_back(value(runs[i].result) - value(base[i].result));
+    for (std::size_t seed = 0; seed < std::max(runs.size(), base.size()); ++seed)
+        values.push_back(of(runs, seed) - of(base, seed));
     return estimate(values);
 }
 
@@ -239,7 +243,10 @@ std::string churn_table(std::span<const ChurnRun> runs) {
     if (base == nullptr) return text;
     text += differences(runs, *base, width);
     if (has_moves(runs)) text += moves_table(runs, width);
-    if (group_of(runs, *base).size() == 1)
+    const bool is_one_seed = std::ranges::any_of(groups(runs), [&](const ChurnRun* one) {
+        return one->load != kAsRecorded && group_of(runs, *one).size() == 1;
+    });
+    if (is_one_seed)
         text += "\nof one seed, which tells nothing of chance: --seeds 2 and more have intervals\n";
     return text;
 }

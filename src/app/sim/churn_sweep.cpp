@@ -6,14 +6,26 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/sim/each_once.hpp"
+
 namespace tessera {
 namespace {
 
 // All runs with the same tasks.
 struct Job {
+    struct Run {
+        const FleetPolicyRow* policy;
+        std::size_t at;  // among all runs
+    };
     int load;
     std::uint64_t seed;
+    std::vector<Run> runs;
 };
+
+// Whether another seed places the same tasks otherwise.
+bool draws_lots(const FleetPolicyRow& policy) {
+    return policy.make({})->tie() != Tie::first_in_order;
+}
 
 struct Scene {
     std::vector<ChurnTask> tasks;
@@ -30,20 +42,32 @@ class Scenes {
     [[nodiscard]] Scene of(const Job& job) const {
         if (job.load == kAsRecorded) {
             auto tasks = *recorded_tasks(workload_);
-            const double end = tasks.back().comes_s;
-            // The last one, too, is of what is measured.
+            double end = 0;
+            for (const ChurnTask& task : tasks)
+                end = std::max(end, task.comes_s + task.lasts_s);
+            // Who comes at the end, too, is of what is measured.
             return {std::move(tasks), {0, std::nextafter(end, end + 1), options_.patience_s}};
         }
-        const double begin = options_.longest_s;
-        const double end = begin + options_.days * 86'400;
-        return {*churn_tasks(workload_, {.load = job.load / 100.0,
-                                         .longest_s = options_.longest_s,
-                                         .ends_s = end,
-                                         .seed = job.seed}),
-                {begin, end, options_.patience_s}};
+        const ChurnOptions asked = tasks_asked(job);
+        return {*churn_tasks(workload_, asked),
+                {options_.longest_s, asked.ends_s, options_.patience_s}};
+    }
+
+    // Whether such a job can be had; nothing is made.
+    [[nodiscard]] Result<> check(const Job& job) const {
+        if (job.load != kAsRecorded) return check_churn_tasks(workload_, tasks_asked(job));
+        TRY_VOID(recorded_tasks(workload_));
+        return {};
     }
 
   private:
+    [[nodiscard]] ChurnOptions tasks_asked(const Job& job) const {
+        return {.load = job.load / 100.0,
+                .longest_s = options_.longest_s,
+                .ends_s = options_.longest_s + options_.days * 86'400,
+                .seed = job.seed};
+    }
+
     const Workload& workload_;
     const ChurnSweepOptions& options_;
 };
@@ -66,15 +90,6 @@ class RunProgress {
     SharedProgress& all_;
     std::size_t told_ = 0;
 };
-
-// In the order of their first.
-std::vector<int> each_once(std::span<const int> loads) {
-    std::vector<int> out;
-    for (const int load : loads) {
-        if (std::ranges::find(out, load) == out.end()) out.push_back(load);
-    }
-    return out;
-}
 
 }  // namespace
 
@@ -100,32 +115,34 @@ Result<std::vector<ChurnRun>> churn_sweep(const ChurnSweepOptions& options, cons
     TRY(const Workload workload, load_source(read, options.source, options.trace));
     const Scenes scenes(workload, options);
     // What is wrong with the trace is wrong for every seed.
-    for (const int load : options.loads) {
-        TRY_VOID(load == kAsRecorded
-                     ? recorded_tasks(workload)
-                     : churn_tasks(workload, {.load = 0, .longest_s = options.longest_s}));
-    }
+    for (const int load : options.loads)
+        TRY_VOID(scenes.check({load, 1, {}}));
 
-    std::vector<Job> jobs;
     std::vector<ChurnRun> runs;
-    const auto seeds = static_cast<std::size_t>(options.seeds);
+    std::vector<Job> jobs;
+    const auto seeds = static_cast<std::uint64_t>(options.seeds);
     for (const int load : each_once(options.loads)) {
+        const std::size_t first = jobs.size();
         for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-            jobs.push_back({load, seed});
+            jobs.push_back({load, seed, {}});
         for (const FleetPolicyRow* policy : policies) {
-            for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+            const bool is_one = load == kAsRecorded && !draws_lots(*policy);
+            for (std::uint64_t seed = 1; seed <= (is_one ? 1 : seeds); ++seed) {
+                jobs[first + seed - 1].runs.push_back({policy, runs.size()});
                 runs.push_back({load, std::string(policy->name), seed, {}});
+            }
         }
     }
     SharedProgress done(progress, runs.size() * kParts);
     in_parallel(jobs.size(), options.threads, [&](std::size_t at) {
-        const Scene scene = scenes.of(jobs[at]);
-        for (std::size_t policy = 0; policy < policies.size(); ++policy) {
-            const std::size_t run = (at / seeds * policies.size() + policy) * seeds + at % seeds;
+        const Job& job = jobs[at];
+        if (job.runs.empty()) return;
+        const Scene scene = scenes.of(job);
+        for (const auto& [policy, run] : job.runs) {
             RunProgress one(done);
             runs[run].result =
-                churn(workload, scene.tasks, scene.window, *policies[policy],
-                      {.draws = static_cast<int>(jobs[at].seed), .sampling = options.sampling_seed},
+                churn(workload, scene.tasks, scene.window, *policy,
+                      {.draws = static_cast<int>(job.seed), .sampling = options.sampling_seed},
                       options.moves, [&](double part) { one.reach(part); });
             one.reach(1);
         }

@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// A load: the trace's own times, each pod once, from the first that came to the last.
+// A load: the trace's own times, each pod once, from when the first came to when the last ended.
 inline constexpr int kAsRecorded = 0;
 inline constexpr std::string_view kAsRecordedText = "as-recorded";
 
@@ -27,7 +27,9 @@ struct ChurnSweepOptions {
     TraceName trace;         // its pods, and its nodes in the tie order of that seed
     std::vector<int> loads;  // percent of all cards, or kAsRecorded
     std::vector<std::string> policies;
-    int seeds = 10;  // 1, 2, ... of who comes when
+    // 1, 2, ... of who comes when. As recorded they come when they came: one run of seed 1, but for
+    // policies that draw lots.
+    int seeds = 10;
     std::uint64_t sampling_seed = 0;
     double longest_s = 86'400;
     double days = 3;  // measured, after one time the longest that is not

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "app/sim/churn_sweep.hpp"
 #include "app/sim/waiting_line.hpp"
@@ -76,6 +77,10 @@ TEST(Churn, WhoWaited) {
     EXPECT_EQ(many.tasks.came, 100U);
     EXPECT_DOUBLE_EQ(many.tasks.mean_wait_s, 149.5);
     EXPECT_DOUBLE_EQ(many.tasks.p99_wait_s, 198);
+    // Of two, 99 percent are both.
+    const ChurnResult two =
+        run({{cards(2), 0, 20}, {cards(2), 15, 1}}, {.from_s = 0, .to_s = 100, .patience_s = 50});
+    EXPECT_DOUBLE_EQ(two.tasks.p99_wait_s, 5);
 }
 
 // Goal: who may not be beside another instance of his application waits until that leaves, and
@@ -145,6 +150,21 @@ TEST(Churn, TasksAskForTheLoad) {
     EXPECT_EQ(no_card.error().text, "none of the trace's pods asks for a card");
 }
 
+// Goal: more tasks than can be held are refused before any of them is made.
+TEST(Churn, RefusesMoreTasksThanItHolds) {
+    // One of each, 370 card-seconds, comes at half of two cards' load.
+    ChurnOptions options{.load = 0.5, .longest_s = 500, .seed = 1};
+    options.ends_s = kMostChurnTasks / 3 * 370 + 10'000;
+    const auto refused = churn_tasks(small(), options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid_argument);
+    EXPECT_EQ(refused.error().text,
+              "some 50000083 tasks would come, and 50000000 are the most that are held at once; "
+              "ask for fewer --days, or a shorter --longest");
+    options.ends_s -= 20'000;
+    EXPECT_TRUE(check_churn_tasks(small(), options));
+}
+
 // Goal: at the start there are as many of each as in the mean, in no order of the list, each with
 // part of its time behind it.
 TEST(Churn, TasksThatAreThereFromTheStart) {
@@ -193,6 +213,69 @@ TEST(Churn, TasksAsRecorded) {
     const auto untold = recorded_tasks(workload);
     ASSERT_FALSE(untold);
     EXPECT_NE(untold.error().text.find("does not tell when its pods came"), std::string::npos);
+}
+
+// Goal: of a trace as it is all of the time is measured, to the end of its last pod, not only until
+// that came.
+TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
+    const auto held_of = [](const std::string& times) {
+        const auto read = [&](const std::string& path) -> Result<std::string> {
+            if (path.find("node_list") != std::string::npos)
+                return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,1,T4\n";
+            if (path.find("arrivals") != std::string::npos) return "N 0\nP 0 1\n";
+            return "cpu_milli,memory_mib,num_gpu,gpu_milli,name,creation_time,scheduled_time,"
+                   "deletion_time\n" +
+                   times;
+        };
+        const auto runs = churn_sweep({.source = {.folder = "d"},
+                                       .trace = {"a", 1},
+                                       .loads = {kAsRecorded},
+                                       .policies = {"best-fit"},
+                                       .seeds = 1},
+                                      read, [](std::size_t, std::size_t) {});
+        EXPECT_TRUE(runs) << runs.error().text;
+        EXPECT_EQ(runs->front().result.tasks.came, 2U);
+        return runs->front().result.held;
+    };
+    EXPECT_NEAR(held_of("1,1,1,500,a,0,0,1\n1,1,1,500,b,10,10,1010\n"), 0.5 * 1001 / 1010, 1e-9);
+    EXPECT_NEAR(held_of("1,1,1,500,a,7,7,17\n1,1,1,500,b,7,7,27\n"), 0.75, 1e-9);
+}
+
+// Goal: as recorded there is one run whatever the seeds, and no interval as if chance had been
+// measured, but of a policy that draws lots.
+TEST(Churn, PlaysOneSeedAsRecorded) {
+    const auto read = [](const std::string& path) -> Result<std::string> {
+        if (path.find("node_list") != std::string::npos)
+            return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
+        if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
+        return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
+               "deletion_time\np,1,1,1,1000,0,0,10\n";
+    };
+    const auto runs = churn_sweep({.source = {.folder = "d"},
+                                   .trace = {"a", 1},
+                                   .loads = {50, kAsRecorded},
+                                   .policies = {"best-fit", "random"},
+                                   .seeds = 3,
+                                   .longest_s = 10,
+                                   .days = 0.01},
+                                  read, [](std::size_t, std::size_t) {});
+    ASSERT_TRUE(runs) << runs.error().text;
+    std::vector<std::tuple<int, std::string, std::uint64_t>> found;
+    for (const ChurnRun& run : *runs) {
+        if (run.load == kAsRecorded) found.emplace_back(run.load, run.policy, run.seed);
+        EXPECT_GT(run.result.tasks.came, 0U);
+    }
+    EXPECT_EQ(found, (std::vector<std::tuple<int, std::string, std::uint64_t>>{
+                         {kAsRecorded, "best-fit", 1},
+                         {kAsRecorded, "random", 1},
+                         {kAsRecorded, "random", 2},
+                         {kAsRecorded, "random", 3}}));
+    EXPECT_EQ(runs->size(), 10U);
+    const std::string text = churn_table(*runs);
+    const std::size_t line = text.find("as-recorded  best-fit");
+    ASSERT_NE(line, std::string::npos) << text;
+    EXPECT_EQ(text.substr(line, text.find('\n', line) - line).find("±"), std::string::npos) << text;
+    EXPECT_EQ(text.find("of one seed"), std::string::npos) << text;
 }
 
 // Goal: whoever is offered room is the first that fits, and those alike keep their order.

@@ -1,5 +1,7 @@
 #include "app/sim/churn_workload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -19,16 +21,21 @@ Result<> check_pods(const Workload& workload) {
     return {};
 }
 
-}  // namespace
+double lasts(const TimedTask& pod, const ChurnOptions& options) {
+    return std::min(static_cast<double>(pod.lasts_s.value_or(0)), options.longest_s);
+}
 
-Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+// Whether it comes again and again.
+bool comes(const TimedTask& pod, const ChurnOptions& options) {
+    return lasts(pod, options) > 0 && pod.gang > 0;
+}
+
+// Of each pod, per second. Errors: check_churn_tasks().
+Result<double> rate_of(const Workload& workload, const ChurnOptions& options) {
     TRY_VOID(check_pods(workload));
-    const auto lasts = [&](const TimedTask& pod) {
-        return std::min(static_cast<double>(pod.lasts_s.value_or(0)), options.longest_s);
-    };
     double asked = 0;  // milli x seconds, of each pod once
     for (const TimedTask& pod : workload.pods)
-        asked += static_cast<double>(milli_of(pod.task)) * pod.gang * lasts(pod);
+        asked += static_cast<double>(milli_of(pod.task)) * pod.gang * lasts(pod, options);
     if (asked <= 0) {
         return fail(Code::invalid_argument,
                     "the trace tells no times, which churn needs: how long each pod with cards "
@@ -38,13 +45,32 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     double capacity = 0;  // milli
     for (const NodeShape& node : workload.nodes)
         capacity += static_cast<double>(node.cards) * kMilliPerCard;
-    const double rate = options.load * capacity / asked;  // of each pod, per second
+    const double rate = options.load * capacity / asked;
+    double tasks = 0;
+    for (const TimedTask& pod : workload.pods) {
+        if (comes(pod, options)) tasks += rate * (lasts(pod, options) + options.ends_s);
+    }
+    if (tasks <= kMostChurnTasks) return rate;
+    return fail(Code::invalid_argument,
+                fmt::format("some {:.0f} tasks would come, and {:.0f} are the most that are held "
+                            "at once; ask for fewer --days, or a shorter --longest",
+                            tasks, kMostChurnTasks));
+}
 
+}  // namespace
+
+Result<> check_churn_tasks(const Workload& workload, const ChurnOptions& options) {
+    TRY_VOID(rate_of(workload, options));
+    return {};
+}
+
+Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options) {
+    TRY(const double rate, rate_of(workload, options));
     std::mt19937_64 draws(options.seed);
     std::vector<ChurnTask> tasks;
     for (const TimedTask& pod : workload.pods) {
-        const double whole = lasts(pod);
-        if (whole <= 0 || pod.gang == 0) continue;
+        if (!comes(pod, options)) continue;
+        const double whole = lasts(pod, options);
         std::poisson_distribution<int> there(rate * whole);
         std::uniform_real_distribution<double> left(0, whole);
         for (int i = there(draws); i > 0; --i)
@@ -53,8 +79,8 @@ Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const Churn
     std::ranges::shuffle(tasks, draws);
     const auto later = static_cast<std::ptrdiff_t>(tasks.size());
     for (const TimedTask& pod : workload.pods) {
-        const double whole = lasts(pod);
-        if (whole <= 0 || pod.gang == 0) continue;
+        if (!comes(pod, options)) continue;
+        const double whole = lasts(pod, options);
         std::exponential_distribution<double> gap(rate);
         double at = gap(draws);
         while (at < options.ends_s) {

@@ -33,14 +33,20 @@ struct ChurnOptions {
     std::uint64_t seed = 0;  // of who comes when
 };
 
-// By the time that they come; those of the start in random order. unsupported where a gang's pods
-// are not alike; invalid_argument where the trace
-// tells no times, or none of its pods asks for a card.
+// So many tasks of a run are held, and no more: some gigabytes.
+inline constexpr double kMostChurnTasks = 50'000'000;
+
+// Whether churn_tasks() can be had; it makes none. unsupported where a gang's pods are not alike;
+// invalid_argument where the trace tells no times, none of its pods asks for a card, or more than
+// kMostChurnTasks would come in the mean.
+Result<> check_churn_tasks(const Workload& workload, const ChurnOptions& options);
+
+// By the time that they come; those of the start in random order. Errors as check_churn_tasks().
 Result<std::vector<ChurnTask>> churn_tasks(const Workload& workload, const ChurnOptions& options);
 
 // The trace as it is: each pod once, when it came and for as long as it ran, counted from when the
 // first came. Of which nobody tells how long it ran stays to the end. By the time that they come.
-// Errors as churn_tasks(); invalid_argument where the trace does not tell when its pods came.
+// Errors of the trace as churn_tasks(); invalid_argument where it does not tell when its pods came.
 Result<std::vector<ChurnTask>> recorded_tasks(const Workload& workload);
 
 }  // namespace tessera

@@ -32,7 +32,8 @@ class SharedProgress {
 };
 
 // Carries out the jobs 0, 1, ... below `jobs`, the first ones first, each by one of so many
-// threads, the caller's among them. Returns when all are done.
+// threads, the caller's among them. Returns when all are done. What a job throws (there is no
+// memory left) is thrown here, when those that were begun are done; no other is begun.
 void in_parallel(std::size_t jobs, int threads, const std::function<void(std::size_t)>& carry_out);
 
 }  // namespace tessera

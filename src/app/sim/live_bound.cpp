@@ -157,6 +157,12 @@ class LiveBound final : public BoundSubject {
 }  // namespace
 
 Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveCluster cluster) {
+    if (cluster.cards > 0 && cluster.unhealthy == cluster.cards) {
+        return fail(Code::invalid_argument,
+                    cluster.cards == 1
+                        ? std::string("its one card is out of order")
+                        : fmt::format("all of its {} cards are out of order", cluster.cards));
+    }
     auto bound = std::make_unique<LiveBound>(std::move(snapshot), std::move(cluster));
     TRY_VOID(bound->prepare());
     return std::unique_ptr<BoundSubject>(std::move(bound));

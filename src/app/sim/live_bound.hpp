@@ -18,8 +18,8 @@
 
 namespace tessera {
 
-// `cluster` is the snapshot's. unsupported: more kinds of cards (model, memory, unit) than the
-// engine tells apart.
+// `cluster` is the snapshot's. invalid_argument: all cards are out of order. unsupported: more
+// kinds of cards (model, memory, unit) than the engine tells apart.
 Result<std::unique_ptr<BoundSubject>> live_bound(ClusterSnapshot snapshot, LiveCluster cluster);
 
 // What makes the bound higher than it might be, in a line for people: rules on cards that it leaves

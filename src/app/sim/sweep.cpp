@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/sim/each_once.hpp"
+
 namespace tessera {
 namespace {
 
@@ -38,10 +40,12 @@ Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& r
     TRY(auto policies, find_fleet_policies(options.policies));
     policies.insert(policies.end(), options.others.begin(), options.others.end());
     std::vector<Workload> workloads;
-    workloads.reserve(options.traces.size() * options.seeds.size());  // jobs point into it
+    const auto traces = trace_names(options.source, options.traces);
+    const auto seeds = each_once(options.seeds);
+    workloads.reserve(traces.size() * seeds.size());  // jobs point into it
     std::vector<Job> jobs;
-    for (const std::string& trace : options.traces) {
-        for (const int seed : options.seeds) {
+    for (const std::string& trace : traces) {
+        for (const int seed : seeds) {
             const TraceName name{trace, seed};
             TRY(Workload workload, load_source(read, options.source, name));
             workloads.push_back(std::move(workload));

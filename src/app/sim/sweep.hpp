@@ -38,7 +38,8 @@ struct SimRun {
     }
 };
 
-// Each trace under each seed and policy, in the order of the options, whatever the threads.
+// Each trace under each seed and policy, each of them once, in the order of the options, whatever
+// the threads. A trace's name is that of trace_names().
 // Nothing runs unless all can: errors of load_source(), not_found for a
 // policy.
 Result<std::vector<SimRun>> sweep(const SweepOptions& options, const ReadFile& read,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "app/sim/report.hpp"
@@ -33,6 +34,16 @@ SweepOptions options(int threads) {
             .threads = threads};
 }
 
+// Goal: where there is no memory for one of several jobs, the caller hears of it.
+TEST(InParallel, ThrowsWhatAJobThrows) {
+    for (const int threads : {1, 3}) {
+        const auto job = [](std::size_t at) {
+            if (at == 5) throw std::bad_alloc();
+        };
+        EXPECT_THROW(in_parallel(100, threads, job), std::bad_alloc) << threads;
+    }
+}
+
 // Goal: all runs, in the order asked for, however many threads there are; each is reported.
 TEST(Sweep, KeepsTheOrder) {
     for (const int threads : {1, 3, 9}) {
@@ -54,6 +65,18 @@ TEST(Sweep, KeepsTheOrder) {
             EXPECT_EQ(run.curve[i < 2 ? 50 : 100].allocation, i < 2 ? 50 : 100);
         }
     }
+}
+
+// Goal: what is named twice is one run.
+TEST(Sweep, CountsEachOnce) {
+    SweepOptions twice = options(2);
+    twice.traces = {"b", "a", "b"};
+    twice.seeds = {1, 1};
+    const auto runs = sweep(twice, read_file, [](std::size_t, std::size_t) {});
+    ASSERT_TRUE(runs) << runs.error().text;
+    ASSERT_EQ(runs->size(), 4U);
+    EXPECT_EQ(runs->front().name.trace, "b");
+    EXPECT_EQ(runs->back().name.trace, "a");
 }
 
 // Goal: nothing runs where a file or a policy is missing.

@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 
+#include "app/sim/each_once.hpp"
+#include "base/counted.hpp"
 #include "wire/dlrm_csv.hpp"
 #include "wire/openb_csv.hpp"
 #include "wire/pai_csv.hpp"
@@ -116,6 +118,18 @@ Result<Workload> load_pai(const ReadFile& read, const TraceSource& source,
     return in_order(nodes, tasks, source.together);
 }
 
+// Pods that name nothing else fit nowhere.
+void tell_unknown_models(const TraceSource& source, const TraceName& name,
+                         const Workload& workload) {
+    if (!source.tell || workload.unknown_models.empty()) return;
+    std::vector<std::string> told;
+    told.reserve(workload.unknown_models.size());
+    for (const UnknownModel& model : workload.unknown_models)
+        told.push_back(fmt::format("{} ({})", model.name, counted(model.pods, "pod")));
+    source.tell(fmt::format("{}: models that pods name and no node has: {}", name.trace,
+                            fmt::join(told, ", ")));
+}
+
 constexpr auto kFormats = std::to_array<TraceFormat>({
     {"openb",
      "Alibaba 2023: openb_node_list_gpu_node.csv, openb_pod_list_TRACE.csv, "
@@ -150,10 +164,18 @@ Result<const TraceFormat*> find_trace_format(std::string_view name) {
                 fmt::format("no trace format \"{}\"; there is {}", name, fmt::join(names, ", ")));
 }
 
+std::vector<std::string> trace_names(const TraceSource& source,
+                                     const std::vector<std::string>& traces) {
+    const auto format = find_trace_format(source.format);
+    if (format && !(*format)->has_traces) return {source.format};
+    return each_once(traces);
+}
+
 Result<Workload> load_source(const ReadFile& read, const TraceSource& source,
                              const TraceName& name) {
     TRY(const TraceFormat* format, find_trace_format(source.format));
     TRY(Workload workload, format->load(read, source, name));
+    tell_unknown_models(source, name, workload);
     const auto seed = static_cast<std::uint64_t>(name.seed);
     TRY_VOID(make_gangs(workload, source.gangs, seed));
     TRY_VOID(take_out(workload, source.without, seed));

@@ -1,6 +1,7 @@
 // What the simulator's tasks and nodes are read from, and what is changed about them.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct TraceSource {
     GangShare gangs;
     std::string_view seed_option{"--seed"};  // that names an order of arrival, for errors
     std::vector<FewerNodes> without;  // which of a model is drawn by the seed, as the gangs are
+    // Hears in a line what is odd about a trace and no error, once for each of its orders; may be
+    // empty.
+    std::function<void(const std::string& line)> tell{};
 };
 
 // How a trace's files are read.
@@ -37,6 +41,11 @@ struct TraceFormat {
 std::span<const TraceFormat> trace_formats();
 // not_found, naming those that there are.
 Result<const TraceFormat*> find_trace_format(std::string_view name);
+
+// What runs of these traces are called: each once; by the name of the format where that is one
+// trace.
+std::vector<std::string> trace_names(const TraceSource& source,
+                                     const std::vector<std::string>& traces);
 
 // Some node has a card. Errors: of the format, of reading its files, of make_gangs() and
 // take_out(); invalid_argument where no node has a card, or none is left that has.

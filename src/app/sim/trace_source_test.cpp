@@ -19,6 +19,11 @@ const std::map<std::string, std::string> kFiles = {
      "sn,cpu_milli,memory_mib,gpu,model\nm0,1,1,1,T4\nm1,1,1,1,T4\nm2,1,1,1,T4\n"},
     {"more/openb_pod_list_a.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n"},
     {"more/arrivals/a.seed1.txt", "N 1\nP 0\n"},
+    {"spec/openb_node_list_gpu_node.csv", "sn,cpu_milli,memory_mib,gpu,model\nm0,1,1,1,T4\n"},
+    {"spec/openb_pod_list_a.csv",
+     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\np,1,1,1,500,H100\n"
+     "q,1,1,1,500,t4|H100|T4\nr,1,1,1,500,T4\ns,1,1,1,500,\n"},
+    {"spec/arrivals/a.seed1.txt", "N 0\nP 0 0 1 2 3\n"},
     {"d/disaggregated_DLRM_trace.csv",
      "instance_sn,role,app_name,cpu_request,cpu_limit,gpu_request,gpu_limit,rdma_request,"
      "rdma_limit,memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,"
@@ -156,6 +161,29 @@ TEST(TraceSource, NoCard) {
         EXPECT_EQ(refused.error(),
                   (Error{Code::invalid_argument, "no node has a card; see --nodes and --without"}));
     }
+}
+
+// Goal: models that no node has are told, with how many pods name them.
+TEST(TraceSource, TellsUnknownModels) {
+    std::vector<std::string> lines;
+    TraceSource source{.folder = "spec",
+                       .tell = [&](const std::string& line) { lines.push_back(line); }};
+    const Workload workload = loaded(source);
+    EXPECT_EQ(lines, (std::vector<std::string>{
+                         "a: models that pods name and no node has: H100 (2 pods), t4 (1 pod)"}));
+    EXPECT_EQ(workload.arrivals[0].models, ModelSet{0});
+    lines.clear();
+    source.folder = "o";
+    loaded(source);
+    EXPECT_TRUE(lines.empty());
+}
+
+// Goal: a run is called by its trace, or by its format where that is one trace.
+TEST(TraceSource, Names) {
+    EXPECT_EQ(trace_names({.format = "openb"}, {"b", "a", "b"}),
+              (std::vector<std::string>{"b", "a"}));
+    for (const std::string format : {"dlrm2025", "pai2020"})
+        EXPECT_EQ(trace_names({.format = format}, {"default"}), std::vector{format});
 }
 
 TEST(TraceSource, UnknownFormat) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "app/sim/gangs.hpp"
 
@@ -25,15 +27,19 @@ class ModelNames {
 
     [[nodiscard]] const std::vector<std::string>& all() const { return names_; }
 
-    // "A|B" as a set; a model that no node has is in none.
-    [[nodiscard]] ModelSet set(std::string_view spec) const {
+    // "A|B" as a set; a model that no node has is in none, and goes to `unknown`.
+    [[nodiscard]] ModelSet set(std::string_view spec, std::set<std::string_view>& unknown) const {
         if (spec.empty()) return kAnyModel;
         ModelSet models = 0;
         while (!spec.empty()) {
             const std::size_t bar = spec.find('|');
-            const auto found = std::ranges::find(names_, spec.substr(0, bar));
-            if (found != names_.end())
+            const std::string_view name = spec.substr(0, bar);
+            const auto found = std::ranges::find(names_, name);
+            if (found != names_.end()) {
                 models |= model_bit(static_cast<int>(found - names_.begin()));
+            } else {
+                unknown.insert(name);
+            }
             spec.remove_prefix(bar == std::string_view::npos ? spec.size() : bar + 1);
         }
         return models;
@@ -58,12 +64,12 @@ Result<std::vector<NodeShape>> shapes_of(const std::vector<OpenbNode>& nodes, Mo
     return shapes;
 }
 
-Task task_of(const OpenbPod& pod, const ModelNames& models) {
+Task task_of(const OpenbPod& pod, const ModelNames& models, std::set<std::string_view>& unknown) {
     return {.cpu_milli = pod.cpu_milli,
             .memory_mib = pod.memory_mib,
             .milli = pod.milli,
             .count = pod.cards,
-            .models = models.set(pod.models)};
+            .models = models.set(pod.models, unknown)};
 }
 
 // Rows that an order leaves out come after those that it names: no node of a list is passed over.
@@ -105,9 +111,16 @@ Result<Workload> workload_of(const std::vector<OpenbNode>& nodes, const std::vec
     TRY(const auto shapes, shapes_of(nodes, models));
     std::vector<MixSample> samples;
     samples.reserve(pods.size());
-    for (const OpenbPod& pod : pods)
-        samples.push_back({task_of(pod, models), pod.models});
+    std::map<std::string_view, std::size_t> unknown;
+    for (const OpenbPod& pod : pods) {
+        std::set<std::string_view> of_pod;
+        samples.push_back({task_of(pod, models, of_pod), pod.models});
+        for (const std::string_view name : of_pod)
+            ++unknown[name];
+    }
     Workload workload;
+    for (const auto& [name, count] : unknown)
+        workload.unknown_models.push_back({std::string(name), count});
     for (std::size_t row = 0; row < pods.size(); ++row) {
         workload.pods.push_back(
             {.task = samples[row].task, .lasts_s = pods[row].lasts_s, .came_s = pods[row].came_s});

@@ -24,6 +24,14 @@ struct TimedTask {
     std::optional<std::int64_t> came_s{};  // since the trace began; nothing: nobody tells
 };
 
+// A model that pods name and no node has.
+struct UnknownModel {
+    std::string name;
+    std::size_t pods = 0;  // rows of the pod list
+
+    friend bool operator==(const UnknownModel&, const UnknownModel&) = default;
+};
+
 struct Workload {
     std::vector<NodeShape> nodes;          // in tie order
     std::vector<std::uint32_t> node_rows;  // parallel: its row in the node list
@@ -34,9 +42,10 @@ struct Workload {
     // Parallel to the arrivals: so many from here on are placed all or none; 0 for those that
     // follow the first of a gang. Empty: there are no gangs.
     std::vector<std::uint32_t> together;
-    bool has_mixed_gangs = false;  // gangs of pods that ask for different things
-    std::vector<TimedTask> pods;   // of the whole pod list, each row once
-    std::vector<MixClass> mix;     // of the whole pod list, each row once: 95 %
+    bool has_mixed_gangs = false;              // gangs of pods that ask for different things
+    std::vector<TimedTask> pods;               // of the whole pod list, each row once
+    std::vector<MixClass> mix;                 // of the whole pod list, each row once: 95 %
+    std::vector<UnknownModel> unknown_models;  // by name
 };
 
 // A file's text. Errors name the path.

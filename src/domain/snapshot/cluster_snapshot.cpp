@@ -29,14 +29,17 @@ std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
     std::vector<SnapshotCard> cards;
     cards.reserve(node.gpus.size());
     for (const Gpu& gpu : node.gpus) {
+        const std::size_t place = cards.size();
+        const std::uint64_t others =
+            ~(place <= kMostLinkedIndex ? std::uint64_t{1} << place : std::uint64_t{0});
         cards.push_back({.model = gpu.model,
                          .memory = gpu.capacity(),
                          .excess = gpu.excess,
                          .healthy = gpu.healthy,
                          .uuid = gpu.uuid,
                          .links = {.numa = gpu.links.numa,
-                                   .pcie = by_place(gpu.links.pcie, node.gpus),
-                                   .nvlink = by_place(gpu.links.nvlink, node.gpus)}});
+                                   .pcie = by_place(gpu.links.pcie, node.gpus) & others,
+                                   .nvlink = by_place(gpu.links.nvlink, node.gpus) & others}});
     }
     return cards;
 }
@@ -48,8 +51,11 @@ std::vector<SnapshotHolder> holds_of(const Allocation& allocation, const NodeInv
         for (const GpuShare& share : container.gpus) {
             const Gpu* gpu = find_gpu(node.gpus, share.uuid);
             if (gpu == nullptr) continue;
+            // What is kept back of a card may have changed since it was given.
+            const Bytes most = gpu->capacity();
+            const Bytes memory = share.whole ? most : std::min(share.memory, most);
             holder.shares.push_back(
-                {static_cast<int>(gpu - node.gpus.data()), share.memory, share.cores, share.whole});
+                {static_cast<int>(gpu - node.gpus.data()), memory, share.cores, share.whole});
         }
         if (!holder.shares.empty()) holds.push_back(std::move(holder));
     }

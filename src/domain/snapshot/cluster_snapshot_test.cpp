@@ -96,13 +96,33 @@ TEST(ClusterSnapshot, LinksBetweenCards) {
     NodeInventory node = build::node("n", 3, gibibytes(16));
     for (std::size_t place = 0; place < 3; ++place)
         node.gpus[place].index = static_cast<int>(place) + (place > 0 ? 1 : 0);  // 0, 2, 3
-    node.gpus[0].links = {.numa = 1, .pcie = 0b0010, .nvlink = 0b1100};
+    node.gpus[0].links = {.numa = 1, .pcie = 0b0010, .nvlink = 0b1101};          // itself, too
     node.gpus[2].links.nvlink = 0b0001;
     const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, {});
     EXPECT_EQ(out.nodes[0].cards[0].links, (CardLinks{.numa = 1, .pcie = 0, .nvlink = 0b110}));
     EXPECT_EQ(out.nodes[0].cards[1].links, CardLinks{});
     EXPECT_EQ(out.nodes[0].cards[2].links, (CardLinks{.nvlink = 0b001}));
     EXPECT_TRUE(out.tells_links);
+}
+
+// Goal: no share is told as larger than its card, and a whole one as all of it, where more of the
+// card is reserved than when it was given.
+TEST(ClusterSnapshot, SharesArePartsOfTheirCards) {
+    NodeInventory node = build::node("n", 2, gibibytes(16));
+    std::vector<SeenPod> pods;
+    pods.push_back(
+        {on(build::pod("part", build::native(gibibytes(16))), node, 0, gibibytes(16)), "", false});
+    PodFacts whole = build::pod("whole", build::whole());
+    auto allocation = build::allocation(whole, "n", {{node.gpus[1].uuid, 1, gibibytes(16), {}}});
+    allocation.containers[0].gpus[0].whole = true;
+    pods.push_back({build::bound(std::move(whole), allocation), "", false});
+    for (Gpu& gpu : node.gpus)
+        gpu.reserved = gibibytes(1);
+    const ClusterSnapshot out = snapshot_of(std::vector<SeenNode>{{node, false}}, pods);
+    ASSERT_EQ(out.pods.size(), 2U);
+    EXPECT_EQ(out.nodes[0].cards[0].memory, gibibytes(15));
+    for (const SnapshotPod& pod : out.pods)
+        EXPECT_EQ(pod.holds.at(0).shares.at(0).memory, gibibytes(15)) << pod.name.name;
 }
 
 // Goal: no name stays, and what had the same name has the same number.

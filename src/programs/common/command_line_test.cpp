@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
+
+#include "programs/common/whole_number.hpp"
 
 namespace tessera {
 namespace {
@@ -33,6 +36,27 @@ TEST(CommandLine, ShortNamesWithValues) {
     app.parse(command_line(static_cast<int>(argv.size()), argv.data()));
     EXPECT_EQ(output, "json");
     EXPECT_FALSE(details);
+}
+
+// Goal: whole numbers are decimal, whatever zeros are before them, one or several, and nothing else
+// is one. Method: through the library itself.
+TEST(CommandLine, WholeNumbers) {
+    CLI::App app;
+    int one = 0;
+    std::vector<int> several;
+    std::uint64_t large = 0;
+    app.add_option("--one", one)->transform(whole_number(0, 100));
+    app.add_option("--several", several)->delimiter(',')->transform(whole_number(1, 100));
+    app.add_option("--large", large)
+        ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
+    app.parse("--one 010 --several '050, 052,100' --large 018446744073709551615");
+    EXPECT_EQ(one, 10);
+    EXPECT_EQ(several, (std::vector{50, 52, 100}));
+    EXPECT_EQ(large, std::numeric_limits<std::uint64_t>::max());
+    for (const std::string text : {"-1", "101", "0x10", "1.5", "1e1", "many"}) {
+        EXPECT_THROW(app.parse("--one=" + text), CLI::ValidationError) << text;
+        EXPECT_THROW(app.parse("--several=5," + text), CLI::ValidationError) << text;
+    }
 }
 
 // Goal: all else is left as it is, the last word first.

@@ -1,0 +1,19 @@
+// What is named twice counts once, so that no mean leans to it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace tessera {
+
+// In the order of their first.
+template <class T>
+std::vector<T> each_once(const std::vector<T>& values) {
+    std::vector<T> out;
+    for (const T& value : values) {
+        if (std::ranges::find(out, value) == out.end()) out.push_back(value);
+    }
+    return out;
+}
+
+}  // namespace tessera

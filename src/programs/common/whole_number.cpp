@@ -1,0 +1,32 @@
+#include "programs/common/whole_number.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+    const std::string range = fmt::format("{} to {}", least, most);
+    return {[=](std::string& text) {
+                std::string_view digits = text;
+                while (digits.starts_with(' '))
+                    digits.remove_prefix(1);
+                while (digits.ends_with(' '))
+                    digits.remove_suffix(1);
+                std::uint64_t value = 0;
+                const char* end = digits.data() + digits.size();
+                const auto read = std::from_chars(digits.data(), end, value);
+                const bool is_whole = read.ec == std::errc() && read.ptr == end;
+                if (!is_whole || value < least || value > most)
+                    return fmt::format("\"{}\" is not a whole number from {}", text, range);
+                // Without zeros before it, which would make it octal.
+                text = std::to_string(value);
+                return std::string();
+            },
+            range};
+}
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+// Whole numbers on a command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+namespace tessera {
+
+// For an option's transform(): a number from `least` to `most` in decimal digits, blanks at
+// its ends left out, else an error that says so. CLI11 alone reads "010" as 8, and -1 as the
+// largest number that there is.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+
+}  // namespace tessera
