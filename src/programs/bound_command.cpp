@@ -9,7 +9,7 @@
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
 #include "app/sim/live_bound.hpp"
-#include "programs/common/whole_number.hpp"
+#include "programs/common/number_options.hpp"
 
 namespace tessera {
 namespace {

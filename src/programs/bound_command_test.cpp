@@ -7,7 +7,9 @@
 
 #include "adapters/lp/clp.hpp"
 #include "adapters/os/text_file.hpp"
+#include "app/sim/live_bound.hpp"
 #include "app/sim/replay.hpp"
+#include "app/sim/snapshot_builders_test.hpp"
 #include "domain/placement/fleet/policy.hpp"
 
 namespace tessera {
@@ -78,6 +80,24 @@ TEST(BoundCommand, AllArePlacedNoLongerThanItSays) {
         EXPECT_LE(100 * held / cards, *runs->front().all_placed) << policy.name;
     }
     EXPECT_NEAR(*runs->front().all_placed, 97.72, 0.02);
+}
+
+// Goal: a cluster on which nothing can be held is said to be one, and no seed is spoken of.
+TEST(BoundCommand, NoCardInOrder) {
+    ClusterSnapshot snapshot{.nodes = {build::node("m", {{"T4", 16}, {"T4", 16}})},
+                             .pods = {build::pod("a", 8)}};
+    for (SnapshotCard& card : snapshot.nodes[0].cards)
+        card.healthy = false;
+    const auto refused = live_bound(snapshot, *live_cluster(snapshot));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(),
+              (Error{Code::invalid_argument, "all of its 2 cards are out of order"}));
+    snapshot.nodes[0].cards.clear();
+    BoundOptions options{.arrivals = {kAllArrivals}};
+    options.subject = *live_bound(snapshot, *live_cluster(snapshot));
+    const auto none = find_bounds(options, {}, clp, no_progress);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().text, "snapshot: no node has a card");
 }
 
 // Goal: the options of the command line reach the finder, and the forms come out.

@@ -65,26 +65,6 @@ TEST(BoundSnapshot, IsTightOnFewCards) {
     EXPECT_NEAR(bound_of(snapshot).bound, 82.5, kRounding);
 }
 
-// Goal: a cluster on which nothing can be held is said to be one, and no seed is spoken of.
-TEST(BoundSnapshot, NoCardInOrder) {
-    ClusterSnapshot snapshot{.nodes = {build::node("m", {{"T4", 16}, {"T4", 16}})},
-                             .pods = {build::pod("a", 8)}};
-    for (SnapshotCard& card : snapshot.nodes[0].cards)
-        card.healthy = false;
-    const auto refused = live_bound(snapshot, *live_cluster(snapshot));
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error(),
-              (Error{Code::invalid_argument, "all of its 2 cards are out of order"}));
-    snapshot.nodes[0].cards.clear();
-    BoundOptions options{.arrivals = {kAllArrivals}};
-    options.subject = *live_bound(snapshot, *live_cluster(snapshot));
-    const auto none = find_bounds(
-        options, {}, [](std::span<const LpRow> rows) { return make_clp(rows); },
-        [](std::size_t, std::size_t) {});
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().text, "snapshot: no node has a card");
-}
-
 // Goal: only the rules that pods have are told as left out.
 TEST(BoundSnapshot, TellsWhichRulesItLeavesOut) {
     const auto told = [](std::vector<SnapshotPod> pods) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "programs/common/whole_number.hpp"
+#include "programs/common/number_options.hpp"
 #include "programs/plot_option.hpp"
 
 namespace tessera {

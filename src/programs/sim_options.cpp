@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "adapters/os/text_file.hpp"
-#include "programs/common/whole_number.hpp"
+#include "programs/common/number_options.hpp"
 #include "wire/snapshot_json.hpp"
 
 namespace tessera {
@@ -45,17 +45,6 @@ void add_output(CLI::App& command, std::string& output) {
     command.add_option("-o,--output", output, "table, json or csv")
         ->check(CLI::IsMember({"table", "json", "csv"}))
         ->capture_default_str();
-}
-
-CLI::Validator between(double least, double most) {
-    const std::string range = fmt::format("{} to {}", least, most);
-    return {[=](const std::string& text) {
-                double value = 0;
-                const bool is_number = CLI::detail::lexical_cast(text, value);
-                if (is_number && value >= least && value <= most) return std::string();
-                return fmt::format("\"{}\" is not a number from {}", text, range);
-            },
-            "NUMBER from " + range};
 }
 
 CLI::Validator order_seed() {

@@ -16,9 +16,6 @@ void add_jobs(CLI::App& command, int& threads, const std::string& what);
 // -o: table, json or csv.
 void add_output(CLI::App& command, std::string& output);
 
-// For an option of type double: within these; CLI11's own Range takes "nan".
-CLI::Validator between(double least, double most);
-
 // For an option that names orders of arrival: a number, or several.
 CLI::Validator order_seed();
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
-#include "programs/common/whole_number.hpp"
+#include "programs/common/number_options.hpp"
 
 namespace tessera {
 namespace {

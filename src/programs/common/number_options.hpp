@@ -1,4 +1,4 @@
-// Whole numbers on a command line.
+// Numbers on a command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,5 +10,8 @@ namespace tessera {
 // its ends left out, else an error that says so. CLI11 alone reads "010" as 8, and -1 as the
 // largest number that there is.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+
+// For an option of type double: within these; CLI11's own Range takes "nan".
+CLI::Validator between(double least, double most);
 
 }  // namespace tessera

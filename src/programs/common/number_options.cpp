@@ -1,4 +1,4 @@
-#include "programs/common/whole_number.hpp"
+#include "programs/common/number_options.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,10 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
                 while (digits.ends_with(' '))
                     digits.remove_suffix(1);
                 std::uint64_t value = 0;
-                const char* end = digits.data() + digits.size();
-                const auto read = std::from_chars(digits.data(), end, value);
-                const bool is_whole = read.ec == std::errc() && read.ptr == end;
+                const auto read =
+                    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+                const bool is_whole =
+                    read.ec == std::errc() && read.ptr == digits.data() + digits.size();
                 if (!is_whole || value < least || value > most)
                     return fmt::format("\"{}\" is not a whole number from {}", text, range);
                 // Without zeros before it, which would make it octal.
@@ -27,6 +28,17 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
                 return std::string();
             },
             range};
+}
+
+CLI::Validator between(double least, double most) {
+    const std::string range = fmt::format("{} to {}", least, most);
+    return {[=](const std::string& text) {
+                double value = 0;
+                const bool is_number = CLI::detail::lexical_cast(text, value);
+                if (is_number && value >= least && value <= most) return std::string();
+                return fmt::format("\"{}\" is not a number from {}", text, range);
+            },
+            "NUMBER from " + range};
 }
 
 }  // namespace tessera
