@@ -84,7 +84,8 @@ struct Stream {
 };
 
 // The stream behind a handle, of whichever context; null and the two special handles are the
-// default streams of the current one. CUDA_ERROR_INVALID_HANDLE; of these, what current_context says.
+// default streams of the current one. CUDA_ERROR_INVALID_HANDLE; of these, what current_context
+// says.
 CUresult find_stream(CUstream handle, Stream** stream);
 CUresult make_stream(Context& context, unsigned flags, Stream** stream);
 
