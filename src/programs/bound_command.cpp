@@ -9,7 +9,7 @@
 #include "adapters/os/text_file.hpp"
 #include "app/sim/bounds_report.hpp"
 #include "app/sim/live_bound.hpp"
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 
 namespace tessera {
 namespace {

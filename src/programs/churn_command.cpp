@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 #include "programs/plot_option.hpp"
 
 namespace tessera {

@@ -12,7 +12,7 @@
 #include "app/scheduler/foreseen.hpp"
 #include "app/scheduler/placements.hpp"
 #include "programs/cluster_policy.hpp"
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {

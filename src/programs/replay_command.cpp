@@ -4,7 +4,7 @@
 
 #include "app/sim/live_report.hpp"
 #include "app/sim/report.hpp"
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 #include "programs/plot_option.hpp"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include "adapters/kube/kube_pod_resizes.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/cli/resize.hpp"
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 #include "programs/pod_argument.hpp"
 
 namespace tessera {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "adapters/os/text_file.hpp"
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 #include "wire/snapshot_json.hpp"
 
 namespace tessera {
@@ -98,10 +98,7 @@ void add_snapshot_file(CLI::App& command, SourceText& text, const std::string& h
     CLI::Option* snapshot = command.add_option(
         "--snapshot", text.snapshot,
         "in place of a trace: a file of tessera snapshot, or - for standard input. " + help);
-    const auto fault = [](const std::string& file) {
-        return file.empty() ? std::string("is no file's name") : std::string();
-    };
-    snapshot->check(CLI::Validator(fault, "FILE"));
+    snapshot->check(file_name());
     for (const char* name : {"--data", "--format", "--nodes", "--gangs", "--together", "--without"})
         snapshot->excludes(command.get_option(name));
     for (const std::string& name : others)

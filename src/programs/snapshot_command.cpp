@@ -8,6 +8,7 @@
 
 #include "adapters/kube/kube_snapshot.hpp"
 #include "adapters/os/text_file.hpp"
+#include "programs/common/validators.hpp"
 #include "wire/snapshot_json.hpp"
 
 namespace tessera {
@@ -33,12 +34,9 @@ Result<> take(const SnapshotOptions& options) {
 CLI::App* add_snapshot(CLI::App& app, SnapshotOptions& options) {
     CLI::App* command = app.add_subcommand(
         "snapshot", "Write a file that describes the cluster, for tessera-sim; changes nothing");
-    const auto fault = [](const std::string& text) {
-        return text.empty() ? std::string("is no file's name") : std::string();
-    };
     command
         ->add_option("file", options.file, "the file; standard output where it is left out, or -")
-        ->check(CLI::Validator(fault, "FILE"));
+        ->check(file_name());
     command->add_flag(
         "--anonymous", options.anonymous,
         "numbers in place of the names of nodes, namespaces, pods, gangs and groups, and of "

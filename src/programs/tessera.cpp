@@ -9,7 +9,7 @@
 #include "app/cli/tables.hpp"
 #include "programs/common/command_line.hpp"
 #include "programs/common/completion_words.hpp"
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 #include "programs/common/yaml_text.hpp"
 #include "programs/defrag_command.hpp"
 #include "programs/doctor_command.hpp"

@@ -241,16 +241,18 @@ TEST(Churn, MeasuresTheWholeTraceAsRecorded) {
     EXPECT_NEAR(held_of("1,1,1,500,a,7,7,17\n1,1,1,500,b,7,7,27\n"), 0.75, 1e-9);
 }
 
+// The files of a trace of one pod, and of one node of four cards.
+Result<std::string> read_one_pod(const std::string& path) {
+    if (path.find("node_list") != std::string::npos)
+        return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
+    if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
+    return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
+           "deletion_time\np,1,1,1,1000,0,0,10\n";
+}
+
 // Goal: as recorded there is one run whatever the seeds, and no interval as if chance had been
 // measured, but of a policy that draws lots.
 TEST(Churn, PlaysOneSeedAsRecorded) {
-    const auto read = [](const std::string& path) -> Result<std::string> {
-        if (path.find("node_list") != std::string::npos)
-            return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
-        if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
-        return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
-               "deletion_time\np,1,1,1,1000,0,0,10\n";
-    };
     const auto runs = churn_sweep({.source = {.folder = "d"},
                                    .trace = {"a", 1},
                                    .loads = {50, kAsRecorded},
@@ -258,7 +260,7 @@ TEST(Churn, PlaysOneSeedAsRecorded) {
                                    .seeds = 3,
                                    .longest_s = 10,
                                    .days = 0.01},
-                                  read, [](std::size_t, std::size_t) {});
+                                  read_one_pod, [](std::size_t, std::size_t) {});
     ASSERT_TRUE(runs) << runs.error().text;
     std::vector<std::tuple<int, std::string, std::uint64_t>> found;
     for (const ChurnRun& run : *runs) {
@@ -370,13 +372,6 @@ TEST(Churn, TableTellsHowManyCameInTheMean) {
 
 // Goal: a sweep tells how far it is within its runs too, never backwards, and all in the end.
 TEST(Churn, SweepTellsHowFarItIs) {
-    const auto read = [](const std::string& path) -> Result<std::string> {
-        if (path.find("node_list") != std::string::npos)
-            return "sn,cpu_milli,memory_mib,gpu,model\nn,8000,100,4,T4\n";
-        if (path.find("arrivals") != std::string::npos) return "N 0\nP 0\n";
-        return "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,scheduled_time,"
-               "deletion_time\np,1,1,1,1000,0,0,10\n";
-    };
     for (const int threads : {1, 3}) {
         std::vector<std::size_t> told;
         const auto runs = churn_sweep({.source = {.folder = "d"},
@@ -387,7 +382,7 @@ TEST(Churn, SweepTellsHowFarItIs) {
                                        .longest_s = 10,
                                        .days = 0.1,
                                        .threads = threads},
-                                      read, [&](std::size_t done, std::size_t of) {
+                                      read_one_pod, [&](std::size_t done, std::size_t of) {
                                           EXPECT_EQ(of, 200U);
                                           told.push_back(done);
                                       });

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-// Numbers on a command line.
+// What the text of an option may be.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,5 +13,8 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 
 // For an option of type double: within these; CLI11's own Range takes "nan".
 CLI::Validator between(double least, double most);
+
+// For an option that names a file: not an unset variable of the shell.
+CLI::Validator file_name();
 
 }  // namespace tessera

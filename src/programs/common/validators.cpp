@@ -1,4 +1,4 @@
-#include "programs/common/number_options.hpp"
+#include "programs/common/validators.hpp"
 
 #include <fmt/format.h>
 
@@ -39,6 +39,13 @@ CLI::Validator between(double least, double most) {
                 return fmt::format("\"{}\" is not a number from {}", text, range);
             },
             "NUMBER from " + range};
+}
+
+CLI::Validator file_name() {
+    return {[](const std::string& text) {
+                return text.empty() ? std::string("is no file's name") : std::string();
+            },
+            "FILE"};
 }
 
 }  // namespace tessera
