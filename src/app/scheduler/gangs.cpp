@@ -94,6 +94,12 @@ FilterAnswer Gangs::answer(ClusterState& state, const ExtenderArgs& args, const 
     if (!kept_on.empty() && fits_on(state, kept_on, pod)) {
         if (auto own = only(args, kept_on.str()); !own.fitting.empty()) return own;
     }
+    // As many as the gang's size run: this pod is one more of them, and the reservation it had is
+    // of no use. There is no gang left to place, so it waits for nothing but its own GPUs.
+    if (now.placed >= size) {
+        if (!kept_on.empty()) state.give_up(pod.uid);
+        return as_any_pod();
+    }
     const auto kept = static_cast<std::size_t>(std::ranges::count_if(
         now.waiting, [&](const PodAskPtr& member) { return is_kept(state, member); }));
     if (kept_on.empty() && now.placed + kept >= size) return as_any_pod();

@@ -55,7 +55,13 @@ class Cluster {
         ExtenderArgs args;
         args.pod = pod;
         args.names.assign(names_.begin(), names_.end());
-        return gangs_.filter(args, build::ask(pod));
+        FilterAnswer answer = gangs_.filter(args, build::ask(pod));
+        // In every test here: without a node there is a reason for each.
+        if (answer.fitting.empty()) {
+            EXPECT_EQ(answer.failed.size() + answer.unresolvable.size(), names_.size())
+                << pod.name.str();
+        }
+        return answer;
     }
     // As kube-scheduler does: where the filter says, at once.
     bool try_bind(const PodFacts& pod) {
@@ -318,6 +324,72 @@ TEST(Gangs, OneMoreOfAGangThatRuns) {
     EXPECT_TRUE(cluster.try_bind(cluster.add("a", 4, 4)));
     EXPECT_TRUE(cluster.try_bind(cluster.add("a", 5, 4)));
     EXPECT_EQ(cluster.kept(), 0U);
+}
+
+// Goal: a gang has more pods than its size, as many as its size run, and the reservation that one
+// more had is lost with its node: it is placed as any pod is, or reads why not.
+TEST(Gangs, OneMoreLosesItsReservation) {
+    Cluster cluster(2);
+    const auto pods = cluster.add_gang("a", 3);
+    EXPECT_TRUE(cluster.try_bind(pods[0]));
+    const PodFacts more = cluster.add("a", 3, 3);
+    NodeName kept_on;
+    const auto keep = [&] {
+        cluster.state([&](ClusterState& state) {
+            kept_on = kept_on.empty() ? NodeName("n1") : kept_on;
+            EXPECT_TRUE(state.promise(more.uid, kept_on, {}));
+        });
+    };
+    keep();
+    EXPECT_TRUE(cluster.try_bind(pods[1]));
+    EXPECT_TRUE(cluster.try_bind(pods[2]));
+    const auto set_gpus = [&](bool healthy) {
+        for (const char* name : {"n0", "n1"}) {
+            NodeInventory node = build::node(name, 2, gibibytes(16));
+            for (Gpu& gpu : node.gpus) {
+                gpu.healthy = healthy;
+                if (!healthy) gpu.reason = "xid 79";
+            }
+            cluster.state([&](ClusterState& state) { state.set_node(node); });
+        }
+    };
+    set_gpus(false);
+    EXPECT_NE(reason(cluster.filter(more)), "");
+    EXPECT_EQ(cluster.kept(), 0U);
+    set_gpus(true);
+    keep();
+    cluster.state([](ClusterState& state) { state.remove_node(NodeName("n1")); });
+    EXPECT_TRUE(cluster.try_bind(more));
+}
+
+// Goal: whatever happens to pods, nodes and reservations meanwhile, an answer without nodes has a
+// reason for each node (Cluster::filter looks).
+RC_GTEST_PROP(Gangs, NeverWithoutReasons, ()) {
+    Cluster cluster(2);
+    std::vector<PodFacts> pods = cluster.add_gang("a", 3);
+    for (int i = 3; i < 6; ++i)
+        pods.push_back(cluster.add("a", i, 3));
+    const auto steps = *rc::gen::container<std::vector<int>>(48, rc::gen::inRange(0, 24));
+    for (const int step : steps) {
+        const PodFacts& pod = pods.at(static_cast<std::size_t>(step % 6));
+        const NodeName node(step % 2 == 0 ? "n0" : "n1");
+        if (step < 8) {
+            cluster.try_bind(pod);
+        } else if (step < 12) {
+            cluster.filter(pod);
+        } else if (step < 15) {
+            cluster.state([&](ClusterState& state) { state.promise(pod.uid, node, {}); });
+        } else if (step < 18) {
+            cluster.state([&](ClusterState& state) { state.remove_node(node); });
+        } else if (step < 22) {
+            NodeInventory back = build::node(node.str(), 2, gibibytes(16));
+            back.gpus[0].healthy = step != 18;
+            cluster.state([&](ClusterState& state) { state.set_node(back); });
+        } else {
+            cluster.end(pod);
+            cluster.state([&](ClusterState& state) { state.set_pod(pod); });
+        }
+    }
 }
 
 // Goal: a node has CPU for so many of them, whatever its cards have.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "domain/placement/nominees.hpp"
 
 namespace tessera {
@@ -77,3 +78,18 @@ bool Refusals::is_new(Class& of, const Misfit* misfit) {
 }
 
 }  // namespace tessera
+void give_missing_reasons(const ExtenderArgs& args, FilterAnswer& answer) {
+    if (!answer.fitting.empty()) return;
+    if (answer.failed.size() + answer.unresolvable.size() >= args.names.size()) return;
+    std::vector<char> has_reason(args.names.size());
+    for (const auto* refusals : {&answer.failed, &answer.unresolvable}) {
+        for (const Refusal& refusal : *refusals)
+            has_reason[refusal.node] = 1;
+    }
+    for (std::size_t i = 0; i < has_reason.size(); ++i) {
+        if (has_reason[i] == 0)
+            answer.failed.push_back({i, "no reason is known; the pod is tried again"});
+    }
+    log_event(Event::reason_missing, {{"pod", args.pod.name.str()}});
+}
+

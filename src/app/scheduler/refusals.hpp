@@ -70,3 +70,9 @@ class Refusals {
 };
 
 }  // namespace tessera
+// kube-scheduler takes an answer without nodes and without reasons for "nothing will ever help" and
+// keeps the pod for minutes, and its user reads no word. So an answer without nodes has a reason
+// for each node that was named; where the code that decided gave none, this gives one and logs it,
+// as that is a fault of ours.
+void give_missing_reasons(const ExtenderArgs& args, FilterAnswer& answer);
+

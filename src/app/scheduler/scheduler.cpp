@@ -6,6 +6,7 @@
 
 #include "app/scheduler/node_choice.hpp"
 #include "app/scheduler/preemption.hpp"
+#include "app/scheduler/refusals.hpp"
 #include "base/log.hpp"
 #include "wire/binding_annotations.hpp"
 
@@ -45,6 +46,7 @@ FilterAnswer Scheduler::filter(const ExtenderArgs& args) {
 FilterAnswer Scheduler::settle_filter(const ExtenderArgs& args, FilterAnswer first) {
     const bool may_change = first.fitting.empty() && !first.failed.empty();
     FilterAnswer answer = may_change && second_look_.wait() ? first_look(args) : std::move(first);
+    give_missing_reasons(args, answer);
     if (!answer.fitting.empty()) {
         waiting_.forget(args.pod.uid);
     } else if (answer.obstacle) {
