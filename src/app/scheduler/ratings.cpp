@@ -116,9 +116,11 @@ Ratings::Column& Ratings::column_of(const Task& task, const ClusterView& view) c
 
 // Where there are too many, in the place of the one that nobody has asked for for longest.
 Ratings::Column& Ratings::add_column(const Task& task) const {
-    if (columns_.size() >= kMostColumns) {
-        columns_.erase(std::ranges::min_element(
-            columns_, {}, [](const auto& known) { return known.second.asked; }));
+    while (columns_.size() >= kMostColumns) {
+        const auto oldest = std::ranges::min_element(
+            columns_, {}, [](const auto& known) { return known.second.asked; });
+        if (oldest->second.asked == requests_) break;
+        columns_.erase(oldest);
     }
     Column& added = columns_[task];
     added.number = ++numbers_;

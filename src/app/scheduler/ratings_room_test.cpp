@@ -1,5 +1,6 @@
 // Goal: what a node's room is rated is what the node itself is, of every kind of pod: of one
 // container or two, with memory of the host, without terms, or for whom it has too few thousandths.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "app/scheduler/ratings.hpp"
@@ -61,6 +62,33 @@ TEST(RatingsOfRoom, AreThoseOfTheNodeThatItIsOf) {
             EXPECT_EQ(ratings.kinds().size(), kinds) << policy;
         }
     }
+}
+
+// Goal: a pod with more kinds of containers than are kept is rated as each of them is alone; what
+// is kept for them stays while the request looks at it, and is bounded again with the next one.
+TEST(RatingsOfRoom, APodOfMoreKindsThanAreKept) {
+    constexpr int kKinds = 300;
+    constexpr std::size_t kKept = 256;
+    ClusterState state;
+    state.set_node(build::node("n0", 1, mebibytes(1'000)));
+    std::vector<ContainerSpec> containers;
+    for (int i = 1; i <= kKinds; ++i) {
+        containers.push_back(build::container(
+            fmt::format("c{}", i),
+            {{"tessera.dev/gpu", "1"}, {"tessera.dev/gpu-memory", fmt::format("{}Mi", i)}}));
+    }
+    const PodAsk pod = build::ask(build::pod("many", containers));
+    const auto view = state.view();
+    const std::uint32_t position = view->position("n0");
+    const NodeView& node = *view->row(position).node;
+    const Ratings ratings((*find_policy_option("best-fit"))->make({}));
+    const Ratings other((*find_policy_option("best-fit"))->make({}));
+    EXPECT_EQ(ratings.rate(*view, {&position, 1}, pod)[0],
+              other.rate_room(node, node.offer(), pod));
+    EXPECT_EQ(ratings.kinds().size(), static_cast<std::size_t>(kKinds));
+    const PodAsk one = build::ask(build::pod("one", build::native(mebibytes(999))));
+    EXPECT_NE(ratings.rate(*view, {&position, 1}, one)[0], NodeRater::kLast);
+    EXPECT_EQ(ratings.kinds().size(), kKept);
 }
 
 }  // namespace
