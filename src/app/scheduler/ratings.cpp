@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "domain/placement/admission.hpp"
@@ -114,7 +113,8 @@ Ratings::Column& Ratings::column_of(const Task& task, const ClusterView& view) c
     return column;
 }
 
-// Where there are too many, in the place of the one that nobody has asked for for longest.
+// Where there are too many, in the place of those whose last request is the oldest. Those of the
+// request that is being answered stay, however many they are: it points to them.
 Ratings::Column& Ratings::add_column(const Task& task) const {
     while (columns_.size() >= kMostColumns) {
         const auto oldest = std::ranges::min_element(
@@ -138,14 +138,15 @@ std::unique_lock<std::mutex> Ratings::lock() const {
     ++waiting_;
     std::unique_lock lock(mutex_);
     --waiting_;
+    waiting_.notify_all();
     return lock;
 }
 
 bool Ratings::give_way(std::unique_lock<std::mutex>& lock) const {
     if (waiting_ == 0) return false;
     lock.unlock();
-    while (waiting_ > 0)
-        std::this_thread::yield();
+    for (int others = waiting_; others > 0; others = waiting_)
+        waiting_.wait(others);
     lock.lock();
     return true;
 }
