@@ -16,9 +16,10 @@ void ClusterState::note_arrival(const std::string& created, const PodAsk& pod) {
 }
 
 Arrivals ClusterState::take_arrivals() {
-    Arrivals taken = arrivals_;
-    arrivals_.pods.clear();
-    return taken;
+    // At the start they are the pods of the whole cluster: moved, since the owner's thread does it.
+    return {.pods = std::exchange(arrivals_.pods, {}),
+            .placed_milli = arrivals_.placed_milli,
+            .released_milli = arrivals_.released_milli};
 }
 
 void ClusterState::note_slips(const PodFacts& pod) {
