@@ -55,6 +55,20 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
+// A rename outlives a loss of power only with the folder, and without the text's own fsync the name
+// may outlive it with an empty file.
+bool sync_folder_of(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const int fd =
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return errno == EACCES;  // a folder that may be written to and not be read
+    const bool is_done = ::fsync(fd) == 0 || errno == EINVAL;  // a file system without it
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return is_done;
+}
+
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) {
@@ -119,10 +133,17 @@ Result<> write_text_file(const std::string& path, const std::string& text) {
     const Target target(path);
     const int fd = target.fd;
     const bool written =
-        fd >= 0 && write_all(fd, text) && (!target.is_file || ::fchmod(fd, 0644) == 0);
+        fd >= 0 && write_all(fd, text) &&
+        (!target.is_file || (::fchmod(fd, 0644) == 0 && (::fsync(fd) == 0 || errno == EINVAL)));
+    const int error = errno;
     const bool closed = fd >= 0 && ::close(fd) == 0;
-    const bool is_done = written && closed;
-    if (is_done && (!target.is_file || ::rename(target.path.c_str(), path.c_str()) == 0)) return {};
+    if (!written) errno = error;  // it is the first failure that is told
+    if (written && closed && !target.is_file) return {};
+    if (written && closed && ::rename(target.path.c_str(), path.c_str()) == 0) {
+        if (sync_folder_of(path)) return {};
+        return fail(Code::unavailable,
+                    fmt::format("{}: its folder cannot be synced: {}", path, std::strerror(errno)));
+    }
     const std::string why = std::strerror(errno);
     target.remove();
     return fail(Code::unavailable, fmt::format("{}: {}", path, why));

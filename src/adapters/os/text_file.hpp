@@ -20,7 +20,8 @@ Result<std::string> read_text_file(const std::string& path);
 Result<std::string> read_text_file_up_to(const std::string& path, std::size_t most);
 
 // Whole or not at all, readable by everyone, and always as a new file: who has the old one open or
-// mapped keeps it. It is written beside it under a name of its own, NAME.XXXXXX, which stays where
+// mapped keeps it. It is on the disk when this returns, so that a loss of power leaves the old text
+// or the new. It is written beside it under a name of its own, NAME.XXXXXX, which stays where
 // the process ends meanwhile. An error names the path and the reason.
 Result<> write_text_file(const std::string& path, const std::string& text);
 

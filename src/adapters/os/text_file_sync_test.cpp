@@ -1,0 +1,86 @@
+// That a text file outlives a loss of power cannot be tried here. What can be is that the system is
+// asked for it, in the right order: this program has an fsync() of its own, which notes and calls.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "adapters/os/text_file.hpp"
+
+namespace {
+
+struct Synced {
+    bool is_folder;
+    std::string text_then;  // what the file of the name held at that time
+
+    friend bool operator==(const Synced&, const Synced&) = default;
+};
+
+thread_local std::string watched;
+thread_local std::vector<Synced> noted;
+thread_local bool fails = false;
+
+}  // namespace
+
+extern "C" int fsync(int fd) {
+    if (!watched.empty()) {
+        struct stat what = {};
+        ::fstat(fd, &what);
+        noted.push_back({S_ISDIR(what.st_mode), tessera::read_text_file(watched).value_or("none")});
+        if (fails) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+namespace tessera {
+namespace {
+
+class SyncedTextFile : public ::testing::Test {
+  protected:
+    SyncedTextFile() {
+        std::filesystem::create_directories(folder_);
+        watched = path_;
+        noted.clear();
+        fails = false;
+    }
+    ~SyncedTextFile() override {
+        watched.clear();
+        fails = false;
+        std::filesystem::remove_all(folder_);
+    }
+
+    const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) /
+                                          ("tessera-sync-" + std::to_string(::getpid()));
+    const std::string path_ = (folder_ / "allocation.json").string();
+};
+
+// Goal: the text is on the disk before it has its name, and the name before success is said.
+TEST_F(SyncedTextFile, TheTextThenItsName) {
+    ASSERT_TRUE(write_text_file(path_, "old"));
+    EXPECT_EQ(noted, (std::vector<Synced>{{false, "none"}, {true, "old"}}));
+    noted.clear();
+    ASSERT_TRUE(write_text_file(path_, "new"));
+    EXPECT_EQ(noted, (std::vector<Synced>{{false, "old"}, {true, "new"}}));
+}
+
+// Goal: text that the disk did not take replaces nothing, and leaves nothing behind.
+TEST_F(SyncedTextFile, ADiskThatDoesNotTakeIt) {
+    ASSERT_TRUE(write_text_file(path_, "old"));
+    fails = true;
+    const auto written = write_text_file(path_, "new");
+    ASSERT_FALSE(written);
+    EXPECT_NE(written.error().text.find("Input/output error"), std::string::npos);
+    EXPECT_EQ(read_text_file(path_), "old");
+    EXPECT_EQ(files_in(folder_.string()), std::vector<std::string>{"allocation.json"});
+}
+
+}  // namespace
+}  // namespace tessera
