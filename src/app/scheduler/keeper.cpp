@@ -20,6 +20,7 @@ Keeper::~Keeper() {
 void Keeper::post(Change change, std::function<void()> published) {
     {
         const std::scoped_lock lock(mutex_);
+        if (queue_.empty()) queued_since_ = std::chrono::steady_clock::now();
         queue_.push_back({std::move(change), std::move(published)});
     }
     wake_.notify_one();
@@ -31,6 +32,16 @@ std::shared_ptr<const ClusterView> Keeper::view() const {
     return view_;
 }
 
+std::optional<std::chrono::nanoseconds> Keeper::unanswered_for() {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto since = batch_since_ ? batch_since_ : queued_since_;
+        if (since) return std::chrono::steady_clock::now() - *since;
+    }
+    post([](ClusterState&) {});
+    return std::nullopt;
+}
+
 void Keeper::run() {
     while (true) {
         std::vector<Entry> batch;
@@ -38,7 +49,7 @@ void Keeper::run() {
             std::unique_lock lock(mutex_);
             wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
             if (queue_.empty()) return;
-            batch.swap(queue_);
+            batch = take_batch();
         }
         apply(batch);
     }
@@ -48,9 +59,15 @@ void Keeper::apply() {
     std::vector<Entry> batch;
     {
         const std::scoped_lock lock(mutex_);
-        batch.swap(queue_);
+        batch = take_batch();
     }
     apply(batch);
+}
+
+// Wants the mutex.
+std::vector<Keeper::Entry> Keeper::take_batch() {
+    batch_since_ = std::exchange(queued_since_, std::nullopt);
+    return std::exchange(queue_, {});
 }
 
 void Keeper::apply(const std::vector<Entry>& batch) {
@@ -64,6 +81,8 @@ void Keeper::apply(const std::vector<Entry>& batch) {
     for (const Entry& entry : batch) {
         if (entry.published) entry.published();
     }
+    const std::scoped_lock lock(mutex_);
+    batch_since_ = std::nullopt;
 }
 
 }  // namespace tessera

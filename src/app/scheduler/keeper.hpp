@@ -2,11 +2,13 @@
 // after each batch. Readers take the last view without waiting for anyone's decision.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,6 +47,11 @@ class Keeper {
 
     [[nodiscard]] std::shared_ptr<const ClusterView> view() const;
 
+    // For how long the oldest change that was posted has not been applied; nothing when all were.
+    // Then an empty one is posted, so that the next call tells whether the owner still answers.
+    // Does not wait for the owner.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> unanswered_for();
+
     // Applies what was posted so far, and publishes. Only where there is no thread that does so.
     void apply();
 
@@ -54,7 +61,10 @@ class Keeper {
         std::function<void()> published;
     };
 
+    using Time = std::chrono::steady_clock::time_point;
+
     void run();
+    std::vector<Entry> take_batch();
     void apply(const std::vector<Entry>& batch);
 
     const std::function<void()> posted_;
@@ -64,8 +74,10 @@ class Keeper {
 
     std::mutex mutex_;
     std::condition_variable wake_;
-    std::vector<Entry> queue_;  // guarded by mutex_
-    bool stopping_ = false;     // guarded by mutex_
+    std::vector<Entry> queue_;          // guarded by mutex_
+    std::optional<Time> queued_since_;  // guarded by mutex_: the oldest of queue_
+    std::optional<Time> batch_since_;   // guarded by mutex_: the oldest of what is being applied
+    bool stopping_ = false;             // guarded by mutex_
 
     ClusterState state_;  // of the owner alone
     std::thread thread_;  // last: starts when all else is there

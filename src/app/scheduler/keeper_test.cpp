@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "testing/builders/builders.hpp"
@@ -52,6 +53,42 @@ TEST(Keeper, ViewsAreKept) {
         keeper.ask([](ClusterState&) { return 0; });
     EXPECT_EQ(before->find("n1"), nullptr);
     EXPECT_NE(keeper.view()->find("n1"), nullptr);
+}
+
+// Goal: an owner that hangs is seen by who does not wait for it, and so is one that works again.
+TEST(Keeper, ShowsAnOwnerThatHangs) {
+    Keeper keeper;
+    EXPECT_FALSE(keeper.unanswered_for());
+    keeper.ask([](ClusterState&) { return 0; });
+    std::promise<void> begun;
+    std::promise<void> goes_on;
+    keeper.post([&](ClusterState&) {
+        begun.set_value();
+        goes_on.get_future().wait();
+    });
+    begun.get_future().wait();
+    const auto first = keeper.unanswered_for();
+    ASSERT_TRUE(first);
+    keeper.post([](ClusterState&) {});
+    EXPECT_GE(*keeper.unanswered_for(), *first) << "the oldest counts";
+    goes_on.set_value();
+    // The answer is given before its batch is over; the second batch begins after the first's end.
+    for (int i = 0; i < 2; ++i)
+        keeper.ask([](ClusterState&) { return 0; });
+    while (keeper.unanswered_for())
+        std::this_thread::yield();
+}
+
+// Goal: where nothing is posted, looking is enough to find an owner that hangs.
+TEST(Keeper, IsAskedWhileNothingHappens) {
+    int posted = 0;
+    Keeper keeper([&] { ++posted; });
+    EXPECT_FALSE(keeper.unanswered_for());
+    EXPECT_EQ(posted, 1);
+    EXPECT_TRUE(keeper.unanswered_for());
+    EXPECT_EQ(posted, 1) << "one question at a time";
+    keeper.apply();
+    EXPECT_FALSE(keeper.unanswered_for());
 }
 
 // Goal: the end does what was posted first, and readers meanwhile are safe.

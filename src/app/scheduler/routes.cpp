@@ -1,5 +1,7 @@
 #include "app/scheduler/routes.hpp"
 
+#include <fmt/format.h>
+
 #include "base/log.hpp"
 #include "wire/extender_json.hpp"
 #include "wire/inspect_json.hpp"
@@ -33,13 +35,14 @@ RouteAnswer not_found() {
 
 SchedulerRoutes::SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
                                  const std::atomic<bool>& synced, const Election* election,
-                                 OwnPreemption* preemption)
+                                 OwnPreemption* preemption, std::chrono::nanoseconds owner_bound)
     : scheduler_(scheduler),
       keeper_(keeper),
       metrics_(metrics),
       synced_(synced),
       election_(election),
-      preemption_(preemption) {}
+      preemption_(preemption),
+      owner_bound_(owner_bound) {}
 
 bool SchedulerRoutes::leads() const {
     return election_ == nullptr || election_->may_write(KubeApi::kBindTakes);
@@ -97,11 +100,21 @@ RouteAnswer SchedulerRoutes::answer_to(const RouteRow& row, std::string_view pat
         case Route::version:
             return plain(200, std::string(kGpushareVersion));
         case Route::healthz:
-            return plain(200, "ok\n");
+            return healthz();
         case Route::readyz:
             return synced_ ? plain(200, "ok\n") : plain(503, std::string(kStarting) + "\n");
     }
     return not_found();
+}
+
+// The process works as long as the state's owner does: without it no pod is placed and no bind is
+// answered, and only a restart helps.
+RouteAnswer SchedulerRoutes::healthz() {
+    const auto unanswered = keeper_.unanswered_for();
+    if (!unanswered || *unanswered < owner_bound_) return plain(200, "ok\n");
+    return plain(503, fmt::format("the thread that owns the cluster's state has not answered for "
+                                  "{} s\n",
+                                  std::chrono::floor<std::chrono::seconds>(*unanswered).count()));
 }
 
 RouteAnswer SchedulerRoutes::metrics() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,13 +25,19 @@ struct RouteRequest {
 
 class SchedulerRoutes {
   public:
+    // The longest that the owner works at once is some seconds: the first list of a large cluster,
+    // or a gang of 1,000 pods (docs/limits.md).
+    static constexpr std::chrono::seconds kOwnerBound{60};
+
     // All that is referred to outlives the routes. `synced` turns true once the view is complete:
     // until then filter and bind answer that the controller is starting. With an election, a bind
     // is sent on to the leader (307), and so is a filter that no node passes where others might be
-    // evicted; null: this controller is alone. Without `preemption` nobody is.
+    // evicted; null: this controller is alone. Without `preemption` nobody is. /healthz answers 503
+    // once the keeper has left a change unanswered for `owner_bound`.
     SchedulerRoutes(Scheduler& scheduler, Keeper& keeper, SchedulerMetrics& metrics,
                     const std::atomic<bool>& synced, const Election* election = nullptr,
-                    OwnPreemption* preemption = nullptr);
+                    OwnPreemption* preemption = nullptr,
+                    std::chrono::nanoseconds owner_bound = kOwnerBound);
 
     RouteAnswer answer(const RouteRequest& request);
 
@@ -44,6 +51,7 @@ class SchedulerRoutes {
     [[nodiscard]] std::optional<RouteAnswer> at_leader(Route route) const;
     RouteAnswer inspect(std::string_view node) const;
     RouteAnswer metrics();
+    RouteAnswer healthz();
 
     Scheduler& scheduler_;
     Keeper& keeper_;
@@ -51,6 +59,7 @@ class SchedulerRoutes {
     const std::atomic<bool>& synced_;
     const Election* election_;
     OwnPreemption* preemption_;
+    const std::chrono::nanoseconds owner_bound_;
 };
 
 }  // namespace tessera

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <future>
 #include <map>
+#include <thread>
 
 #include "testing/builders/builders.hpp"
 #include "testing/fakes/fake_clock.hpp"
@@ -297,6 +299,32 @@ TEST_F(Routes, BindAnswersWithItsReason) {
               std::string::npos);
     const std::string inspect = ask("GET", "/gpushare-scheduler/inspect/n1").body;
     EXPECT_NE(inspect.find(R"({"name":"p","namespace":"default","usedGPU":8})"), std::string::npos);
+}
+
+// Goal: a keeper that hangs fails the probe, and the probe itself does not wait for it; one that
+// answers again passes.
+TEST_F(Routes, AKeeperThatHangsIsNotHealthy) {
+    SchedulerRoutes routes(scheduler_, keeper_, metrics_, synced_, nullptr, nullptr,
+                           std::chrono::nanoseconds(1));
+    std::string none;
+    const auto probe = [&] { return routes.answer({"GET", "/healthz", none}); };
+    std::promise<void> begun;
+    std::promise<void> goes_on;
+    keeper_.post([&](ClusterState&) {
+        begun.set_value();
+        goes_on.get_future().wait();
+    });
+    begun.get_future().wait();
+    const RouteAnswer hung = probe();
+    EXPECT_EQ(hung.status, 503);
+    EXPECT_NE(hung.body.find("has not answered for"), std::string::npos);
+    EXPECT_EQ(ask("GET", "/healthz").status, 200) << "not within the bound of a probe";
+    goes_on.set_value();
+    while (keeper_.unanswered_for())
+        std::this_thread::yield();
+    settle_keeper();
+    while (probe().status != 200)
+        std::this_thread::yield();
 }
 
 // Goal: before the cluster is known nothing is decided, and both probes say what is so.
