@@ -1,6 +1,10 @@
 #include "app/agent/cards.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -29,6 +33,24 @@ void log_changes(const NodeInventory& before, const NodeInventory& now) {
 
 }  // namespace
 
+class Cards::Call {
+  public:
+    // `waits`: for how long it may wait by design.
+    explicit Call(Cards& cards, std::chrono::milliseconds waits = {}) : cards_(cards) {
+        const std::scoped_lock lock(cards_.mutex_);
+        cards_.asking_since_ = Clock::now() + waits;
+    }
+    ~Call() {
+        const std::scoped_lock lock(cards_.mutex_);
+        cards_.asking_since_.reset();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+  private:
+    Cards& cards_;
+};
+
 Cards::Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options,
              const ShareHolder* shares)
     : driver_(driver),
@@ -39,6 +61,7 @@ Cards::Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, Car
       inventory_(std::make_shared<const NodeInventory>()) {}
 
 Result<> Cards::load() {
+    const std::jthread watching([&](const std::stop_token& end) { watch(end); });
     TRY(NodeInventory now, read());
     TRY_VOID(check_list_sizes(now, options_.lists));
     log_event(Event::gpus_found, {{"count", static_cast<int>(now.gpus.size())}});
@@ -58,7 +81,11 @@ CardReadings Cards::readings() const {
 }
 
 Result<NodeInventory> Cards::read() {
-    TRY(const auto readings, driver_.read());
+    const auto read = [&] {
+        const Call call(*this);
+        return driver_.read();
+    };
+    TRY(const auto readings, read());
     {
         const std::scoped_lock lock(mutex_);
         readings_ = readings;
@@ -92,14 +119,28 @@ void Cards::take_faults(const GpuFault& fault) {
     }
 }
 
+void Cards::publish() {
+    excess_ = read_excess();
+    const std::scoped_lock lock(showing_);
+    send(*inventory(), excess_);
+}
+
 // One state change sends one list per resource and one patch, whatever the number of devices.
 // Kubelet first: it is here, and the API server may be out of reach. Kubelet counts what pods asked
 // for when they came, so the excess is for who places them alone.
-void Cards::publish() {
-    const auto now = inventory();
-    plugins_.set_lists(device_lists(*now, options_.lists));
+void Cards::send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& excess) {
+    plugins_.set_lists(device_lists(now, options_.lists));
+    publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess)));
+}
+
+void Cards::show(NodeInventory now) {
     excess_ = read_excess();
-    publisher_.show(std::make_shared<const NodeInventory>(with_excess(*now, excess_)));
+    const std::scoped_lock showing(showing_);
+    {
+        const std::scoped_lock lock(mutex_);
+        inventory_ = std::make_shared<const NodeInventory>(std::move(now));
+    }
+    send(*inventory(), excess_);
 }
 
 std::map<GpuUuid, Bytes> Cards::read_excess() const {
@@ -134,11 +175,7 @@ void Cards::update() {
         return;
     }
     log_changes(*before, *now);
-    {
-        const std::scoped_lock lock(mutex_);
-        inventory_ = std::make_shared<const NodeInventory>(*std::move(now));
-    }
-    publish();
+    show(*std::move(now));
 }
 
 // Returns when the next probe is due, or at once after a fault.
@@ -146,7 +183,11 @@ void Cards::wait_for_fault(const std::stop_token& stop) {
     const auto until = Clock::now() + options_.probe_period;
     while (!stop.stop_requested() && Clock::now() < until) {
         // Half a second at a time, so that a stop request does not wait for the driver.
-        const auto fault = driver_.wait_fault(std::chrono::milliseconds(500));
+        constexpr std::chrono::milliseconds kAtOnce{500};
+        const auto fault = [&] {
+            const Call call(*this, kAtOnce);
+            return driver_.wait_fault(kAtOnce);
+        }();
         if (!fault) {
             std::this_thread::sleep_for(std::chrono::milliseconds(500));
         } else if (*fault) {
@@ -156,8 +197,60 @@ void Cards::wait_for_fault(const std::stop_token& stop) {
     }
 }
 
+// For how long the driver has not answered the call that is under way, where that is too long.
+std::optional<std::chrono::milliseconds> Cards::hung_for() const {
+    const std::scoped_lock lock(mutex_);
+    if (!asking_since_) return std::nullopt;
+    const auto since =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - *asking_since_);
+    return since < options_.hang_bound ? std::nullopt : std::optional(since);
+}
+
+// What the thread that waits for the driver cannot do. It puts this right when it is back: it finds
+// other GPUs than those that are shown.
+void Cards::take_out() {
+    const auto excess = read_excess();
+    const std::scoped_lock showing(showing_);
+    const auto hung = hung_for();
+    if (!hung) return;
+    const auto before = inventory();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*hung).count();
+    const std::string reason = fmt::format("a call has not returned for {} s", seconds);
+    NodeInventory now = without_driver({Code::unavailable, reason});
+    if (now == *before) return;
+    log_event(Event::inventory_failed, {{"reason", reason}});
+    log_changes(*before, now);
+    {
+        const std::scoped_lock lock(mutex_);
+        inventory_ = std::make_shared<const NodeInventory>(now);
+    }
+    send(now, excess);
+}
+
+// No call into the driver has a deadline, and a thread that is in one cannot be taken out of it.
+void Cards::watch(const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kPeriod{1'000};
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+        wake.wait_for(lock, stop, std::min(kPeriod, options_.hang_bound), [] { return false; });
+        const auto hung = hung_for();
+        if (!hung || stop.stop_requested()) continue;
+        take_out();
+        if (*hung < options_.hang_patience) continue;
+        log_event(Event::failed, {{"reason",
+                                   "the driver does not return from a call; a new "
+                                   "process asks it again"}});
+        if (!options_.on_hang) std::_Exit(EXIT_FAILURE);
+        options_.on_hang();
+        return;
+    }
+}
+
 void Cards::run(const std::stop_token& stop) {
     const std::jthread api([&](const std::stop_token& end) { publisher_.run(end); });
+    const std::jthread watching([&](const std::stop_token& end) { watch(end); });
     publish();
     while (true) {
         wait_for_fault(stop);

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -26,6 +29,13 @@ struct CardsOptions {
     DeviceListOptions lists;
     std::chrono::milliseconds probe_period{5'000};
     NodePublisherOptions publishing;
+    // A call into the driver that has not returned for that long: the GPUs are published as
+    // unhealthy, and are healthy again once it returns.
+    std::chrono::milliseconds hang_bound{60'000};
+    // And for that long: `on_hang` is called, for a driver that waits for itself within this
+    // process is helped by a new one alone. Left out, the process ends at once and with an error.
+    std::chrono::milliseconds hang_patience{600'000};
+    std::function<void()> on_hang = {};
 };
 
 // The driver's last answer.
@@ -40,8 +50,8 @@ class Cards {
     Cards(GpuInventory& driver, KubeApi& kube, DevicePluginHost& plugins, CardsOptions options,
           const ShareHolder* shares = nullptr);
 
-    // The first reading: fails when the driver does not answer, a UUID stands twice, or a device
-    // list would not fit. Nothing is published yet.
+    // The first reading, under the same watch as those of run(): fails when the driver does not
+    // answer, a UUID stands twice, or a device list would not fit. Nothing is published yet.
     Result<> load();
     // Publishes, then follows faults and changes until `stop`.
     void run(const std::stop_token& stop);
@@ -61,7 +71,16 @@ class Cards {
     [[nodiscard]] CardReadings readings() const;
 
   private:
+    using Time = std::chrono::steady_clock::time_point;
+    // Notes that the driver is being asked, for the thread that watches.
+    class Call;
+
     Result<NodeInventory> read();
+    void show(NodeInventory now);
+    void send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& excess);
+    void watch(const std::stop_token& stop);
+    [[nodiscard]] std::optional<std::chrono::milliseconds> hung_for() const;
+    void take_out();
     NodeInventory without_driver(const Error& error);
     [[nodiscard]] std::map<GpuUuid, Bytes> read_excess() const;
     void wait_for_fault(const std::stop_token& stop);
@@ -71,12 +90,17 @@ class Cards {
     const CardsOptions options_;
     const ShareHolder* shares_;
     NodePublisher publisher_;
-    std::map<GpuUuid, Bytes> excess_;  // of run's thread: as published
+    std::map<GpuUuid, Bytes> excess_;  // of run's thread: as published last
     GpuHealth health_;                 // of run's thread
     int failed_reads_ = 0;             // of run's thread: in a row
 
+    // Held while what was read is put in the place of what was known and handed on, so that the
+    // thread that watches does neither between the two. Before mutex_.
+    std::mutex showing_;
+
     mutable std::mutex mutex_;
-    std::shared_ptr<const NodeInventory> inventory_;  // guarded by mutex_, like the rest
+    std::optional<Time> asking_since_;  // guarded by mutex_, like the rest
+    std::shared_ptr<const NodeInventory> inventory_;
     std::vector<GpuReading> readings_;
     std::chrono::steady_clock::time_point read_at_ = std::chrono::steady_clock::now();
 };

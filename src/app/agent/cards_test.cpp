@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "testing/fakes/fake_kube_api.hpp"
@@ -59,6 +60,48 @@ class BlackHole final : public KubeApi {
     std::condition_variable changed_;
     bool answers_ = false;  // guarded by mutex_
     bool asked_ = false;    // guarded by mutex_
+};
+
+// A driver that returns from no call while it hangs.
+class HangingInventory final : public GpuInventory {
+  public:
+    explicit HangingInventory(GpuInventory& driver) : driver_(driver) {}
+
+    void hang() { set(true); }
+    void go_on() { set(false); }
+    bool is_waited_for() {
+        const std::scoped_lock lock(mutex_);
+        return waiting_ > 0;
+    }
+
+    Result<std::vector<GpuReading>> read() override {
+        wait();
+        return driver_.read();
+    }
+    Result<std::vector<GpuProcess>> processes() override { return driver_.processes(); }
+    Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override {
+        wait();
+        return driver_.wait_fault(timeout);
+    }
+
+  private:
+    void set(bool hangs) {
+        const std::scoped_lock lock(mutex_);
+        hangs_ = hangs;
+        changed_.notify_all();
+    }
+    void wait() {
+        std::unique_lock lock(mutex_);
+        ++waiting_;
+        changed_.wait(lock, [&] { return !hangs_; });
+        --waiting_;
+    }
+
+    GpuInventory& driver_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool hangs_ = false;  // guarded by mutex_
+    int waiting_ = 0;     // guarded by mutex_
 };
 
 class CardsTest : public ::testing::Test {
@@ -242,6 +285,47 @@ TEST_F(CardsTest, DriverAway) {
     ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) == 4; }));
     EXPECT_TRUE(healthy(0));
     EXPECT_FALSE(healthy(1));
+}
+
+// Goal: a driver that returns from no call takes its GPUs out of use with the reason, though the
+// thread that reads it hangs; they are back when it returns. Where it does not, the process is
+// ended.
+TEST_F(CardsTest, DriverThatHangs) {
+    HangingInventory driver(driver_);
+    options_.hang_bound = std::chrono::milliseconds(50);
+    options_.hang_patience = std::chrono::milliseconds(51);
+    std::atomic<bool> is_given_up = false;
+    options_.on_hang = [&] { is_given_up = true; };
+    options_.probe_period = std::chrono::milliseconds(1);
+    Cards cards(driver, kube_, plugins_, options_);
+    ASSERT_TRUE(cards.load());
+    thread_ = std::jthread([&](const std::stop_token& stop) { cards.run(stop); });
+    const auto are_healthy = [&](bool healthy) {
+        const auto devices = plugins_.devices(kAliyun);
+        const auto gpus = published().gpus;
+        return devices.size() == 32 && gpus.size() == 2 &&
+               std::ranges::all_of(devices, [&](const auto& d) { return d.healthy == healthy; }) &&
+               std::ranges::all_of(gpus, [&](const auto& gpu) { return gpu.healthy == healthy; });
+    };
+    EXPECT_TRUE(until([&] { return are_healthy(true); }));
+    driver.hang();
+    EXPECT_TRUE(until([&] { return are_healthy(false); }));
+    EXPECT_TRUE(driver.is_waited_for());
+    EXPECT_TRUE(published().gpus[1].reason.starts_with(
+        "the driver does not answer: a call has not returned for "));
+    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    driver.go_on();
+    EXPECT_TRUE(until([&] { return are_healthy(true); }));
+    stop();
+}
+
+// Goal: a driver that hangs at the first reading is no agent that starts for ever.
+TEST_F(CardsTest, DriverThatHangsAtTheStart) {
+    HangingInventory driver(driver_);
+    driver.hang();
+    options_.hang_bound = options_.hang_patience = std::chrono::milliseconds(1);
+    options_.on_hang = [&] { driver.go_on(); };
+    EXPECT_TRUE(Cards(driver, kube_, plugins_, options_).load());
 }
 
 // Goal: an API server that swallows every call keeps no fault from kubelet.
