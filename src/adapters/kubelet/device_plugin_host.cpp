@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include "adapters/os/pause.hpp"
 #include "base/log.hpp"
@@ -244,6 +245,7 @@ class Host final : public DevicePluginHost {
         const std::string kubelet = options_.folder + "/kubelet.sock";
         FileId registered_with;
         Servers servers;
+        std::string said;  // kubelet is tried again each second, and refuses for hours if at all
         while (!stop.stop_requested()) {
             const FileId now = file_id(kubelet);
             const auto lists = snapshot();
@@ -252,8 +254,9 @@ class Host final : public DevicePluginHost {
                 const auto done = restart(servers, lists, handler, kubelet);
                 if (done) {
                     registered_with = now;
+                    said.clear();
                     registered();
-                } else {
+                } else if (std::exchange(said, done.error().text) != done.error().text) {
                     log_event(Event::plugin_trouble, {{"reason", done.error().text}});
                 }
             }

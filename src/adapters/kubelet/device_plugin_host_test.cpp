@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/log.hpp"
 #include "kubelet/deviceplugin.grpc.pb.h"
 
 namespace tessera {
@@ -48,6 +49,12 @@ class FakeKubelet final : public v1beta1::Registration::Service {
         changed_.notify_all();
     }
 
+    // While not empty, registrations are refused with that.
+    void refuse(const std::string& reason) {
+        const std::scoped_lock lock(mutex_);
+        refusal_ = reason;
+    }
+
     // Resource -> how often it was registered.
     std::map<std::string, int> registrations() {
         const std::scoped_lock lock(mutex_);
@@ -70,6 +77,7 @@ class FakeKubelet final : public v1beta1::Registration::Service {
         endpoints_[request->resource_name()] = request->endpoint();
         while (held_ && !context->IsCancelled())
             changed_.wait_for(lock, std::chrono::milliseconds(5));
+        if (!refusal_.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, refusal_};
         return grpc::Status::OK;
     }
 
@@ -82,6 +90,7 @@ class FakeKubelet final : public v1beta1::Registration::Service {
     std::mutex mutex_;
     std::condition_variable changed_;
     bool held_ = false;                             // guarded by mutex_
+    std::string refusal_;                           // guarded by mutex_
     std::map<std::string, int> registrations_;      // guarded by mutex_
     std::map<std::string, std::string> endpoints_;  // guarded by mutex_
     std::unique_ptr<grpc::Server> server_;
@@ -185,6 +194,33 @@ TEST_F(PluginHostTest, RegistersOncePerKubelet) {
     thread_.request_stop();
     thread_.join();
     EXPECT_FALSE(fs::exists(kubelet_.folder / "tessera.dev-gpu.sock"));
+}
+
+// Goal: a kubelet that refuses for hours fills no log: each reason is said once, and again where it
+// came back after a success.
+TEST_F(PluginHostTest, ARefusalIsSaidOnce) {
+    const auto said = [before = event_count(Event::plugin_trouble)] {
+        return event_count(Event::plugin_trouble) - before;
+    };
+    const auto tried_again = [&] {
+        const int before = kubelet_.registrations()[kAliyun];
+        return until([&] { return kubelet_.registrations()[kAliyun] >= before + 3; });
+    };
+    kubelet_.refuse("no such version");
+    kubelet_.start();
+    set_lists();
+    run();
+    ASSERT_TRUE(tried_again());
+    EXPECT_EQ(said(), 1U);
+    kubelet_.refuse("out of order");
+    ASSERT_TRUE(tried_again());
+    EXPECT_EQ(said(), 2U);
+    kubelet_.refuse("");
+    ASSERT_TRUE(until_registered(1));
+    kubelet_.refuse("out of order");
+    fs::remove(kubelet_.folder / "tessera.dev-gpu.sock");
+    ASSERT_TRUE(tried_again());
+    EXPECT_EQ(said(), 3U);
 }
 
 // Goal: a listener gets the list and then each change once; what changes nothing sends nothing.
