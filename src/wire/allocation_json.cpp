@@ -140,4 +140,9 @@ Result<Allocation> read_allocation(std::string_view text) {
     return allocation;
 }
 
+PodUid pod_of_allocation(std::string_view text) {
+    const auto document = JsonDocument::parse(text);
+    return PodUid(document ? document->root()["pod"].text_or("") : "");
+}
+
 }  // namespace tessera

@@ -16,4 +16,8 @@ std::string write_allocation(const Allocation& allocation);
 // ours (the text is then right, and we must not act as if it were empty).
 Result<Allocation> read_allocation(std::string_view text);
 
+// The pod that an allocation of any version was made for; empty where it does not say. The member
+// `pod` keeps its meaning in later versions.
+PodUid pod_of_allocation(std::string_view text);
+
 }  // namespace tessera

@@ -65,16 +65,15 @@ std::string write_nomination(const PodUid& uid, const NodeName& node) {
     return status_patch(uid, [&](JsonWriter& w) { w.member("nominatedNodeName", node.str()); });
 }
 
-std::string write_preempted(const PodUid& uid, const PodName& preemptor) {
+std::string write_preempted(const PodUid& uid, std::string_view preemptor) {
     return status_patch(uid, [&](JsonWriter& w) {
         w.array("conditions", [&] {
             w.object([&] {
                 w.member("type", "DisruptionTarget");
                 w.member("status", "True");
                 w.member("reason", "PreemptionByScheduler");
-                w.member("message",
-                         fmt::format("tessera-controller: preempting to accommodate pod {}",
-                                     preemptor.str()));
+                w.member("message", fmt::format("tessera-controller: preempting to accommodate {}",
+                                                preemptor));
             });
         });
     });

@@ -28,7 +28,8 @@ std::string write_nomination(const PodUid& uid, const NodeName& node);
 
 // For pods/NAME/status, a strategic merge patch: the condition by which kube-scheduler knows that
 // room is being made on the node that a pod is nominated to, and lets the nomination stand
-// (DisruptionTarget, PreemptionByScheduler).
-std::string write_preempted(const PodUid& uid, const PodName& preemptor);
+// (DisruptionTarget, PreemptionByScheduler). `preemptor` in words for the readers of the pod
+// (domain/events/reader.hpp).
+std::string write_preempted(const PodUid& uid, std::string_view preemptor);
 
 }  // namespace tessera

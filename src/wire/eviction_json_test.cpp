@@ -14,7 +14,7 @@ TEST(EvictionJson, NamesTheUid) {
     EXPECT_EQ(write_eviction(PodUid("u"), {"s", "p"}, true), head + R"(,"dryRun":["All"]}})");
     EXPECT_EQ(write_nomination(PodUid("u"), NodeName("n")),
               R"({"metadata":{"uid":"u"},"status":{"nominatedNodeName":"n"}})");
-    EXPECT_EQ(write_preempted(PodUid("u"), {"s", "high"}),
+    EXPECT_EQ(write_preempted(PodUid("u"), "pod s/high"),
               R"({"metadata":{"uid":"u"},"status":{"conditions":[{"type":"DisruptionTarget",)"
               R"("status":"True","reason":"PreemptionByScheduler","message":)"
               R"("tessera-controller: preempting to accommodate pod s/high"}]}})");

@@ -20,6 +20,7 @@ namespace tessera {
 struct ExtenderArgs {
     PodFacts pod;
     bool has_preferences = false;         // of where to run (kube_objects.hpp)
+    bool reads_all = false;               // never of a request: reasons may name any pod
     bool full_objects = false;            // the nodes came as objects: answer with the same ones
     std::vector<std::string_view> names;  // in the order of the request
     std::vector<std::string_view> words;  // parallel: the names as JSON strings, quotes included

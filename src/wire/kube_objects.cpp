@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "wire/allocation_json.hpp"
 #include "wire/annotation_slips.hpp"
 #include "wire/host_resources.hpp"
 #include "wire/keys.hpp"
@@ -167,6 +168,18 @@ constexpr std::array<std::pair<std::string_view, WatchEvent::Kind>, 5> kEventTyp
     {"ERROR", WatchEvent::Kind::error},
 }};
 
+// A copy of a pod (kubectl debug --copy-to, a restored backup) has the annotation of the first one.
+// What we cannot read of it is no reason to keep a node closed: the agent starts no copy.
+Result<Allocation> read_allocation_of(const PodUid& pod, std::string_view text,
+                                      std::optional<std::string_view> mac,
+                                      const AllocationSeal* seal) {
+    auto allocation = read_sealed_allocation(text, mac, seal);
+    if (allocation || allocation.error().code != Code::unsupported) return allocation;
+    const PodUid made_for = pod_of_allocation(text);
+    if (made_for.str().empty() || made_for == pod) return allocation;
+    return fail(Code::conflict, "allocation: it was made for another pod");
+}
+
 }  // namespace
 
 PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
@@ -194,7 +207,7 @@ PodFacts read_pod(JsonValue pod, const AllocationSeal* seal) {
     facts.started = any_created(pod["status"], facts.containers);
     if (const auto text = annotations[key::kAllocation].text()) {
         facts.allocation =
-            read_sealed_allocation(*text, annotations[key::kAllocationMac].text(), seal);
+            read_allocation_of(facts.uid, *text, annotations[key::kAllocationMac].text(), seal);
     }
     if (facts.containers.empty()) return facts;
     read_gang(metadata, spec, facts);

@@ -280,8 +280,10 @@ TEST(ReadPod, Allocation) {
     const auto annotated = [](const std::string& value) {
         JsonWriter w;
         w.object([&] {
-            w.object("metadata",
-                     [&] { w.object("annotations", [&] { w.member(key::kAllocation, value); }); });
+            w.object("metadata", [&] {
+                w.member("uid", "u");
+                w.object("annotations", [&] { w.member(key::kAllocation, value); });
+            });
         });
         return pod_of(w.take());
     };
@@ -294,6 +296,9 @@ TEST(ReadPod, Allocation) {
     const PodFacts newer = annotated(R"({"version":2})");
     ASSERT_TRUE(newer.allocation);
     EXPECT_EQ(newer.allocation->error().code, Code::unsupported);
+    EXPECT_EQ(annotated(R"({"version":9,"pod":"u"})").allocation->error().code, Code::unsupported);
+    const PodFacts copy = annotated(R"({"version":9,"pod":"another"})");
+    EXPECT_EQ(copy.allocation->error().code, Code::conflict) << "a copy of a pod holds nothing";
 }
 
 // Goal: gpushare's annotations in every state that its programs leave them in. Method: a table of

@@ -128,12 +128,6 @@ class Attack(StackCase):
             "application/strategic-merge-patch+json")
         deploy.wait_rolled_out(self.cluster, "daemonset/tessera-agent")
 
-    def restart_controller(self) -> None:
-        """Another process, which knows only what the API server says."""
-        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "restart",
-                             "deployment/tessera-controller")
-        deploy.wait_rolled_out(self.cluster, "deployment/tessera-controller")
-
     def agent_token(self, node: str) -> str:
         """The token that kubelet gives this node's agent."""
         items = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"

@@ -1,17 +1,17 @@
-"""The attacks, with both ways to recognise a container."""
+"""The attacks and copies of pods, with both ways to recognise a container."""
 
 from __future__ import annotations
 
-from e2e import attack
+from e2e import attack, copies
 
 
-class NriAttackTest(attack.Attack):
+class NriAttackTest(attack.Attack, copies.Copies):
     """The runtime asks the agent."""
 
     identity = "nri"
 
 
-class KubeletAttackTest(attack.Attack):
+class KubeletAttackTest(attack.Attack, copies.Copies):
     """Kubelet's checkpoint tells the agent."""
 
     identity = "kubelet"

@@ -13,7 +13,7 @@ from e2e.truth import Json
 from e2e.watch import Watch
 from kube.api import Api
 from kube.cluster import Cluster
-from stack import builds
+from stack import builds, deploy
 from stack.gpu_node import GpuNode, gpusimctl
 from stack.stack import Stack
 
@@ -182,6 +182,14 @@ class StackCase(unittest.TestCase):
         """Runs gpusimctl on a node's driver."""
         root = self.stack.nodes[node].driver_root(self.cluster.directory)
         return gpusimctl("--root", str(root), *arguments)
+
+    # ---- controller
+
+    def restart_controller(self) -> None:
+        """Another process, which knows only what the API server says."""
+        self.cluster.kubectl("-n", deploy.NAMESPACE, "rollout", "restart",
+                             "deployment/tessera-controller")
+        deploy.wait_rolled_out(self.cluster, "deployment/tessera-controller")
 
     # ---- claims
 

@@ -7,6 +7,7 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pod_events.hpp"
+#include "domain/events/reader.hpp"
 #include "wire/eviction_json.hpp"
 
 namespace tessera {
@@ -67,17 +68,18 @@ Result<bool> KubeEvictions::evict(const PodUid& uid, const PodName& pod) {
 
 Result<> KubeEvictions::mark_preempted(const PodUid& uid, const PodName& pod,
                                        const PodName& preemptor) {
-    auto marked = patch_status(pod, write_preempted(uid, preemptor),
-                               "application/strategic-merge-patch+json");
-    const auto told = post_pod_event(
-        http_,
-        {.pod = uid,
-         .name = pod,
-         .type = PodEventType::normal,
-         .reason = "Preempted",
-         .message = fmt::format("Preempted by pod {}: it needs the card", preemptor.str()),
-         .source = "tessera-controller"},
-        kDeadline);
+    const std::string by = Reader::of(pod.space).words_for(preemptor);
+    auto marked =
+        patch_status(pod, write_preempted(uid, by), "application/strategic-merge-patch+json");
+    const auto told =
+        post_pod_event(http_,
+                       {.pod = uid,
+                        .name = pod,
+                        .type = PodEventType::normal,
+                        .reason = "Preempted",
+                        .message = fmt::format("Preempted by {}: it needs the card", by),
+                        .source = "tessera-controller"},
+                       kDeadline);
     if (marked && !told) return fail(told.error());
     return marked;
 }

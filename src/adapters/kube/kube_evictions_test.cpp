@@ -35,6 +35,21 @@ TEST(KubeEvictions, Writes) {
     EXPECT_EQ(server.requests().size(), 5U);
 }
 
+// Goal: the users of an evicted pod do not read the name of a pod in another namespace, neither in
+// its condition nor in its event.
+TEST(KubeEvictions, DoNotNamePodsOfOtherNamespaces) {
+    ScriptedServer server;
+    server.answer(kStatus, 200, "{}");
+    server.answer("POST /api/v1/namespaces/s/events", 201, "{}");
+    KubeEvictions evictions(server.endpoint());
+    EXPECT_TRUE(evictions.mark_preempted(kUid, kPod, {"secret-team", "secret-pod"}));
+    ASSERT_EQ(server.requests().size(), 2U);
+    for (const auto& request : server.requests()) {
+        EXPECT_EQ(request.body.find("secret"), std::string::npos) << request.body;
+        EXPECT_NE(request.body.find("a pod of another namespace"), std::string::npos);
+    }
+}
+
 // Goal: somebody's no is told from a pod that is gone and from a server in trouble: only the first
 // is a reason to choose other victims. Method: a table of answers.
 TEST(KubeEvictions, Refusals) {

@@ -56,6 +56,7 @@ FilterAnswer filter(const ClusterView& view, const PodFacts& facts, const PodAsk
                     const NodeName& node) {
     ExtenderArgs args;
     args.pod = facts;
+    args.reads_all = true;  // what was read of other pods was read by the caller's own rights
     args.names = {node.str()};
     return choose_nodes(view, args, pod, nullptr, 0);
 }

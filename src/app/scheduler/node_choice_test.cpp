@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "app/scheduler/refusals.hpp"
 #include "domain/cluster/state.hpp"
 #include "testing/builders/builders.hpp"
 
@@ -184,6 +186,74 @@ TEST(ChooseNodes, RoomKeptForANominee) {
     EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
     asked.args.pod = nominee;
     EXPECT_EQ(choose().fitting, (std::vector<std::size_t>{0, 1}));
+}
+
+// Goal: no reason of any kind names a pod of another namespace, or its namespace. Method: nodes
+// that refuse for every reason in which other pods take part, one and many of each.
+RC_GTEST_PROP(ChooseNodes, NamesNoPodOfAnotherNamespace, ()) {
+    ClusterState state;
+    const auto kinds = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 5));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        const NodeInventory node = build::node(fmt::format("n{}", i), 1, gibibytes(16));
+        state.set_node(node);
+        PodFacts other = build::pod(fmt::format("secret-{}", i), build::native(gibibytes(15)));
+        other.name.space = "secret";
+        other.priority = 9'876;
+        if (kinds[i] == 0) {
+            other.nominated = node.name;
+        } else if (kinds[i] < 4) {
+            other.node = node.name;
+            other.started = true;
+            other.allocation = fail(kinds[i] == 1   ? Code::unsupported
+                                    : kinds[i] == 2 ? Code::permission_denied
+                                                    : Code::invalid_argument,
+                                    "secret");
+        }
+        state.set_pod(other);
+        if (kinds[i] != 4) continue;
+        const auto made = state.reserve(build::ask(other), node.name);
+        RC_ASSERT(made.has_value());
+        state.set_pod(build::bound(other, made->allocation));
+    }
+    const Asked asked(kinds.size());
+    const auto reasons = [&](const ExtenderArgs& args) {
+        std::string all;
+        const auto answer = choose_nodes(*state.view(), args, asked.ask(), nullptr, 1);
+        RC_ASSERT(answer.fitting.empty());
+        RC_ASSERT(answer.failed.size() + answer.unresolvable.size() == kinds.size());
+        for (const auto* refusals : {&answer.failed, &answer.unresolvable}) {
+            for (const Refusal& refusal : *refusals)
+                all += refusal.reason;
+        }
+        return all;
+    };
+    const std::string said = reasons(asked.args);
+    RC_ASSERT(said.find("secret") == std::string::npos);
+    RC_ASSERT(said.find("9876") == std::string::npos);
+    ExtenderArgs all = asked.args;
+    all.reads_all = true;
+    const bool is_named = std::ranges::any_of(kinds, [](int kind) { return kind < 4; });
+    RC_ASSERT((reasons(all).find("secret/secret-") != std::string::npos) == is_named);
+}
+
+// Goal: kube-scheduler never reads "no nodes" without a reason for each, whatever code decided.
+TEST(ChooseNodes, MissingReasonsAreGiven) {
+    const Asked asked(3);
+    FilterAnswer answer;
+    answer.failed.push_back({1, "it is full"});
+    give_missing_reasons(asked.args, answer);
+    ASSERT_EQ(answer.failed.size(), 3U);
+    std::set<std::size_t> nodes;
+    for (const Refusal& refusal : answer.failed) {
+        nodes.insert(refusal.node);
+        EXPECT_EQ(refusal.reason == "it is full", refusal.node == 1);
+        EXPECT_NE(refusal.reason, "");
+    }
+    EXPECT_EQ(nodes.size(), 3U);
+    FilterAnswer fits;
+    fits.fitting = {2};
+    give_missing_reasons(asked.args, fits);
+    EXPECT_TRUE(fits.failed.empty());
 }
 
 // Goal: a pod that prefers some nodes by its own rules is offered all that fit.

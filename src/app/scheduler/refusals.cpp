@@ -59,9 +59,14 @@ std::string Refusals::reason_naming(const Refused& refused) const {
     const auto& [i, position, why] = refused;
     if (position == NameIndex::kNone) return fmt::format("node \"{}\" not found", args_.names[i]);
     const NodeView& node = *view_.row(position).node;
-    if (!node.blocked.empty()) return node.blocked;
-    if (why.obstacle == Obstacle::kept) return kept_for(node, {args_.pod.uid, args_.pod.priority});
+    if (!node.blocked.empty()) return blocked_for(node, reader());
+    if (why.obstacle == Obstacle::kept)
+        return kept_for(node, {args_.pod.uid, args_.pod.priority}, reader());
     return fmt::format("The node {} is not for GPU share, need skip", args_.names[i]);
+}
+
+Reader Refusals::reader() const {
+    return args_.reads_all ? Reader::of_all() : Reader::of(args_.pod.name.space);
 }
 
 std::string Refusals::together_of(const Class& of) const {
@@ -77,7 +82,6 @@ bool Refusals::is_new(Class& of, const Misfit* misfit) {
     return true;
 }
 
-}  // namespace tessera
 void give_missing_reasons(const ExtenderArgs& args, FilterAnswer& answer) {
     if (!answer.fitting.empty()) return;
     if (answer.failed.size() + answer.unresolvable.size() >= args.names.size()) return;
@@ -93,3 +97,4 @@ void give_missing_reasons(const ExtenderArgs& args, FilterAnswer& answer) {
     log_event(Event::reason_missing, {{"pod", args.pod.name.str()}});
 }
 
+}  // namespace tessera

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "domain/cluster/view.hpp"
+#include "domain/events/reader.hpp"
 #include "domain/placement/misfit.hpp"
 #include "domain/placement/place.hpp"
 #include "wire/extender_json.hpp"
@@ -53,6 +54,7 @@ class Refusals {
     [[nodiscard]] Why why_of(std::uint32_t position);
     [[nodiscard]] std::string reason_naming(const Refused& refused) const;
     [[nodiscard]] std::string reason_of(const Refused& node) const;
+    [[nodiscard]] Reader reader() const;
     [[nodiscard]] std::string together_of(const Class& of) const;
     static bool is_new(Class& of, const Misfit* misfit);
 
@@ -69,10 +71,10 @@ class Refusals {
     std::vector<Refused> refused_;
 };
 
-}  // namespace tessera
 // kube-scheduler takes an answer without nodes and without reasons for "nothing will ever help" and
 // keeps the pod for minutes, and its user reads no word. So an answer without nodes has a reason
 // for each node that was named; where the code that decided gave none, this gives one and logs it,
 // as that is a fault of ours.
 void give_missing_reasons(const ExtenderArgs& args, FilterAnswer& answer);
 
+}  // namespace tessera

@@ -205,8 +205,11 @@ void ClusterState::take_bound(const PodFacts& pod) {
         hold_seen(*own);
     } else if (pod.allocation && !*pod.allocation &&
                pod.allocation->error().code == Code::unsupported) {
-        block({pod, fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
-                                pod.allocation->error().text)});
+        block({.pod = pod,
+               .why = fmt::format("cannot read what pod {} holds: {}", pod.name.str(),
+                                  pod.allocation->error().text),
+               .unnamed = "cannot read what a pod of another namespace holds on this node; an "
+                          "administrator finds it with: tessera doctor"});
     } else if (is_gpushares(pod, served_by(nodes_[pod.node].inventory, nodes_[pod.node].known))) {
         hold_seen(from_legacy(pod, nodes_[pod.node]));
         legacy_pods_.insert_or_assign(pod.uid, pod);
@@ -218,6 +221,8 @@ void ClusterState::take_bound(const PodFacts& pod) {
                                   "pod",
                                   pod.name.str(),
                                   broken ? pod.allocation->error().text : "it is not its own"),
+               .unnamed = "a pod of another namespace runs with a GPU of this node and nobody "
+                          "knows which; an administrator finds it with: tessera doctor",
                .only_with_agent = true});
     } else {
         // Bound, asks for GPUs and was given none: someone else bound it. The agent refuses to
@@ -280,13 +285,14 @@ Result<Reservation> ClusterState::reserve(const PodAsk& asked, const NodeName& n
         return fail(Code::not_found, fmt::format("node \"{}\" not found", node_name.str()));
     }
     NodeView now = build(at->second);
-    if (!now.blocked.empty()) return fail(Code::unavailable, now.blocked);
+    const Reader reader = Reader::of(asked.name.space);
+    if (!now.blocked.empty()) return fail(Code::unavailable, blocked_for(now, reader));
     const PodAsk pod = rules_of(asked.request).together ? view()->joined(asked) : asked;
     const Asker asker{pod.uid, pod.priority};
     const auto cards = given_cards(now, pod, asker, rater);
     if (!cards) {
         if (Placer(pod.request).try_node(now.offer()) != nullptr)
-            return fail(Code::unavailable, kept_for(now, asker));
+            return fail(Code::unavailable, kept_for(now, asker, reader));
         return fail(Code::unavailable, Explainer(pod.request).explain(now.offer()).reason);
     }
     Allocation allocation{
@@ -518,7 +524,8 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
                  .tenants = tenants_of(node, but),
                  .nominees = node.nominees,
                  .load = {},
-                 .blocked = {}};
+                 .blocked = {},
+                 .blocked_by = {}};
     for (const TenantPtr& tenant : node.tenants)
         count_holds(*tenant, node.inventory.gpus, out.cards, 1);
     out.free = free_of(out.cards);
@@ -529,7 +536,8 @@ NodeView ClusterState::build(const NodeState& node, const PodUid& but) const {
     }
     for (const auto& [pod, puzzle] : node.puzzles) {
         if (puzzle.only_with_agent && node.inventory.source == InventorySource::legacy) continue;
-        out.blocked = puzzle.why;
+        out.blocked = puzzle.unnamed;
+        out.blocked_by = NodeView::BlockedBy{puzzle.pod.name, puzzle.why};
         break;
     }
     return out;

@@ -206,7 +206,8 @@ class ClusterState {
     // A pod that holds cards of its node, and nobody can tell which.
     struct Puzzle {
         PodFacts pod;
-        std::string why;
+        std::string why;      // with the pod's name, and for its own namespace alone
+        std::string unnamed;  // the same for any reader
         // It asks for GPUs, runs, and has no allocation of its own: somebody removed or changed it
         // while we were not there to see. Where gpushare's plugin serves the node, it was let start
         // without a card.

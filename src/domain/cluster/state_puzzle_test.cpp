@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "domain/cluster/state.hpp"
+#include "domain/placement/nominees.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -32,7 +33,9 @@ TEST(StatePuzzle, RunsWithACardThatNobodyKnows) {
             EXPECT_EQ(card.held, Bytes{});
         pod.started = true;
         state.set_pod(pod);
-        EXPECT_NE(blocked("n1").find("pod default/p runs with a GPU"), std::string::npos);
+        EXPECT_NE(blocked_for(*state.view()->find("n1"), Reader::of("default"))
+                      .find("pod default/p runs with a GPU"),
+                  std::string::npos);
         EXPECT_FALSE(
             state.reserve(build::ask(build::pod("next", build::aliyun(1))), NodeName("n1")));
         state.remove_pod(pod.uid);
@@ -42,6 +45,54 @@ TEST(StatePuzzle, RunsWithACardThatNobodyKnows) {
         state.set_pod(pod);
         EXPECT_EQ(blocked("old"), "");
         state.remove_pod(pod.uid);
+    }
+}
+
+// Goal: a copy of a pod that was bound to a node by its manifest has an allocation that was made
+// for another, signed or not, readable or not. The agent starts no copy; the node stays open for
+// others.
+TEST(StatePuzzle, CopiesKeepNoNodeClosed) {
+    const std::vector<Result<Allocation>> copied = {
+        build::allocation(build::pod("first", build::aliyun(8)), "n1",
+                          {{GpuUuid("GPU-n1-0"), 0, gibibytes(8), {}, false}}),
+        fail(Code::permission_denied, "allocation: tessera.dev/allocation-mac is missing"),
+        fail(Code::conflict, "allocation: it was made for another pod"),
+        fail(Code::invalid_argument, "allocation.pod: missing"),
+    };
+    for (const auto& allocation : copied) {
+        ClusterState state;
+        state.set_node(build::node("n1", 1, gibibytes(16)));
+        PodFacts copy = build::pod("copy", build::aliyun(8));
+        copy.node = NodeName("n1");
+        copy.allocation = allocation;
+        state.set_pod(copy);
+        EXPECT_EQ(state.view()->find("n1")->blocked, "");
+        EXPECT_TRUE(
+            state.reserve(build::ask(build::pod("next", build::aliyun(16))), NodeName("n1")));
+    }
+}
+
+// Goal: a node that a pod keeps closed says so to users of other namespaces without the pod's name.
+TEST(StatePuzzle, NamesThePodToItsOwnNamespaceAlone) {
+    for (const bool is_newer : {false, true}) {
+        ClusterState state;
+        state.set_node(build::node("n1", 1, gibibytes(16)));
+        PodFacts pod = build::pod("secret-pod", build::aliyun(8));
+        pod.name.space = "secret-team";
+        pod.node = NodeName("n1");
+        pod.started = true;
+        pod.allocation =
+            fail(is_newer ? Code::unsupported : Code::permission_denied, "allocation: secret");
+        state.set_pod(pod);
+        const auto made =
+            state.reserve(build::ask(build::pod("next", build::aliyun(1))), NodeName("n1"));
+        ASSERT_FALSE(made);
+        EXPECT_EQ(made.error().text.find("secret"), std::string::npos) << made.error().text;
+        const auto view = state.view();
+        const NodeView& node = *view->find("n1");
+        EXPECT_EQ(node.blocked.find("secret"), std::string::npos);
+        for (const Reader& reader : {Reader::of("secret-team"), Reader::of_all()})
+            EXPECT_NE(blocked_for(node, reader).find("secret-team/secret-pod"), std::string::npos);
     }
 }
 

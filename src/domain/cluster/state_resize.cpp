@@ -71,13 +71,13 @@ Result<ResizeTurn> ClusterState::begin_resize(const PodFacts& pod, bool is_over)
     const Asker asker{pod.uid, pod.priority};
     auto after = try_on(cards_left(now, asker));
     if (!after && after.error().code == Code::unavailable && try_on(now.cards))
-        return fail(Code::unavailable, kept_for(now, asker));
+        return fail(Code::unavailable, kept_for(now, asker, Reader::of(pod.name.space)));
     if (!after) return fail(after.error());
     const auto wanted = holds(after->containers);
     const auto before = holds(tenant.allocation.containers);
     // Nobody can tell what is free there. Less is always given back.
     if (!now.blocked.empty() && larger(before, wanted) != before)
-        return fail(Code::unavailable, now.blocked);
+        return fail(Code::unavailable, blocked_for(now, Reader::of(pod.name.space)));
     tenant.resizing = *after;
     tenant.holds = larger(before, wanted);
     ResizeTurn turn{.kind = ResizeTurn::Kind::write,

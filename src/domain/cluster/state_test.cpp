@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/placement/nominees.hpp"
 #include "testing/builders/builders.hpp"
 
 namespace tessera {
@@ -309,12 +310,13 @@ TEST_F(State, NewerAllocationBlocksTheNode) {
     newer.node = NodeName("n1");
     newer.allocation = Result<Allocation>(fail(Code::unsupported, "version 9 is newer than 1"));
     state_.set_pod(newer);
-    EXPECT_NE(blocked().find("default/newer"), std::string::npos);
-    EXPECT_NE(blocked().find("version 9"), std::string::npos);
+    const auto said = blocked_for(*state_.view()->find("n1"), Reader::of("default"));
+    EXPECT_NE(said.find("default/newer"), std::string::npos);
+    EXPECT_NE(said.find("version 9"), std::string::npos);
     const auto refused = reserve(build::pod("p", build::aliyun(1)));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::unavailable);
-    EXPECT_EQ(refused.error().text, blocked());
+    EXPECT_EQ(refused.error().text, said);
 
     state_.remove_pod(newer.uid);
     EXPECT_EQ(blocked(), "");

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,15 @@ struct NodeView {
     // whoever has it longest.
     std::vector<PodAskPtr> nominees;
     NodeLoad load;  // as the placement engine sees it (placement/engine_terms.hpp)
-    // Why nothing may be placed here although there may be room; empty when it may.
+    // Why nothing may be placed here although there may be room; empty when it may. For any reader:
+    // it names no pod.
     std::string blocked;
+    // The pod that is the reason, where one is, and the same words with its name (blocked_for).
+    struct BlockedBy {
+        PodName pod;
+        std::string why;
+    };
+    std::optional<BlockedBy> blocked_by = {};
 
     [[nodiscard]] Offer offer() const {
         return {inventory.gpus, cards,          free,

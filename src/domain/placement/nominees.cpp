@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <span>
 
-#include "base/check.hpp"
-
 namespace tessera {
 namespace {
 
@@ -87,13 +85,19 @@ const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod) {
     return placer.try_node(RoomLeft(cards_left(node, pod)).offer(node));
 }
 
-std::string kept_for(const NodeView& node, const Asker& pod) {
+std::string kept_for(const NodeView& node, const Asker& pod, const Reader& reader) {
     const auto nominees = before(node, pod);
-    TESSERA_CHECK(!nominees.empty(), "room is kept for a nominee");
+    if (nominees.empty()) return "the room on this node is kept for another pod";
     const PodAsk& first = *nominees.front();
     return fmt::format(
-        "the room on this node is kept for pod {} of priority {}, for which others are ended",
-        first.name.str(), first.priority);
+        "the room on this node is kept for {}{}, for which others are ended",
+        reader.words_for(first.name),
+        reader.sees(first.name) ? fmt::format(" of priority {}", first.priority) : "");
+}
+
+std::string blocked_for(const NodeView& node, const Reader& reader) {
+    const bool is_named = node.blocked_by && reader.sees(node.blocked_by->pod);
+    return is_named ? node.blocked_by->why : node.blocked;
 }
 
 }  // namespace tessera

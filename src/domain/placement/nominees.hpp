@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "domain/cluster/view.hpp"
+#include "domain/events/reader.hpp"
 #include "domain/placement/place.hpp"
 
 namespace tessera {
@@ -54,7 +55,10 @@ const Fit* try_left(Placer& placer, const NodeView& node, const Asker& pod);
 std::size_t room_behind(const NodeView& node, const Asker& pod,
                         const std::vector<ContainerAllocation>& taken, std::vector<Card> cards);
 
-// Why a pod does not fit that would but for the nominees: there is one.
-std::string kept_for(const NodeView& node, const Asker& pod);
+// Why a pod does not fit that would but for the nominees, in words for that reader.
+std::string kept_for(const NodeView& node, const Asker& pod, const Reader& reader);
+
+// NodeView::blocked in words for that reader.
+std::string blocked_for(const NodeView& node, const Reader& reader);
 
 }  // namespace tessera

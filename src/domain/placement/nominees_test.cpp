@@ -120,6 +120,34 @@ TEST_F(Nominees, ReserveSaysForWhom) {
         "are ended");
 }
 
+// Goal: a user reads of a nominee in another namespace neither its name nor its priority, at bind
+// and at a resize; who sees all pods reads both.
+TEST_F(Nominees, AreNotNamedToOtherNamespaces) {
+    cards(1);
+    PodFacts first = build::pod("secret-pod", build::native(gibibytes(14)));
+    first.name.space = "secret-team";
+    first.priority = 1'234;
+    first.nominated = NodeName("n");
+    state_.set_pod(first);
+    const PodAsk pod = build::ask(build::pod("p", build::native(gibibytes(3))));
+    const auto made = state_.reserve(pod, NodeName("n"));
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().text,
+              "the room on this node is kept for a pod of another namespace, for which others are "
+              "ended");
+    const auto view = state_.view();
+    EXPECT_NE(kept_for(*view->find("n"), {pod.uid, pod.priority}, Reader::of_all())
+                  .find("secret-team/secret-pod of priority 1234"),
+              std::string::npos);
+}
+
+// Goal: the words of a refusal never end the program, whatever the node has become meanwhile.
+TEST_F(Nominees, AReasonWithoutANominee) {
+    cards(1);
+    const PodUid uid("p");
+    EXPECT_NE(kept_for(*state_.view()->find("n"), {uid, 0}, Reader::of("default")), "");
+}
+
 // Goal: a pod of the nominee's priority makes room of its own; one above it may take the kept one.
 TEST_F(Nominees, PreemptionLeavesThemTheirRoom) {
     cards(2);
