@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -38,9 +39,15 @@ std::string origin(const HttpEndpoint& endpoint) {
 class Parser : public httplib::ClientImpl {
   public:
     using ClientImpl::ClientImpl;
+    // False where the library throws, too: it reads what comes with regular expressions.
     bool exchange(SocketStream& stream, httplib::Request& request, httplib::Response& response,
                   httplib::Error& error) {
-        return process_request(stream, request, response, false, error);
+        try {
+            return process_request(stream, request, response, false, error);
+        } catch (const std::exception&) {
+            error = httplib::Error::Read;
+            return false;
+        }
     }
 };
 

@@ -221,6 +221,13 @@ Result<KubeConnection> read_kubeconfig(const std::vector<KubeconfigText>& files,
 
 namespace {
 
+// What cannot be looked at (a folder that we may not enter, a name that is too long) is there: the
+// error is that of reading it. The library's exists() throws.
+bool is_missing(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found;
+}
+
 Result<KubeconfigText> read_one(const std::string& path) {
     TRY(std::string text, read_file(path));
     return KubeconfigText{std::move(text), std::filesystem::path(path).parent_path().string(),
@@ -234,7 +241,7 @@ Result<std::vector<KubeconfigText>> read_listed(const std::string& list) {
         const std::size_t end = std::min(list.find(':', begin), list.size());
         const std::string path = list.substr(begin, end - begin);
         begin = end + 1;
-        if (path.empty() || !std::filesystem::exists(path)) continue;
+        if (path.empty() || is_missing(path)) continue;
         TRY(KubeconfigText file, read_one(path));
         out.push_back(std::move(file));
     }
@@ -270,12 +277,12 @@ Result<KubeConnection> connect_info(const KubeConfigOptions& options) {
             return connect_by(files, options.context);
         }
         const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
-        if (host != nullptr && std::filesystem::exists(std::string(kServiceAccount) + "/token")) {
+        if (host != nullptr && !is_missing(std::string(kServiceAccount) + "/token")) {
             return in_cluster(host);
         }
         const char* home = std::getenv("HOME");
         path = std::string(home != nullptr ? home : "") + "/.kube/config";
-        if (!std::filesystem::exists(path)) {
+        if (is_missing(path)) {
             return bad(
                 fmt::format("no kubeconfig: {} does not exist; set KUBECONFIG or give --kubeconfig "
                             "FILE",

@@ -221,6 +221,22 @@ TEST_F(KubeconfigFiles, FromTheEnvironment) {
     EXPECT_NE(connect_info({}).error().text.find("none of KUBECONFIG="), std::string::npos);
 }
 
+// Goal: a name that the system cannot look up is an error with that name, and not an exception.
+TEST_F(KubeconfigFiles, NamesThatCannotBeLookedUp) {
+    const std::string too_long = "/" + std::string(300, 'x');
+    write("loop", "");
+    const std::string loop = (folder_ / "loop").string();
+    std::filesystem::remove(loop);
+    std::filesystem::create_symlink(loop, loop);
+    for (const std::string& path : {too_long, loop, loop + "/config"}) {
+        setenv("KUBECONFIG", path.c_str(), 1);
+        const auto read = connect_info({});
+        ASSERT_FALSE(read);
+        EXPECT_NE(read.error().text.find(path), std::string::npos) << read.error().text;
+        EXPECT_FALSE(connect_info({.path = path, .context = ""}));
+    }
+}
+
 // Goal: a certificate that cannot be used is an error at once, with the file and the field, and not
 // an anonymous call.
 TEST_F(KubeconfigFiles, BrokenCredentials) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <thread>
 
@@ -75,11 +76,29 @@ class SignalThread {
     std::thread thread_;
 };
 
+// An exception that no adapter has caught ends the process, on whichever thread it is. The log then
+// says which one: the library's own words would stand there without time and name.
+void log_what_ends_us() {
+    std::string what = "std::terminate without an exception";
+    if (const auto thrown = std::current_exception()) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::exception& error) {
+            what = error.what();
+        } catch (...) {
+            what = "an exception of an unknown type";
+        }
+    }
+    log_event(Event::failed, {{"reason", "a fault of this program: " + what}});
+    std::abort();
+}
+
 }  // namespace
 
 int run_program(const ProgramInfo& info, int argc, char** argv,
                 const std::function<Result<>(const ConfigValues&)>& check,
                 const std::function<Result<>(const ConfigValues&, const std::stop_token&)>& body) {
+    std::set_terminate(log_what_ends_us);
     CLI::App app{std::string(info.summary), std::string(info.name)};
     ConfigValues given;
     for (const ConfigRow& row : info.rows) {

@@ -1,0 +1,34 @@
+#include "programs/common/run_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <thread>
+
+namespace tessera {
+namespace {
+
+// A program that does nothing but `work`, on a thread of its own.
+void run(void (*work)()) {
+    char name[] = "program";
+    char* words[] = {name, nullptr};
+    run_program(
+        {.name = "program", .summary = "", .rows = {}}, 1, words,
+        [](const ConfigValues&) { return Result<>(); },
+        [work](const ConfigValues&, const std::stop_token&) {
+            std::jthread(work).join();
+            return Result<>();
+        });
+}
+
+// Goal: an exception that ends the process, on any of its threads, leaves a line in the log that
+// says what it was.
+TEST(RunProgramDeathTest, NamesAnExceptionThatEndsTheProcess) {
+    EXPECT_DEATH(run([] { throw std::runtime_error("boom"); }),
+                 R"("event":"failed","reason":"a fault of this program: boom")");
+    EXPECT_DEATH(run([] { throw 7; }), "an exception of an unknown type");
+    EXPECT_DEATH(run([] { std::terminate(); }), "without an exception");
+}
+
+}  // namespace
+}  // namespace tessera
