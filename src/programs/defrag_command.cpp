@@ -55,7 +55,7 @@ Result<int> defrag_with(const DefragOptions& options) {
         return fail(Code::invalid_argument,
                     "--apply: nobody is there to be asked whether pods may be evicted; add --yes");
     }
-    TRY_VOID(check_policy(options.policy));
+    TRY_VOID(check_policy(options.policy.policy));
     if (!options.pod.empty()) TRY_VOID(check_pod_argument("--for", options.pod, options.space));
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const DefragAsk ask, ask_of_options(options, connection));
@@ -106,8 +106,7 @@ CLI::App* add_defrag(CLI::App& app, DefragOptions& options) {
         ->transform(whole_number(1, 1'000'000))
         ->excludes(pod)
         ->capture_default_str();
-    command->add_option("--policy", options.policy,
-                        policies_help() + "; by default what the controller's Deployment says");
+    add_policy_options(*command, options.policy);
     command->add_flag("-y,--yes", options.yes, "do not ask before pods are evicted")->needs(apply);
     command
         ->add_option("--timeout", options.timeout_s,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "adapters/kube/kubeconfig.hpp"
+#include "programs/cluster_policy.hpp"
 
 namespace tessera {
 
@@ -13,7 +14,7 @@ struct DefragOptions {
     std::string pod;  // empty: whole cards
     std::string space;
     std::string output;  // empty or "json"
-    std::string policy;  // the cluster's; empty: what the controller's Deployment says
+    PolicyOptions policy;
     int cards = 1;
     int timeout_s = 120;
     bool apply = false;

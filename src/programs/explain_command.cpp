@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShown = 10;  // nodes that fit
 
 Result<std::string> explain(const ExplainOptions& options) {
-    TRY_VOID(check_policy(options.policy));
+    TRY_VOID(check_policy(options.policy.policy));
     TRY_VOID(check_pod_argument("pod", options.pod, options.space));
     TRY(const KubeConnection connection, connect_info(options.kube));
     TRY(const PodName pod,
@@ -40,8 +40,7 @@ CLI::App* add_explain(CLI::App& app, ExplainOptions& options) {
         "Show why a pod is where it is, or waits: every node, its score or what it lacks");
     command->add_option("pod", options.pod, "the pod")->required();
     command->add_option("-n,--namespace", options.space, "its namespace");
-    command->add_option("--policy", options.policy,
-                        policies_help() + "; by default what the controller's Deployment says");
+    add_policy_options(*command, options.policy);
     command->add_flag("--all", options.all, "every node where it fits, not the best ten alone");
     command->add_option("-o,--output", options.output, "json")->check(CLI::IsMember({"json"}));
     command->add_option("--context", options.kube.context, "context of the kubeconfig");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "adapters/kube/kubeconfig.hpp"
+#include "programs/cluster_policy.hpp"
 
 namespace tessera {
 
@@ -12,7 +13,7 @@ struct ExplainOptions {
     KubeConfigOptions kube;
     std::string pod;
     std::string space;
-    std::string policy;  // empty: the cluster's
+    PolicyOptions policy;
     std::string output;  // empty or "json"
     bool all = false;
 };
