@@ -257,6 +257,23 @@ Judgement routing(const Facts& facts) {
             "run one GPU pod and ask again"};
 }
 
+// The first GPU of the pod that its node's agent shows no more: it was replaced, or has another
+// number since a restart. The pod's containers never start again there. Null: all are shown, or the
+// node's are not known.
+const GpuUuid* gone_gpu(const Facts& facts, const Allocation& allocation) {
+    if (!facts.nodes) return nullptr;
+    const auto node = std::ranges::find(*facts.nodes, allocation.node,
+                                        [](const Node& each) { return each.inventory.name; });
+    if (node == facts.nodes->end() || !node->has_report || !node->inventory.fault.empty())
+        return nullptr;
+    for (const ContainerAllocation& container : allocation.containers) {
+        for (const GpuShare& share : container.gpus) {
+            if (find_gpu(node->inventory.gpus, share.uuid) == nullptr) return &share.uuid;
+        }
+    }
+    return nullptr;
+}
+
 Judgement allocations(const Facts& facts) {
     if (!facts.pods) return unread(facts.pods.error());
     Faults bad;
@@ -272,6 +289,9 @@ Judgement allocations(const Facts& facts) {
             bad.add(fmt::format("{}: its allocation is another pod's, or another node's", name));
         } else if (!pod.has_signature && facts.key && *facts.key) {
             bad.add(fmt::format("{}: its allocation is not signed", name));
+        } else if (const GpuUuid* gone = gone_gpu(facts, **pod.facts.allocation)) {
+            bad.add(fmt::format("{}: GPU {} is no longer on node {}", name, gone->str(),
+                                pod.facts.node.str()));
         } else {
             ++good;
         }
