@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,10 @@ STAGES = (
     _stage("node-stays", "Node", {"matchLabels": {"bench": "no-such-node"}}, "{}"))
 
 
-def new_cluster() -> Cluster:
-    """Not started yet."""
+def new_cluster(arguments: Mapping[str, Sequence[str]] | None = None) -> Cluster:
+    """Not started yet. `arguments`: more of them, by component."""
     return Cluster([], control_plane=("etcd", "kube-apiserver"),
-                   extra_arguments={"kube-apiserver": [WITHOUT]})
+                   extra_arguments={"kube-apiserver": [WITHOUT], **(arguments or {})})
 
 
 def keys(cluster: Cluster) -> Path:

@@ -24,10 +24,12 @@ KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerCo
 @dataclass(frozen=True)
 class Variant:
     """asks: as cluster_load names it. every_node: kube-scheduler looks at all nodes for each pod,
-    not at a sample."""
+    not at a sample. batchable: kube-scheduler spreads no pods by default, for it keeps no ranking
+    of those that it does."""
 
     asks: str
     every_node: bool = False
+    batchable: bool = False
     options: tuple[str, ...] = ()
 
     @property
@@ -43,7 +45,8 @@ class Row:
     """What was measured. cpu: milliseconds per pod by program; cycle: milliseconds that
     kube-scheduler takes to choose a node, the calls to our controller included: it does one pod at
     a time. nodes: that the pods were bound to. refused: binds that our controller refused;
-    attempts: kube-scheduler's, by result. verbs: mean and number of each request to our
+    attempts: kube-scheduler's, by result. looks_at_batches: how often it had the ranking of the pod
+    before at hand, and used or dropped it. verbs: mean and number of each request to our
     controller."""
 
     bound: Bound
@@ -52,6 +55,7 @@ class Row:
     nodes: int = 0
     refused: int = 0
     attempts: dict[str, int] = field(default_factory=dict)
+    looks_at_batches: int = 0
     verbs: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -73,6 +77,17 @@ def say(text: str) -> None:
 
 def scheduler_config(variant: Variant, port: int) -> str:
     """Of the variant; `port` is our controller's."""
+    text = _scheduler_config(variant, port)
+    if not variant.batchable:
+        return text
+    profiles = [{"schedulerName": "default-scheduler", "pluginConfig": [
+        {"name": "PodTopologySpread", "args": {"defaultingType": "List"}}]}]
+    if text.startswith("{"):
+        return json.dumps({**json.loads(text), "profiles": profiles})
+    return f"{text}\nprofiles: {json.dumps(profiles)}\n"
+
+
+def _scheduler_config(variant: Variant, port: int) -> str:
     if variant.asks != "ours":
         config = {**KIND, "leaderElection": {"leaderElect": False},
                   "clientConnection": {"kubeconfig": "KUBECONFIG_PATH", **QPS}}
@@ -105,6 +120,7 @@ def measure(cluster: Cluster, load: Load, variant: Variant, group: str, pods: in
                for name, after in _cpu_seconds(cluster).items()}
     scheduler = cluster.scheduler_api().text("GET", "/metrics")
     row.attempts = _attempts(scheduler)
+    row.looks_at_batches = _looks_at_batches(scheduler)
     row.cycle = _mean_ms(scheduler, "scheduler_scheduling_algorithm_duration_seconds")
     cluster.kill("kube-scheduler")
     if variant.asks == "ours":
@@ -135,6 +151,17 @@ def _attempts(metrics: str) -> dict[str, int]:
             r'^scheduler_schedule_attempts_total\{.*?result="(\w+)".*?\} (\S+)$', metrics, re.M):
         found[result] = found.get(result, 0) + int(float(number))
     return found
+
+
+def _looks_at_batches(metrics: str) -> int:
+    """Two reasons to drop a ranking are counted where none was kept."""
+    used = re.findall(r'^scheduler_batch_attempts_total\{.*?result="hint_used".*?\} (\S+)$',
+                      metrics, re.M)
+    dropped = re.findall(r'^scheduler_batch_cache_flushed_total\{.*?reason="(\w+)".*?\} (\S+)$',
+                         metrics, re.M)
+    return sum(int(float(number)) for number in used) + sum(
+        int(float(number)) for reason, number in dropped
+        if reason not in ("pod_not_batchable", "empty_list"))
 
 
 def _mean_ms(metrics: str, name: str) -> float:
