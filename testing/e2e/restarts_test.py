@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from e2e import pods, truth
-from e2e.case import StackCase
+from e2e import jobs, pods, truth
 from e2e.killer import kill_process
 from e2e.truth import GIB, Json
 from stack import deploy
@@ -23,7 +22,7 @@ SHAPES: tuple[tuple[str, int, tuple[Json, ...]], ...] = (
 )
 
 
-class RestartsTest(StackCase):
+class RestartsTest(jobs.Jobs):
     """Every pod belongs to a ReplicaSet: kubelet refuses for good (UnexpectedAdmissionError) what
     is bound to it while a device plugin is away, and such a pod is made anew by its owner."""
 
