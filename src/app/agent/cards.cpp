@@ -248,15 +248,29 @@ void Cards::watch(const std::stop_token& stop) {
     }
 }
 
-void Cards::run(const std::stop_token& stop) {
-    const std::jthread api([&](const std::stop_token& end) { publisher_.run(end); });
-    const std::jthread watching([&](const std::stop_token& end) { watch(end); });
-    publish();
-    while (true) {
-        wait_for_fault(stop);
-        if (stop.stop_requested()) return;
-        update();
+void Cards::leave() {
+    NodeInventory now = *inventory();
+    for (Gpu& gpu : now.gpus) {
+        if (!gpu.healthy) continue;
+        gpu.healthy = false;
+        gpu.reason = "the agent of this node is stopping; its pods wait for the next one";
     }
+    publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess_)));
+    publisher_.publish_now();
+}
+
+void Cards::run(const std::stop_token& stop) {
+    {
+        const std::jthread api([&](const std::stop_token& end) { publisher_.run(end); });
+        const std::jthread watching([&](const std::stop_token& end) { watch(end); });
+        publish();
+        while (true) {
+            wait_for_fault(stop);
+            if (stop.stop_requested()) break;
+            update();
+        }
+    }
+    leave();
 }
 
 }  // namespace tessera

@@ -53,7 +53,9 @@ class Cards {
     // The first reading, under the same watch as those of run(): fails when the driver does not
     // answer, a UUID stands twice, or a device list would not fit. Nothing is published yet.
     Result<> load();
-    // Publishes, then follows faults and changes until `stop`.
+    // Publishes, then follows faults and changes until `stop`. Then it shows the GPUs on the Node
+    // as out of use: kubelet refuses for good what is bound to it while no device plugin is there,
+    // and says so on the Node seconds later only.
     void run(const std::stop_token& stop);
 
     // The steps of run(), for a caller that has its own idea of when (testing/simulation). All but
@@ -81,6 +83,7 @@ class Cards {
     void watch(const std::stop_token& stop);
     [[nodiscard]] std::optional<std::chrono::milliseconds> hung_for() const;
     void take_out();
+    void leave();
     NodeInventory without_driver(const Error& error);
     [[nodiscard]] std::map<GpuUuid, Bytes> read_excess() const;
     void wait_for_fault(const std::stop_token& stop);

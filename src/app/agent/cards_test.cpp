@@ -328,6 +328,21 @@ TEST_F(CardsTest, DriverThatHangsAtTheStart) {
     EXPECT_TRUE(Cards(driver, kube_, plugins_, options_).load());
 }
 
+// Goal: from the moment an agent stops nothing is bound to its GPUs, until the next one publishes
+// them; kubelet is left alone, for it knows by the closed socket.
+TEST_F(CardsTest, LeavesNothingToBeBoundTo) {
+    start();
+    stop();
+    for (const Gpu& gpu : published().gpus) {
+        EXPECT_FALSE(gpu.healthy);
+        EXPECT_NE(gpu.reason.find("is stopping"), std::string::npos);
+    }
+    EXPECT_EQ(published().gpus.size(), 2U);
+    EXPECT_EQ(plugins_.sent(kAliyun), 1);
+    launch();
+    EXPECT_TRUE(until([&] { return published().gpus[0].healthy && published().gpus[1].healthy; }));
+}
+
 // Goal: an API server that swallows every call keeps no fault from kubelet.
 TEST_F(CardsTest, FaultsAreReadWhileTheServerIsStuck) {
     BlackHole hole;
