@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -111,8 +112,18 @@ class Parser : public httplib::Server {
         return fd;
     }
 
-    // One request and its answer. Whether another may follow on the connection.
+    // One request and its answer. Whether another may follow on the connection: none where the
+    // library throws, outside of the handlers, whose exceptions it catches.
     bool exchange(SocketStream& stream, int fd, bool last) {
+        try {
+            return exchange_once(stream, fd, last);
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
+  private:
+    bool exchange_once(SocketStream& stream, int fd, bool last) {
         exchange_now.read_whole = false;
         exchange_now.is_last = last;
         bool closed = last;
