@@ -72,6 +72,9 @@ int main(int argc, char** argv) {
         return tessera::finish({tessera::Code::unavailable,
                                 "there is not enough memory for that; ask for less, or for fewer "
                                 "at a time (--jobs)"});
+    } catch (const std::exception& error) {
+        return tessera::finish(
+            {tessera::Code::unavailable, std::string("a fault of this program: ") + error.what()});
     }
     return tessera::finish({tessera::Code::unavailable, "the output cannot be written"});
 }
