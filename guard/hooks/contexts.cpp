@@ -194,7 +194,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
         const CUresult result = retain();
         if (result != CUDA_SUCCESS) return result;
         release();
-        return refuse_card_of_others(device);
+        return card < 0 ? refuse_card_of_others(device) : CUDA_ERROR_INVALID_VALUE;
     }
     const PrimaryState state = state_of_primary(device);
     if (state.active != 0) return retain();

@@ -37,11 +37,12 @@ CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS_v1* launches, unsigned int count,
                                               unsigned int flags) {
     const Entered real(&Driver::cuLaunchCooperativeKernelMultiDevice);
+    if (!real.is_held()) return real(launches, count, flags);
     const Driver& driver_itself = *driver();
     // Each is of a device of its own, or the driver refuses them all.
     Turn turns[kMaxDevices];
     const unsigned turn_count = count < kMaxDevices ? count : kMaxDevices;
-    for (unsigned i = 0; real.is_held() && launches != nullptr && i < turn_count; i++) {
+    for (unsigned i = 0; launches != nullptr && i < turn_count; i++) {
         CUstream stream = launches[i].hStream;
         CUcontext context = nullptr;
         const auto& ask_context = driver_itself.cuStreamGetCtx;

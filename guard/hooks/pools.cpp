@@ -57,6 +57,17 @@ CUresult free_in_order(CUdeviceptr pointer, CUstream stream, const Call& call) {
     return result;
 }
 
+// The driver says what is wrong with that. One that finds nothing wrong is not believed: it is
+// known of no pool what it has reserved.
+template <typename Real>
+CUresult take_from_none(const Real& real, CUdeviceptr* pointer, std::size_t bytes,
+                        CUstream stream) {
+    const CUresult result = real(pointer, bytes, CUmemoryPool{}, stream);
+    if (result != CUDA_SUCCESS || pointer == nullptr) return result;
+    driver()->cuMemFreeAsync(*pointer, stream);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 }  // namespace
 
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
@@ -76,7 +87,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPoo
                                  CUstream stream) {
     const Entered real(&Driver::cuMemAllocFromPoolAsync);
     if (!real.is_held()) return real(pointer, bytes, pool, stream);
-    if (pool == nullptr || is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (pool == nullptr) return take_from_none(real, pointer, bytes, stream);
+    if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     return allocate(pointer, bytes, pool, stream,
                     [&] { return real(pointer, bytes, pool, stream); });
 }
@@ -85,7 +97,8 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUmemo
                                       CUstream stream) {
     const Entered real(&Driver::cuMemAllocFromPoolAsync_ptsz);
     if (!real.is_held()) return real(pointer, bytes, pool, stream);
-    if (pool == nullptr || is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (pool == nullptr) return take_from_none(real, pointer, bytes, stream);
+    if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     return allocate(pointer, bytes, pool, of_thread(stream),
                     [&] { return real(pointer, bytes, pool, stream); });
 }
@@ -109,7 +122,8 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
         properties != nullptr && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     if (is_on_device && is_of_others(properties->location.id)) return kNotGuarded;
     const CUresult result = real(pool, properties);
-    if (result == CUDA_SUCCESS && is_on_device) note_pool(*pool, card_of(properties->location.id));
+    if (result == CUDA_SUCCESS && pool != nullptr && is_on_device)
+        note_pool(*pool, card_of(properties->location.id));
     return result;
 }
 

@@ -39,7 +39,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
     const Entered real(&Driver::cuMemRetainAllocationHandle);
-    if (!real.is_held()) return real(handle, address);
+    if (!real.is_held() || handle == nullptr) return real(handle, address);
     return physical_memory().retain(handle, [&] { return real(handle, address); });
 }
 
@@ -48,7 +48,8 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
                                       CUmemAllocationHandleType type, unsigned long long flags) {
     const Entered real(&Driver::cuMemExportToShareableHandle);
     const auto give = [&] { return real(shareable, handle, type, flags); };
-    if (!real.is_held() || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return give();
+    if (!real.is_held() || shareable == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return give();
     return physical_memory().share(handle, static_cast<const int*>(shareable), give);
 }
 
@@ -57,7 +58,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
     const Entered real(&Driver::cuMemImportFromShareableHandle);
     const auto take = [&] { return real(handle, shareable, type); };
-    if (!real.is_held()) return take();
+    if (!real.is_held() || handle == nullptr) return take();
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return physical_memory().retain(handle, take);
     const auto fd = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
