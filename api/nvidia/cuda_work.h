@@ -137,6 +137,8 @@ CU_CALL_PTSZ(cuLaunchCooperativeKernel,
               unsigned int block_x, unsigned int block_y, unsigned int block_z,
               unsigned int shared_bytes, CUstream stream, void** parameters))
 CU_CALL_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void* data))
+CU_CALL_PTSZ(cuLaunchHostFunc_v2,
+             (CUstream stream, CUhostFn function, void* data, unsigned int mode))
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags);
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority);

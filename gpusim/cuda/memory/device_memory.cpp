@@ -33,7 +33,8 @@ namespace gpusim {
 CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** allocated) {
     auto* range = static_cast<DeviceRange*>(std::calloc(1, sizeof(DeviceRange)));
     if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult error = take_piece(context, request.bytes, request.reach, &range->piece);
+    const CUresult error =
+        take_piece(home_of(context), request.bytes, request.reach, &range->piece);
     if (error != CUDA_SUCCESS) {
         std::free(range);
         return error;

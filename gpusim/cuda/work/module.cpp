@@ -162,7 +162,7 @@ CUresult load(const char* text, Module** module) {
     auto* made = static_cast<Module*>(std::calloc(1, sizeof(Module)));
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     made->mark = kModuleMark;
-    made->context = context;
+    made->context = &home_of(*context);
     CUresult result = CUDA_SUCCESS;
     for (const char* line = text; line != nullptr; line = std::strchr(line, '\n')) {
         while (std::isspace(static_cast<unsigned char>(*line)) != 0)
@@ -176,8 +176,8 @@ CUresult load(const char* text, Module** module) {
         free_module(made);
         return result;
     }
-    made->next = context->modules;
-    context->modules = made;
+    made->next = made->context->modules;
+    made->context->modules = made;
     *module = made;
     return CUDA_SUCCESS;
 }
@@ -231,7 +231,9 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
     if (const CUresult error = current_context(&context); error != CUDA_SUCCESS) return error;
     const Function* function = find_function(launch.function);
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (function->module->context != context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (&home_of(*function->module->context) != &home_of(*context)) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
     const std::uint64_t threads =
         std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
     const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
