@@ -3,6 +3,7 @@
 // once among those of the container who have it.
 #include "guard/hooks/enter.hpp"
 #include "guard/process/charges.hpp"
+#include "guard/process/location.hpp"
 #include "guard/process/physical.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -11,13 +12,13 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long flags) {
     const Entered real(&Driver::cuMemCreate);
     if (!real.is_held()) return real(handle, bytes, properties, flags);
-    if (handle == nullptr || properties == nullptr ||
-        properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return real(handle, bytes, properties, flags);
-    const int card = card_of(properties->location.id);
+    if (handle == nullptr || properties == nullptr) return real(handle, bytes, properties, flags);
+    const MemoryPlace place = place_of(properties->location);
+    const int card = card_at(place);
+    if (card == kNoCard) return real(handle, bytes, properties, flags);
     if (card < 0) {
         // The driver says what is wrong, unless nothing is but that the card is of others.
-        const bool is_there = is_of_others(properties->location.id);
+        const bool is_there = place.kind != MemoryPlace::Kind::device || is_of_others(place.device);
         return is_there ? kNotGuarded : real(handle, bytes, properties, flags);
     }
     if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
