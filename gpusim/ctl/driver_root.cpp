@@ -74,6 +74,7 @@ void fill(const fs::path& root, const RootPlan& plan) {
     for (const char* library : kLibraries) {
         fs::copy_file(plan.libraries / library, libraries / library);
         fs::permissions(libraries / library, kForEntering);
+        fs::create_symlink(library, libraries / fs::path(library).stem());
     }
     const auto file = make_state(plan.cards);
     // What comes after is zero, and mostly stays so: it is not to take room on the disk.

@@ -58,6 +58,14 @@ TEST_F(GuardNames, OfFunctions) {
            {"linked_now", "linked_lazy"});
 }
 
+// What was linked against the facade finds the guard, under it and under the preload.
+TEST_F(GuardNames, OfFunctionsLinkedAgainstTheFacade) {
+    expect("linked 2\n", "guard_takers_facade");
+    expect("guard_linked_facade.so 2\n", "guard_takers", {"linked_facade"});
+    expect("guard_variables.so 2\nguard_linked_facade.so 2\n", "guard_takers",
+           {"variables", "linked_facade"});
+}
+
 TEST_F(GuardNames, OfBothInOneProgram) {
     expect(
         "guard_variables.so 2\nguard_linked_now.so 2\nguard_variables_again.so 2\n"
