@@ -38,6 +38,7 @@ std::unique_ptr<CardsFile> make_state(const std::vector<CardSpec>& specs) {
         card.memory_bytes = spec.memory_bytes;
         card.reserved_bytes = spec.reserved_bytes;
         card.context_overhead_bytes = spec.context_overhead_bytes;
+        card.graph_overhead_bytes = spec.graph_overhead_bytes;
         card.numa = spec.numa;
         card.pcie_switch = spec.pcie_switch;
         card.nvlink = spec.nvlink;

@@ -1,6 +1,6 @@
 // Goal: only memory of a card counts, wherever a pool or physical memory is said to be; what a pool
-// has of the host takes nothing, whoever made it. Method: the facade before the simulated driver,
-// whose own count is compared after each step.
+// has of the host takes nothing, also the driver's own. Method: the facade before the simulated
+// driver, whose own count is compared after each step.
 #include "gpusim/test_support/worker.hpp"
 #include "guard/test_support/held_memory.hpp"
 
@@ -70,7 +70,7 @@ TEST_F(GuardHostPools, ThatAProgramMakesTakeNothing) {
     }
 }
 
-TEST_F(GuardHostPools, ThatNobodyMakesTakeNothing) {
+TEST_F(GuardHostPools, OfTheDriverTakeNothing) {
     for (CUmemLocation location : {kHost, kHostNode}) {
         in_tenant([&](Tenant& tenant) {
             CUmemoryPool pool = nullptr;

@@ -43,7 +43,8 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     return refuse(card);
 }
 
-// A pool that nobody made may be of the host, which only the one who asks for it knows.
+// The driver's own pools may be of the host's memory: their location is known where one is asked
+// for.
 template <typename Function>
 CUresult find_pool(Function Driver::* slot, CUmemoryPool* pool, CUmemLocation* location,
                    CUmemAllocationType type) {
@@ -70,8 +71,8 @@ CUresult free_in_order(CUdeviceptr pointer, CUstream stream, const Call& call) {
     return result;
 }
 
-// The driver says what is wrong with that. One that finds nothing wrong is not believed: it is
-// known of no pool what it has reserved.
+// The driver says what is wrong with that. If it accepts the call, the memory is freed again:
+// without a pool the guard cannot tell what was reserved.
 template <typename Real>
 CUresult take_from_none(const Real& real, CUdeviceptr* pointer, std::size_t bytes,
                         CUstream stream) {

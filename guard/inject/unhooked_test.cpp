@@ -1,5 +1,5 @@
-// Goal: no entry point of the driver passes the guard because nobody looked at it: each is hooked,
-// or is in unhooked.def with a reason. Method: both tables, beside what the simulated driver
+// Goal: each entry point of the driver was decided upon: it is hooked, or is in unhooked.def with a
+// reason. Method: both tables, beside what the simulated driver
 // exports, and beside the vendor's headers where TESSERA_CUDA_INCLUDE names their folder (PyPI's
 // nvidia-cuda-runtime has them); those are not ours to keep here.
 #include <gtest/gtest.h>

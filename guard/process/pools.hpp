@@ -10,7 +10,7 @@
 // A pool that the program destroys while it holds memory still could not be asked any more. So it
 // is destroyed when it is empty; until then the program's handle is refused (is_ending()).
 //
-// A pool of the host's memory takes nothing of a card, whoever made it.
+// A pool of the host's memory takes nothing of a card, also the driver's own.
 //
 // Imported pools take nothing of the card: who made them counts them.
 //
@@ -103,7 +103,7 @@ bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t add
 
 // The card that the pool's memory is of, which need not be that of the stream that it is asked in:
 // -1 where the container has no share of it, kNoCard (location.hpp) where it is the host's.
-// `otherwise` where nobody can say.
+// `otherwise` where it is not known.
 int card_of_pool(CUmemoryPool pool, int otherwise);
 
 // Of a pool that the program has made, on a card of the container or kNoCard.

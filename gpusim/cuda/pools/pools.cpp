@@ -285,7 +285,7 @@ CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdevicept
     }
     raise(pool.used, range->extent);
     add_range(*range, stream.context);
-    if (pool.kind == PoolKind::device) {  // who may use the host's is not modelled
+    if (pool.kind == PoolKind::device) {  // access to the host's is not modelled
         range->readable = std::uint64_t{1} << pool.device;
         range->writable = range->readable;
     }

@@ -39,7 +39,7 @@ struct Pool {
 
 Pool* make_pool(PoolKind kind, CUmemLocation location);  // null without memory
 Pool& default_pool(CUdevice device);
-// Of the host or managed, which nobody has made.
+// The driver's own pool of the host's or of managed memory.
 Pool& default_pool(PoolKind kind, CUmemLocation location);
 bool is_default(const Pool& pool);
 // Null for a handle that is none, or of a pool that was destroyed.
