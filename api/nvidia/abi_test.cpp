@@ -25,7 +25,8 @@ static_assert(sizeof(CUmemLocation) == 8 && sizeof(CUmemAccessDesc) == 12);
 static_assert(sizeof(CUmemAllocationProp) == 32 && offsetof(CUmemAllocationProp, location) == 8);
 static_assert(offsetof(CUmemAllocationProp, allocFlags.usage) == 26);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, maxSize) == 24);
-static_assert(CU_MEMPOOL_ATTR_USED_MEM_HIGH == 8);
+static_assert(CU_MEMPOOL_ATTR_USED_MEM_HIGH == 8 && CU_MEMPOOL_ATTR_LOCATION_TYPE == 12);
+static_assert(sizeof(CUdevResource) == 144 && offsetof(CUdevResource, of) == 96);
 static_assert(sizeof(CUipcMemHandle) == 64);
 static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v1) == 120 &&
               offsetof(CUDA_MEM_ALLOC_NODE_PARAMS_v1, bytesize) == 104);

@@ -1,7 +1,8 @@
 /* The part of the CUDA driver API that this tree calls, answers or intercepts, by its real symbol
  * names: what the vendor's header hides behind `#define cuMemAlloc cuMemAlloc_v2` is spelled out
  * here. Source: written from the public documentation of CUDA 12.8; layouts, values and the
- * versions in which a function appeared were checked against PyPI's nvidia-cuda-runtime-cu12 12.9.
+ * versions in which a function appeared were checked against PyPI's nvidia-cuda-runtime-cu12 12.9,
+ * and what CUDA 13 added against nvidia-cuda-runtime 13.5.
  * Plain C, no dependency. */
 #pragma once
 
@@ -81,7 +82,9 @@ typedef enum CUdevice_attribute_enum {
     CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES = 119,
     CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED = 121,
     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = 128,
-    CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 141
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 141,
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED = 142,
+    CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED = 144
 } CUdevice_attribute;
 
 typedef enum CUdriverProcAddress_flags_enum {
@@ -118,6 +121,32 @@ typedef struct CUctxCreateParams_st {
     int numExecAffinityParams;
     void* cigParams;
 } CUctxCreateParams;
+
+typedef struct CUgreenCtx_st* CUgreenCtx;
+typedef struct CUdevResourceDesc_st* CUdevResourceDesc;
+
+typedef enum CUdevResourceType_enum {
+    CU_DEV_RESOURCE_TYPE_INVALID = 0,
+    CU_DEV_RESOURCE_TYPE_SM = 1
+} CUdevResourceType;
+
+typedef enum CUgreenCtxCreate_flags_enum {
+    CU_GREEN_CTX_NONE = 0,
+    CU_GREEN_CTX_DEFAULT_STREAM = 1
+} CUgreenCtxCreate_flags;
+
+/* Of the kinds of resources, multiprocessors alone are spelled out. */
+typedef struct CUdevResource_st {
+    CUdevResourceType type;
+    unsigned char padding[92];
+    union {
+        struct {
+            unsigned int smCount;
+        } sm;
+        unsigned char bytes[40];
+    } of;
+    void* next;
+} CUdevResource;
 
 #pragma GCC visibility push(default)
 
@@ -157,6 +186,8 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned 
                         CUdevice device);
 CUresult cuCtxDestroy(CUcontext context);
 CUresult cuCtxDestroy_v2(CUcontext context);
+CUresult cuCtxAttach(CUcontext* context, unsigned int flags);
+CUresult cuCtxDetach(CUcontext context);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxGetCurrent(CUcontext* context);
 CUresult cuCtxPushCurrent(CUcontext context);
@@ -167,8 +198,17 @@ CUresult cuCtxGetDevice(CUdevice* device);
 CUresult cuCtxGetFlags(unsigned int* flags);
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version);
 CUresult cuCtxSynchronize(void);
+CUresult cuCtxSynchronize_v2(CUcontext context);
 CUresult cuCtxSetLimit(CUlimit limit, size_t value);
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit);
+
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type);
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* description, CUdevResource* resources,
+                                   unsigned int count);
+CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc description, CUdevice device,
+                          unsigned int flags);
+CUresult cuGreenCtxDestroy(CUgreenCtx green);
+CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green);
 
 #pragma GCC visibility pop
 

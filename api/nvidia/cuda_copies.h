@@ -178,6 +178,24 @@ CU_CALL_PTSZ(cuMemcpyBatchAsync, (CUdeviceptr * to, CUdeviceptr* from, size_t* b
                                   size_t attribute_count, size_t* failed, CUstream stream))
 CU_CALL_PTSZ(cuMemcpy3DBatchAsync, (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, size_t* failed,
                                     unsigned long long flags, CUstream stream))
+CU_CALL_PTSZ(cuMemcpyBatchAsync_v2,
+             (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+              CUmemcpyAttributes_v1* attributes, size_t* attribute_indices, size_t attribute_count,
+              CUstream stream))
+CU_CALL_PTSZ(cuMemcpy3DBatchAsync_v2, (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies,
+                                       unsigned long long flags, CUstream stream))
+CU_CALL_PTSZ(cuMemcpyWithAttributesAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                                           CUmemcpyAttributes_v1* attributes, CUstream stream))
+CU_CALL_PTSZ(cuMemcpy3DWithAttributesAsync,
+             (CUDA_MEMCPY3D_BATCH_OP_v1 * copy, unsigned long long flags, CUstream stream))
+CU_CALL_PTSZ(cuMemPrefetchBatchAsync,
+             (CUdeviceptr * pointers, size_t* bytes, size_t count, CUmemLocation* locations,
+              size_t* location_indices, size_t location_count, unsigned long long flags,
+              CUstream stream))
+CU_CALL_PTSZ(cuMemDiscardAndPrefetchBatchAsync,
+             (CUdeviceptr * pointers, size_t* bytes, size_t count, CUmemLocation* locations,
+              size_t* location_indices, size_t location_count, unsigned long long flags,
+              CUstream stream))
 CU_CALL_PTDS(cuMemsetD16_v2, (CUdeviceptr to, unsigned short value, size_t count))
 CU_CALL_PTDS(cuMemsetD2D8_v2,
              (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height))

@@ -127,6 +127,17 @@ typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
     CUgraphInstantiateResult result_out;
 } CUDA_GRAPH_INSTANTIATE_PARAMS;
 
+typedef enum CUgraphRecaptureStatus_enum {
+    CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE = 0,
+    CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE = 1,
+    CU_GRAPH_RECAPTURE_ERROR = 2
+} CUgraphRecaptureStatus;
+
+typedef CUresult (*CUgraphRecaptureCallback)(void* data, CUgraphNode node,
+                                             const CUgraphNodeParams* original,
+                                             const CUgraphNodeParams* recaptured,
+                                             CUgraphRecaptureStatus status);
+
 #pragma GCC visibility push(default)
 
 CUresult cuGraphCreate(CUgraph* graph, unsigned int flags);
@@ -138,6 +149,8 @@ CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                  size_t dependency_count,
                                  const CUDA_KERNEL_NODE_PARAMS_v2* parameters);
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* parameters);
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2* parameters);
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                             size_t dependency_count, const CUDA_HOST_NODE_PARAMS_v1* parameters);
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
@@ -177,6 +190,9 @@ CU_CALL_PTSZ(cuStreamBeginCaptureToGraph,
              (CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
               const CUgraphEdgeData* edges, size_t dependency_count, CUstreamCaptureMode mode))
 CU_CALL_PTSZ(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))
+CU_CALL_PTSZ(cuStreamBeginRecaptureToGraph,
+             (CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+              CUgraphRecaptureCallback callback, void* data))
 CU_CALL_PTSZ(cuStreamEndCapture, (CUstream stream, CUgraph* graph))
 CU_CALL_PTSZ(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus* status))
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode);

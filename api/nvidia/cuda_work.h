@@ -121,6 +121,7 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library);
 CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUlibrary library,
                             const char* name);
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel);
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel);
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function);
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
@@ -137,6 +138,8 @@ CU_CALL_PTSZ(cuLaunchCooperativeKernel,
               unsigned int block_x, unsigned int block_y, unsigned int block_z,
               unsigned int shared_bytes, CUstream stream, void** parameters))
 CU_CALL_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void* data))
+CU_CALL_PTSZ(cuLaunchHostFunc_v2,
+             (CUstream stream, CUhostFn function, void* data, unsigned int mode))
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags);
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority);

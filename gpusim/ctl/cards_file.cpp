@@ -70,6 +70,9 @@ void read_reserved(CardSpec& card, const YAML::Node& node) {
 void read_context_overhead(CardSpec& card, const YAML::Node& node) {
     card.context_overhead_bytes = size(node, "context_overhead");
 }
+void read_graph_overhead(CardSpec& card, const YAML::Node& node) {
+    card.graph_overhead_bytes = size(node, "graph_overhead");
+}
 
 void read_uuid(CardSpec& card, const YAML::Node& node) {
     static constexpr std::string_view kShape = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -145,6 +148,7 @@ constexpr Field kFields[] = {
     {"pci_bus_id", false, read_pci_bus_id},
     {"compute_capability", false, read_compute_capability},
     {"context_overhead", false, read_context_overhead},
+    {"graph_overhead", false, read_graph_overhead},
     {"numa", false, read_numa},
     {"pcie_switch", false, read_pcie_switch},
     {"nvlink", false, read_nvlink},

@@ -10,6 +10,7 @@
 //         pci_bus_id: 0000:17:00.0  # optional: 0000:<16 + index in hex>:00.0
 //         compute_capability: 7.5   # optional: 7.5
 //         context_overhead: 0       # optional: what each CUDA context costs; 0
+//         graph_overhead: 0         # optional: what each executable graph costs; 0
 //         numa: 0                   # optional: the NUMA node of its slot, to 63; 0
 //         pcie_switch: 0            # optional: cards with the same number are behind one; none
 //         nvlink: 0                 # optional: cards with the same number are linked; none
@@ -30,6 +31,7 @@ struct CardSpec {
     std::uint64_t memory_bytes = 0;
     std::uint64_t reserved_bytes = 0;
     std::uint64_t context_overhead_bytes = 0;
+    std::uint64_t graph_overhead_bytes = 0;
     std::string uuid;
     unsigned minor = 0;
     unsigned pci_domain = 0;

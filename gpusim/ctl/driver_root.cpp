@@ -38,6 +38,7 @@ std::unique_ptr<CardsFile> make_state(const std::vector<CardSpec>& specs) {
         card.memory_bytes = spec.memory_bytes;
         card.reserved_bytes = spec.reserved_bytes;
         card.context_overhead_bytes = spec.context_overhead_bytes;
+        card.graph_overhead_bytes = spec.graph_overhead_bytes;
         card.numa = spec.numa;
         card.pcie_switch = spec.pcie_switch;
         card.nvlink = spec.nvlink;
@@ -74,6 +75,7 @@ void fill(const fs::path& root, const RootPlan& plan) {
     for (const char* library : kLibraries) {
         fs::copy_file(plan.libraries / library, libraries / library);
         fs::permissions(libraries / library, kForEntering);
+        fs::create_symlink(library, libraries / fs::path(library).stem());
     }
     const auto file = make_state(plan.cards);
     // What comes after is zero, and mostly stays so: it is not to take room on the disk.

@@ -3,6 +3,7 @@
 //
 //     ROOT/usr/lib/x86_64-linux-gnu/libcuda.so.1
 //                                   libnvidia-ml.so.1
+//                                   libcuda.so, libnvidia-ml.so   links to these, for linkers
 //                                   gpusim/cards          shared state, see state/layout.hpp
 //                                   gpusim/locks          empty; processes lock its bytes
 //                                   gpusim/memory         what they share, see state/shared.hpp

@@ -21,6 +21,8 @@ TEST(DriverRoot, HasEveryFile) {
                              "gpusim/memory", "gpusim/dev/nvidia1", "gpusim/dev/nvidia3"}) {
         EXPECT_TRUE(fs::is_regular_file(node.library(name))) << name;
     }
+    for (const char* name : {"libcuda.so", "libnvidia-ml.so"})
+        EXPECT_EQ(fs::read_symlink(node.library(name)), std::string(name) + ".1");
     EXPECT_FALSE(fs::exists(node.library("gpusim/dev/nvidia0")));
     EXPECT_EQ(fs::status(node.library("gpusim/cards")).permissions(), static_cast<fs::perms>(0666));
     EXPECT_EQ(fs::status(node.root()).permissions(), static_cast<fs::perms>(0755));

@@ -26,7 +26,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 5;
+inline constexpr std::uint32_t kLayoutVersion = 6;
 
 inline constexpr int kMaxCards = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -56,6 +56,7 @@ struct Card {
     std::uint64_t memory_bytes;
     std::uint64_t reserved_bytes;  // the driver's own; never to be had by a process
     std::uint64_t context_overhead_bytes;
+    std::uint64_t graph_overhead_bytes;  // of each executable graph
     std::uint32_t minor;
     std::uint32_t pci_domain;
     std::uint32_t pci_bus;
@@ -148,7 +149,7 @@ struct CardsFile {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 240);
+static_assert(sizeof(Card) == 248);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {

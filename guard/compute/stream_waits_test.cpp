@@ -39,6 +39,14 @@ const Waits kHostFunctionPerThread = [](const Worker& worker, CUstream stream) {
     return CALL(worker.cuda, cuLaunchHostFunc_ptsz)(
         stream, [](void*) { sleep_on_host(); }, nullptr);
 };
+const Waits kHostFunctionOfCuda13 = [](const Worker& worker, CUstream stream) {
+    return CALL(worker.cuda, cuLaunchHostFunc_v2)(
+        stream, [](void*) { sleep_on_host(); }, nullptr, 0);
+};
+const Waits kHostFunctionOfCuda13PerThread = [](const Worker& worker, CUstream stream) {
+    return CALL(worker.cuda, cuLaunchHostFunc_v2_ptsz)(
+        stream, [](void*) { sleep_on_host(); }, nullptr, 0);
+};
 const Waits kCallback = [](const Worker& worker, CUstream stream) {
     return CALL(worker.cuda, cuStreamAddCallback)(
         stream, [](CUstream, CUresult, void*) { sleep_on_host(); }, nullptr, 0);
@@ -93,8 +101,8 @@ class GuardStreamWaits : public testing::Test {
 TEST_F(GuardStreamWaits, ForTheHostAreNotCharged) {
     gpusim::in_child([this] {
         const Worker worker(container_.facade());
-        for (const Waits& waits :
-             {kHostFunction, kHostFunctionPerThread, kCallback, kCallbackPerThread}) {
+        for (const Waits& waits : {kHostFunction, kHostFunctionPerThread, kHostFunctionOfCuda13,
+                                   kHostFunctionOfCuda13PerThread, kCallback, kCallbackPerThread}) {
             EXPECT_TRUE(once_within(0.9, 1.5, [&] {
                 return charged_between(worker, waits, 200, 4, 500 * kMicrosecond);
             })) << "with the waits 3";

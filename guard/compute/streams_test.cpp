@@ -209,11 +209,29 @@ TEST_F(GuardStreams, EachContextHasADefaultStreamOfItsOwn) {
         EXPECT_EQ(other.launch(300 * kMillisecond), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuCtxSetCurrent)(worker.context), CUDA_SUCCESS);
         EXPECT_EQ(worker.wait(), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxSynchronize_v2)(worker.context), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
         EXPECT_EQ(CALL(cuda, cuEventSynchronize)(worker.mark(nullptr)), CUDA_SUCCESS);
         EXPECT_TRUE(is_in_flight()) << "the other's";
         EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(other.context), CUDA_SUCCESS);
         EXPECT_FALSE(is_in_flight()) << "it ended with its context";
+    });
+}
+
+// CUDA 13 waits for a context that need not be current.
+TEST_F(GuardStreams, AnotherContextIsWaitedFor) {
+    in_worker([this](const Worker& worker) {
+        const gpusim::Library& cuda = worker.cuda;
+        EXPECT_EQ(worker.launch(30 * kMillisecond), CUDA_SUCCESS);
+        const Worker other(container_.facade());
+        EXPECT_TRUE(is_in_flight());
+        EXPECT_EQ(CALL(cuda, cuCtxSynchronize_v2)(worker.context), CUDA_SUCCESS);
+        EXPECT_FALSE(is_in_flight());
+        CUcontext current = nullptr;
+        EXPECT_EQ(CALL(cuda, cuCtxGetCurrent)(&current), CUDA_SUCCESS);
+        EXPECT_EQ(current, other.context);
+        EXPECT_EQ(other.launch(kMicrosecond), CUDA_SUCCESS);
+        EXPECT_EQ(CALL(cuda, cuCtxSynchronize_v2)(nullptr), CUDA_ERROR_INVALID_CONTEXT);
     });
 }
 
@@ -231,6 +249,11 @@ TEST_F(GuardStreams, CapturesAreNotDisturbed) {
             EXPECT_EQ(CALL(cuda, cuGraphCreate)(&into, 0), CUDA_SUCCESS);
             return begin(one, into, nullptr, nullptr, 0, kMode);
         };
+        const auto begin_again_in = [&](auto begin) {
+            CUgraph into = nullptr;
+            EXPECT_EQ(CALL(cuda, cuGraphCreate)(&into, 0), CUDA_SUCCESS);
+            return begin(one, kMode, into, nullptr, nullptr);
+        };
         const std::function<CUresult()> begins[] = {
             [&] { return CALL(cuda, cuStreamBeginCapture_v2)(one, kMode); },
             [&] { return CALL(cuda, cuStreamBeginCapture_v2_ptsz)(one, kMode); },
@@ -238,12 +261,14 @@ TEST_F(GuardStreams, CapturesAreNotDisturbed) {
             [&] { return CALL(cuda, cuStreamBeginCapture_ptsz)(one); },
             [&] { return begin_in(CALL(cuda, cuStreamBeginCaptureToGraph)); },
             [&] { return begin_in(CALL(cuda, cuStreamBeginCaptureToGraph_ptsz)); },
+            [&] { return begin_again_in(CALL(cuda, cuStreamBeginRecaptureToGraph)); },
+            [&] { return begin_again_in(CALL(cuda, cuStreamBeginRecaptureToGraph_ptsz)); },
         };
         for (int round = 0; round < 900; round++) {
             worker.launch(100 * kMicrosecond, one);
             worker.launch(100 * kMicrosecond, other);
             CUgraph graph = nullptr;
-            ASSERT_EQ(begins[round % 6](), CUDA_SUCCESS);
+            ASSERT_EQ(begins[static_cast<std::size_t>(round) % std::size(begins)](), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuEventRecord)(fork, one), CUDA_SUCCESS);
             EXPECT_EQ(CALL(cuda, cuStreamWaitEvent)(other, fork, 0), CUDA_SUCCESS);
             for (int i = 0; i < 20; i++)

@@ -183,11 +183,23 @@ TEST_F(GuardWorkKinds, BatchesAndPrefetches) {
         box.dst.op.ptr.ptr = places.other;
         box.extent = {kBytes, 1, 1};
         const CUmemLocation card = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+        CUmemLocation prefetched_to = card;
+        CUdeviceptr managed[] = {places.managed};
         expect_each(
             worker,
             {BOTH(cuMemcpyBatchAsync, _ptsz, copies, to, from, bytes, 1, &attributes, &index, 1,
                   &failed, stream),
              BOTH(cuMemcpy3DBatchAsync, _ptsz, copies, 1, &box, &failed, 0, stream),
+             BOTH(cuMemcpyBatchAsync_v2, _ptsz, copies, to, from, bytes, 1, &attributes, &index, 1,
+                  stream),
+             BOTH(cuMemcpy3DBatchAsync_v2, _ptsz, copies, 1, &box, 0, stream),
+             BOTH(cuMemcpyWithAttributesAsync, _ptsz, copies, places.one, places.other, kBytes,
+                  &attributes, stream),
+             BOTH(cuMemcpy3DWithAttributesAsync, _ptsz, copies, &box, 0, stream),
+             BOTH(cuMemPrefetchBatchAsync, _ptsz, copies, managed, bytes, 1, &prefetched_to, &index,
+                  1, 0, stream),
+             BOTH(cuMemDiscardAndPrefetchBatchAsync, _ptsz, copies, managed, bytes, 1,
+                  &prefetched_to, &index, 1, 0, stream),
              BOTH(cuMemPrefetchAsync, _ptsz, copies, places.managed, kBytes, 0, stream),
              BOTH(cuMemPrefetchAsync_v2, _ptsz, copies, places.managed, kBytes, card, 0, stream)});
     });

@@ -29,6 +29,8 @@ class Container {
         const fs::path built = fs::canonical("/proc/self/exe").parent_path() / "guard/lib";
         for (const char* library : {"libcuda.so.1", "libnvidia-ml.so.1", "libtessera-guard.so"})
             fs::copy_file(fs::canonical(built / library), here / library);
+        for (const char* name : {"libcuda.so", "libnvidia-ml.so"})  // for linkers
+            fs::create_symlink(std::string(name) + ".1", here / name);
         fs::create_symlink(driver_path(), here / "libtessera-real-cuda.so.1");
         fs::create_symlink(nvml_path(), here / "libtessera-real-nvml.so.1");
         limits_->cards[0].is_timed.store(share.is_timed ? 1 : 0);

@@ -68,6 +68,19 @@ CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
                          graph, dependencies, edges, dependency_count, mode);
 }
 
+CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+                                       CUgraphRecaptureCallback callback, void* data) {
+    return begin_capture(&Driver::cuStreamBeginRecaptureToGraph, stream, stream, mode, graph,
+                         callback, data);
+}
+
+CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, CUstreamCaptureMode mode,
+                                            CUgraph graph, CUgraphRecaptureCallback callback,
+                                            void* data) {
+    return begin_capture(&Driver::cuStreamBeginRecaptureToGraph_ptsz, of_thread(stream), stream,
+                         mode, graph, callback, data);
+}
+
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
     return begin_capture(&Driver::cuStreamBeginCapture_v2, stream, stream, mode);
 }
@@ -90,6 +103,16 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
 
 CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
     return give_wait(&Driver::cuLaunchHostFunc_ptsz, of_thread(stream), stream, function, data);
+}
+
+CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void* data, unsigned int mode) {
+    return give_wait(&Driver::cuLaunchHostFunc_v2, stream, stream, function, data, mode);
+}
+
+CUresult cuLaunchHostFunc_v2_ptsz(CUstream stream, CUhostFn function, void* data,
+                                  unsigned int mode) {
+    return give_wait(&Driver::cuLaunchHostFunc_v2_ptsz, of_thread(stream), stream, function, data,
+                     mode);
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data,

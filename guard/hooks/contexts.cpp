@@ -9,6 +9,7 @@
 #include "guard/process/context_limits.hpp"
 #include "guard/process/first_cost.hpp"
 #include "guard/process/locked.hpp"
+#include "guard/process/measured.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -97,6 +98,7 @@ CUresult destroy(Function Driver::* slot, CUcontext context) {
         result = real(context);
         return result == CUDA_SUCCESS;
     });
+    if (result == CUDA_SUCCESS) contexts().attached.take(address_of(context));
     return result;
 }
 
@@ -118,10 +120,21 @@ void release_primary(CUdevice device) {
     if (release || before) (release ? release : before)(device);
 }
 
-// `end` ends the device's primary context, or one use of it.
+// What green contexts of the device allocated was its primary context's, which has ended.
+void put_back_all_of_greens(CUdevice device) {
+    std::uint64_t place = 0;
+    for (;;) {
+        const GreenContext gone = contexts().greens.take_next(
+            place, [device](const GreenContext& each) { return each.device == device; });
+        if (gone.context == nullptr) return;
+        forget_streams_of(gone.context);
+        put_back_all_of(gone.context);
+    }
+}
+
+// `end` ends the device's primary context, or one use of it. Wants the mutex of contexts.
 template <typename End>
 CUresult end_primary(CUdevice device, const End& end) {
-    const Locked lock(contexts().mutex);
     if (device < 0 || device >= kMaxDevices) return end();
     CUcontext& primary = contexts().primary[device];
     CUresult result = CUDA_SUCCESS;
@@ -129,8 +142,65 @@ CUresult end_primary(CUdevice device, const End& end) {
         result = end();
         return primary != nullptr && state_of_primary(device).active == 0;
     });
-    if (has_ended) primary = nullptr;
+    if (!has_ended) return result;
+    primary = nullptr;
+    put_back_all_of_greens(device);
     return result;
+}
+
+template <typename Function>
+CUresult release_or_reset(Function Driver::* slot, CUdevice device) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(device);
+    const Locked lock(contexts().mutex);
+    return end_primary(device, [&] { return real(device); });
+}
+
+// One use more of the device's primary context, which is made by it where there is none. Wants the
+// mutex of contexts.
+template <typename Retain>
+CUresult retain_primary(CUdevice device, int card, CUcontext* context, const Retain& retain) {
+    const PrimaryState state = state_of_primary(device);
+    if (state.active != 0) return retain();
+    const int kind = context_kind_of(state.flags, false);
+    const auto release = [device] { release_primary(device); };
+    const CUresult result = make_on({card, kind}, context, retain, release);
+    if (result == CUDA_SUCCESS) contexts().primary[device] = *context;
+    return result;
+}
+
+// Has the driver make a green context, and counts what the card has less by it alone: its primary
+// context is there. A neighbour may take memory at that moment: where it is much, the smaller of
+// two readings counts.
+template <typename Make>
+CUresult make_green(const Make& make, CUgreenCtx* green, const Current& primary) {
+    const int card = primary.card;
+    const auto undo = [green] { driver()->cuGreenCtxDestroy(*green); };
+    std::uint64_t taken = 0;
+    for (int tried = 0; tried < 2; tried++) {
+        const ContextCost cost(card);
+        const CUresult result = make();
+        if (result != CUDA_SUCCESS) return result;
+        const std::uint64_t bytes = cost.taken().bytes;
+        taken = tried == 0 || bytes < taken ? bytes : taken;
+        if (tried == 1 || taken <= kLargeDifference) break;
+        undo();
+    }
+    CUresult result = set_aside(card, taken);
+    if (result == CUDA_SUCCESS) {
+        const auto address = reinterpret_cast<std::uint64_t>(*green);
+        if (note(holding_at(address, primary.context, taken, card))) return result;
+        put_back(card, taken);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    undo();
+    return result;
+}
+
+CUcontext context_of(CUgreenCtx green) {
+    CUcontext context = nullptr;
+    const auto& ask = driver()->cuCtxFromGreenCtx;
+    return ask && ask(&context, green) == CUDA_SUCCESS ? context : nullptr;
 }
 
 // The thread's default streams are those of its context.
@@ -182,6 +252,40 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
     return set_limit(limit, value, [&] { return real(limit, value); });
 }
 
+// Counts how often it has to be detached beside the once for its making.
+CUresult cuCtxAttach(CUcontext* context, unsigned int flags) {
+    const Entered real(&Driver::cuCtxAttach);
+    if (!real.is_held() || context == nullptr) return real(context, flags);
+    const Locked lock(contexts().mutex);
+    const CUresult result = real(context, flags);
+    if (result != CUDA_SUCCESS) return result;
+    AttachedContext* known = contexts().attached.find(address_of(*context));
+    if (known != nullptr) known->attached++;
+    if (known != nullptr || contexts().attached.add({*context, 1})) return result;
+    driver()->cuCtxDetach(*context);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuCtxDetach(CUcontext context) {
+    const Entered real(&Driver::cuCtxDetach);
+    if (!real.is_held()) return real(context);
+    const Locked lock(contexts().mutex);
+    forget_last_used();
+    AttachedContext* attached = contexts().attached.find(address_of(context));
+    if (attached != nullptr && attached->attached > 0) {
+        const CUresult result = real(context);
+        if (result == CUDA_SUCCESS && --attached->attached == 0)
+            contexts().attached.take(address_of(context));
+        return result;
+    }
+    CUresult result = CUDA_SUCCESS;
+    end_context(context, [&] {
+        result = real(context);
+        return result == CUDA_SUCCESS;
+    });
+    return result;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     const Entered real(&Driver::cuDevicePrimaryCtxRetain);
     if (!real.is_held()) return real(context, device);
@@ -189,43 +293,84 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     const Locked lock(contexts().mutex);
     const int card = card_of(device);
     const auto retain = [&] { return real(context, device); };
-    const auto release = [device] { release_primary(device); };
-    if (context == nullptr || card < 0) {
-        const CUresult result = retain();
-        if (result != CUDA_SUCCESS) return result;
-        release();
-        return refuse_card_of_others(device);
-    }
-    const PrimaryState state = state_of_primary(device);
-    if (state.active != 0) return retain();
-    const int kind = context_kind_of(state.flags, false);
-    const CUresult result = make_on({card, kind}, context, retain, release);
-    if (result == CUDA_SUCCESS) contexts().primary[device] = *context;
-    return result;
+    if (context != nullptr && card >= 0) return retain_primary(device, card, context, retain);
+    const CUresult result = retain();
+    if (result != CUDA_SUCCESS) return result;
+    release_primary(device);
+    return card < 0 ? refuse_card_of_others(device) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-    const Entered real(&Driver::cuDevicePrimaryCtxRelease);
-    if (!real.is_held()) return real(device);
-    return end_primary(device, [&] { return real(device); });
+    return release_or_reset(&Driver::cuDevicePrimaryCtxRelease, device);
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-    const Entered real(&Driver::cuDevicePrimaryCtxRelease_v2);
-    if (!real.is_held()) return real(device);
-    return end_primary(device, [&] { return real(device); });
+    return release_or_reset(&Driver::cuDevicePrimaryCtxRelease_v2, device);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-    const Entered real(&Driver::cuDevicePrimaryCtxReset);
-    if (!real.is_held()) return real(device);
-    return end_primary(device, [&] { return real(device); });
+    return release_or_reset(&Driver::cuDevicePrimaryCtxReset, device);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-    const Entered real(&Driver::cuDevicePrimaryCtxReset_v2);
-    if (!real.is_held()) return real(device);
-    return end_primary(device, [&] { return real(device); });
+    return release_or_reset(&Driver::cuDevicePrimaryCtxReset_v2, device);
+}
+
+// It has a use of the device's primary context. That is made before where there is none, so that
+// each counts for itself; and its use is the green context's alone afterwards.
+CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc description, CUdevice device,
+                          unsigned int flags) {
+    const Entered real(&Driver::cuGreenCtxCreate);
+    const auto make = [&] { return real(green, description, device, flags); };
+    if (!real.is_held() || green == nullptr) return make();
+    load_what_measures();
+    const Locked lock(contexts().mutex);
+    const int card = card_of(device);
+    const auto& retain = driver()->cuDevicePrimaryCtxRetain;
+    if (card < 0 || !retain) {
+        const CUresult result = make();
+        if (result != CUDA_SUCCESS) return result;
+        driver()->cuGreenCtxDestroy(*green);
+        return refuse_card_of_others(device);
+    }
+    CUcontext primary = nullptr;
+    CUresult result =
+        retain_primary(device, card, &primary, [&] { return retain(&primary, device); });
+    if (result != CUDA_SUCCESS) return result;
+    result = make_green(make, green, {primary, card});
+    if (result == CUDA_SUCCESS) {
+        const CUcontext context = context_of(*green);
+        if (context != nullptr) contexts().greens.add({context, device});
+    }
+    end_primary(device, [device] {
+        release_primary(device);
+        return CUDA_SUCCESS;
+    });
+    return result;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx green) {
+    const Entered real(&Driver::cuGreenCtxDestroy);
+    if (!real.is_held()) return real(green);
+    const Locked lock(contexts().mutex);
+    forget_last_used();
+    const Holding held = take_note(reinterpret_cast<std::uint64_t>(green));
+    if (held.address == 0) return real(green);
+    const CUcontext context = context_of(green);
+    ignore_streams_of(context);
+    CUresult result = CUDA_SUCCESS;
+    end_primary(device_of(held.card), [&] {
+        result = real(green);
+        return result;
+    });
+    if (result != CUDA_SUCCESS) {
+        note(held);  // there is room: it has just been taken out
+        ignore_streams_of(nullptr);
+        return result;
+    }
+    if (context != nullptr) forget_streams_of(context);
+    put_back(held);
+    return result;
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {

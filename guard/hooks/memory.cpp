@@ -10,10 +10,10 @@ namespace {
 
 template <typename Real, typename Pointer, typename Size, typename Free>
 CUresult allocate(const Real& real, Pointer* pointer, Size bytes, Free Driver::* free) {
-    if (!real.is_held()) return real(pointer, bytes);
+    // What is wrong with a call the driver says.
+    if (!real.is_held() || pointer == nullptr || bytes == 0) return real(pointer, bytes);
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    if (pointer == nullptr || bytes == 0) return real(pointer, bytes);
     return take_held(
         current, bytes, [&] { return real(pointer, bytes); },
         [&] { return Taken{*pointer, bytes}; }, [&] { (driver()->*free)(*pointer); });
@@ -32,15 +32,16 @@ CUresult allocate_rows(const Real& real, Pointer* pointer, Size* pitch, const Ro
     const auto take = [&] {
         return real(pointer, pitch, rows.width_bytes, rows.height, rows.element_bytes);
     };
-    if (!real.is_held()) return take();
+    if (!real.is_held() || pointer == nullptr || rows.width_bytes == 0 || rows.height == 0)
+        return take();
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    if (pointer == nullptr || pitch == nullptr || rows.width_bytes == 0 || rows.height == 0)
-        return take();
-    return take_held(
-        current, pitched(rows.width_bytes, rows.height), take,
-        [&] { return Taken{*pointer, product(*pitch, rows.height)}; },
-        [&] { (driver()->*free)(*pointer); });
+    const std::uint64_t expected = pitched(rows.width_bytes, rows.height);
+    // A driver that takes a null pitch has not said how it padded the rows.
+    const auto taken = [&] {
+        return Taken{*pointer, pitch != nullptr ? product(*pitch, rows.height) : expected};
+    };
+    return take_held(current, expected, take, taken, [&] { (driver()->*free)(*pointer); });
 }
 
 template <typename Real, typename Pointer>
@@ -75,10 +76,9 @@ CUresult cuMemAllocPitch(CUdeviceptr_v1* pointer, unsigned int* pitch, unsigned 
 // may be on the card at once. A driver takes whole granules for each.
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flags) {
     const Entered real(&Driver::cuMemAllocManaged);
-    if (!real.is_held()) return real(pointer, bytes, flags);
+    if (!real.is_held() || pointer == nullptr || bytes == 0) return real(pointer, bytes, flags);
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    if (pointer == nullptr || bytes == 0) return real(pointer, bytes, flags);
     const std::uint64_t whole = rounded_up(bytes, kGranuleBytes);
     return take_held(
         current, whole, [&] { return real(pointer, bytes, flags); },

@@ -349,9 +349,9 @@ TEST_F(GuardMemory, OnAKernelThatIsTooOldNothingRuns) {
         EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_ERROR_OPERATING_SYSTEM);
         EXPECT_EQ(
             testing::internal::GetCapturedStderr(),
-            "tessera-guard: no GPU for this process: the kernel gives it no memory that a fork "
-            "leaves empty (Linux before 4.14?). Restart the pod; if that does not help, see "
-            "the agent's log on this node.\n");
+            "tessera-guard: no GPU for this process: the kernel has no memory that a fork "
+            "leaves empty (MADV_WIPEONFORK: Linux 4.14 or later, not gVisor). Run this pod on "
+            "another node, or without a GPU share.\n");
     });
 }
 

@@ -4,35 +4,16 @@
 // The card has less also where a neighbour took memory at that moment. So what the container itself
 // was given meanwhile is left out, and where the difference is large the module is loaded again,
 // and the smaller of the two counts. Too much is counted only where neighbours came twice, and
-// until the module is unloaded; never less than was declared.
+// until the module is unloaded; never less than was declared. What a driver loads lazily counts
+// with the module when it does (process/driver_memory.hpp).
 #include "guard/hooks/module_size.hpp"
 #include "guard/hooks/take.hpp"
 #include "guard/process/charges.hpp"
-#include "guard/process/measured.hpp"
+#include "guard/process/driver_memory.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
 namespace {
-
-// What the card has left and what the container holds of it, together: what neither neighbours nor
-// loads change.
-std::uint64_t unexplained(int card) {
-    std::size_t free = 0;
-    std::size_t total = 0;
-    const auto& ask = driver()->cuMemGetInfo_v2;
-    if (!ask || ask(&free, &total) != CUDA_SUCCESS) return 0;
-    return free + held_now(card);
-}
-
-// Loads, and says by how much the card has less, as far as that is not explained.
-template <typename Load>
-CUresult measure(int card, const Load& load, std::uint64_t& missing) {
-    const std::uint64_t before = unexplained(card);
-    const CUresult result = load();
-    const std::uint64_t after = unexplained(card);
-    missing = before > after ? before - after : 0;
-    return result;
-}
 
 template <typename Handle, typename Load, typename Unload>
 CUresult load_held(Handle* handle, const char* image, const Load& load, const Unload& unload) {
@@ -42,13 +23,7 @@ CUresult load_held(Handle* handle, const char* image, const Load& load, const Un
     const std::uint64_t declared = declared_bytes(image);
     std::uint64_t missing = 0;
     const auto load_measured = [&] {
-        CUresult result = measure(current.card, load, missing);
-        if (result != CUDA_SUCCESS || missing <= declared + kLargeDifference) return result;
-        const std::uint64_t first = missing;
-        unload();
-        result = measure(current.card, load, missing);
-        if (first < missing) missing = first;
-        return result;
+        return measure_twice(current.card, declared, load, unload, missing);
     };
     // A granule more or less may be one that other small allocations are in.
     const auto taken = [&] {
@@ -56,6 +31,43 @@ CUresult load_held(Handle* handle, const char* image, const Load& load, const Un
         return Taken{reinterpret_cast<std::uint64_t>(*handle), bytes};
     };
     return take_held(current, declared, load_measured, taken, unload);
+}
+
+template <typename Handle>
+std::uint64_t address_of(Handle handle) {
+    return reinterpret_cast<std::uint64_t>(handle);
+}
+
+// Source of the constants: FNV-1a.
+std::uint64_t key_of(std::uint64_t owner, const char* name) {
+    std::uint64_t key = 0xcbf29ce484222325U ^ owner;
+    for (; name != nullptr && *name != '\0'; name++)
+        key = (key ^ static_cast<unsigned char>(*name)) * 0x100000001b3U;
+    return key;
+}
+
+// Finds a function, for which the driver may load code, once for each `key`: that counts with the
+// module or library at the address `owner`.
+template <typename Find>
+CUresult find_loading(std::uint64_t owner, std::uint64_t key, const Find& find) {
+    if (is_seen(key)) return find();
+    FirstUse use;
+    use.read();
+    const CUresult result = find();
+    if (result != CUDA_SUCCESS) return result;
+    use.count(owner);
+    note_seen(key);
+    return result;
+}
+
+// The handles of its functions may be others' from now on.
+template <typename Function, typename Handle>
+CUresult unload(Function Driver::* slot, Handle handle) {
+    const Entered real(slot);
+    if (!real.is_held()) return real(handle);
+    const CUresult result = give_held(address_of(handle), [&] { return real(handle); });
+    forget_all_seen();
+    return result;
 }
 
 }  // namespace
@@ -94,9 +106,14 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-    const Entered real(&Driver::cuModuleUnload);
-    if (!real.is_held()) return real(module);
-    return give_held(reinterpret_cast<std::uint64_t>(module), [&] { return real(module); });
+    return unload(&Driver::cuModuleUnload, module);
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+    const Entered real(&Driver::cuModuleGetFunction);
+    if (!real.is_held()) return real(function, module, name);
+    const std::uint64_t owner = address_of(module);
+    return find_loading(owner, key_of(owner, name), [&] { return real(function, module, name); });
 }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit_options,
@@ -123,7 +140,30 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-    const Entered real(&Driver::cuLibraryUnload);
-    if (!real.is_held()) return real(library);
-    return give_held(reinterpret_cast<std::uint64_t>(library), [&] { return real(library); });
+    return unload(&Driver::cuLibraryUnload, library);
+}
+
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+    const Entered real(&Driver::cuLibraryGetModule);
+    if (!real.is_held()) return real(module, library);
+    const std::uint64_t owner = address_of(library);
+    return find_loading(owner, owner, [&] { return real(module, library); });
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+    const Entered real(&Driver::cuLibraryGetKernel);
+    if (!real.is_held()) return real(kernel, library, name);
+    const std::uint64_t owner = address_of(library);
+    return find_loading(owner, key_of(owner, name), [&] { return real(kernel, library, name); });
+}
+
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+    const Entered real(&Driver::cuKernelGetFunction);
+    if (!real.is_held()) return real(function, kernel);
+    CUlibrary library = nullptr;
+    const auto& ask = driver()->cuKernelGetLibrary;
+    if (!ask || is_seen(address_of(kernel)) || ask(&library, kernel) != CUDA_SUCCESS)
+        return real(function, kernel);
+    return find_loading(address_of(library), key_of(address_of(kernel), "function"),
+                        [&] { return real(function, kernel); });
 }

@@ -7,6 +7,7 @@
 #include "guard/process/capture.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/leavers.hpp"
+#include "guard/process/location.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
 
@@ -26,6 +27,7 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
         if (none != CUDA_SUCCESS) return none;
     }
     const int card = card_of_pool(pool, owner.card);
+    if (card == kNoCard) return call();
     if (card < 0) return kNotGuarded;
     const PoolRequest request{pool, card, owner.context, stream, bytes};
     Promise promised = {};
@@ -39,6 +41,18 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CU
     driver()->cuMemFreeAsync(*pointer, stream);
     give_unused_back(card);
     return refuse(card);
+}
+
+// The driver's own pools may be of the host's memory: their location is known where one is asked
+// for.
+template <typename Function>
+CUresult find_pool(Function Driver::* slot, CUmemoryPool* pool, CUmemLocation* location,
+                   CUmemAllocationType type) {
+    const Entered real(slot);
+    const CUresult result = real(pool, location, type);
+    if (real.is_held() && result == CUDA_SUCCESS && pool != nullptr && location != nullptr)
+        note_found_pool(*pool, card_of_pool_at(*location, type));
+    return result;
 }
 
 // `stream` is that which the call works in.
@@ -55,6 +69,17 @@ CUresult free_in_order(CUdeviceptr pointer, CUstream stream, const Call& call) {
         note_leaver(held, stream);
     }
     return result;
+}
+
+// The driver says what is wrong with that. If it accepts the call, the memory is freed again:
+// without a pool the guard cannot tell what was reserved.
+template <typename Real>
+CUresult take_from_none(const Real& real, CUdeviceptr* pointer, std::size_t bytes,
+                        CUstream stream) {
+    const CUresult result = real(pointer, bytes, CUmemoryPool{}, stream);
+    if (result != CUDA_SUCCESS || pointer == nullptr) return result;
+    driver()->cuMemFreeAsync(*pointer, stream);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
@@ -76,7 +101,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPoo
                                  CUstream stream) {
     const Entered real(&Driver::cuMemAllocFromPoolAsync);
     if (!real.is_held()) return real(pointer, bytes, pool, stream);
-    if (pool == nullptr || is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (pool == nullptr) return take_from_none(real, pointer, bytes, stream);
+    if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     return allocate(pointer, bytes, pool, stream,
                     [&] { return real(pointer, bytes, pool, stream); });
 }
@@ -85,7 +111,8 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, size_t bytes, CUmemo
                                       CUstream stream) {
     const Entered real(&Driver::cuMemAllocFromPoolAsync_ptsz);
     if (!real.is_held()) return real(pointer, bytes, pool, stream);
-    if (pool == nullptr || is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
+    if (pool == nullptr) return take_from_none(real, pointer, bytes, stream);
+    if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
     return allocate(pointer, bytes, pool, of_thread(stream),
                     [&] { return real(pointer, bytes, pool, stream); });
 }
@@ -104,20 +131,43 @@ CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     const Entered real(&Driver::cuMemPoolCreate);
-    if (!real.is_held()) return real(pool, properties);
-    const bool is_on_device =
-        properties != nullptr && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-    if (is_on_device && is_of_others(properties->location.id)) return kNotGuarded;
+    if (!real.is_held() || pool == nullptr || properties == nullptr) return real(pool, properties);
+    const MemoryPlace place = place_of(properties->location);
+    if (place.kind == MemoryPlace::Kind::device && is_of_others(place.device)) return kNotGuarded;
     const CUresult result = real(pool, properties);
-    if (result == CUDA_SUCCESS && is_on_device) note_pool(*pool, card_of(properties->location.id));
+    if (result != CUDA_SUCCESS) return result;
+    const int card = card_of_pool_at(properties->location, properties->allocType);
+    if (card == -1) {
+        driver()->cuMemPoolDestroy(*pool);
+        return kNotGuarded;
+    }
+    note_pool(*pool, card);
     return result;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+    return find_pool(&Driver::cuMemGetDefaultMemPool, pool, location, type);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+    return find_pool(&Driver::cuMemGetMemPool, pool, location, type);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
+    const Entered real(&Driver::cuMemSetMemPool);
+    if (!real.is_held()) return real(location, type, pool);
+    return is_ending(pool) ? CUDA_ERROR_INVALID_VALUE : real(location, type, pool);
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     const Entered real(&Driver::cuMemPoolDestroy);
     if (!real.is_held()) return real(pool);
     if (is_ending(pool)) return CUDA_ERROR_INVALID_VALUE;
-    return end_pool(pool) ? CUDA_SUCCESS : real(pool);
+    if (end_pool(pool)) return CUDA_SUCCESS;
+    const CUresult result = real(pool);
+    if (result == CUDA_SUCCESS) forget_host_pool(pool);
+    return result;
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {

@@ -53,6 +53,32 @@ IN_STREAM(cuMemcpy3DBatchAsync, WorkKind::copies,
           (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, size_t* failed,
            unsigned long long flags, CUstream stream),
           (count, copies, failed, flags, stream))
+IN_STREAM(cuMemcpyBatchAsync_v2, WorkKind::copies,
+          (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+           CUmemcpyAttributes_v1* attributes, size_t* attribute_indices, size_t attribute_count,
+           CUstream stream),
+          (to, from, bytes, count, attributes, attribute_indices, attribute_count, stream))
+IN_STREAM(cuMemcpy3DBatchAsync_v2, WorkKind::copies,
+          (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, unsigned long long flags,
+           CUstream stream),
+          (count, copies, flags, stream))
+IN_STREAM(cuMemcpyWithAttributesAsync, WorkKind::copies,
+          (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUmemcpyAttributes_v1* attributes,
+           CUstream stream),
+          (to, from, bytes, attributes, stream))
+IN_STREAM(cuMemcpy3DWithAttributesAsync, WorkKind::copies,
+          (CUDA_MEMCPY3D_BATCH_OP_v1 * copy, unsigned long long flags, CUstream stream),
+          (copy, flags, stream))
+IN_STREAM(cuMemPrefetchBatchAsync, WorkKind::copies,
+          (CUdeviceptr * pointers, size_t* bytes, size_t count, CUmemLocation* locations,
+           size_t* location_indices, size_t location_count, unsigned long long flags,
+           CUstream stream),
+          (pointers, bytes, count, locations, location_indices, location_count, flags, stream))
+IN_STREAM(cuMemDiscardAndPrefetchBatchAsync, WorkKind::copies,
+          (CUdeviceptr * pointers, size_t* bytes, size_t count, CUmemLocation* locations,
+           size_t* location_indices, size_t location_count, unsigned long long flags,
+           CUstream stream),
+          (pointers, bytes, count, locations, location_indices, location_count, flags, stream))
 IN_STREAM(cuMemsetD16Async, WorkKind::kernels,
           (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
           (to, value, count, stream))

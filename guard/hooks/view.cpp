@@ -17,24 +17,26 @@ Number smaller(Number one, std::uint64_t other) {
 template <typename Number, typename Real>
 CUresult tell_total(const Real& real, Number* bytes, CUdevice device) {
     const CUresult result = real(bytes, device);
-    if (!real.is_held() || result != CUDA_SUCCESS) return result;
+    if (!real.is_held() || result != CUDA_SUCCESS || bytes == nullptr) return result;
     const int card = card_of(device);
     if (card < 0) return kNotGuarded;
     *bytes = smaller(*bytes, limit_bytes(card));
     return CUDA_SUCCESS;
 }
 
+// What the caller does not want is null, for the driver takes that.
 template <typename Number, typename Real>
 CUresult tell_free(const Real& real, Number* free_bytes, Number* total_bytes) {
     const CUresult result = real(free_bytes, total_bytes);
     if (!real.is_held() || result != CUDA_SUCCESS) return result;
     Current current;
     if (const CUresult none = find_current(current); none != CUDA_SUCCESS) return none;
-    look_at_pools();
     const std::uint64_t limit = limit_bytes(current.card);
+    if (total_bytes != nullptr) *total_bytes = smaller(*total_bytes, limit);
+    if (free_bytes == nullptr) return CUDA_SUCCESS;
+    look_at_pools();
     const std::uint64_t held = held_bytes(current.card);
     *free_bytes = smaller(*free_bytes, held < limit ? limit - held : 0);
-    *total_bytes = smaller(*total_bytes, limit);
     return CUDA_SUCCESS;
 }
 

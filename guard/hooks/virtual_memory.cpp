@@ -3,6 +3,7 @@
 // once among those of the container who have it.
 #include "guard/hooks/enter.hpp"
 #include "guard/process/charges.hpp"
+#include "guard/process/location.hpp"
 #include "guard/process/physical.hpp"
 
 using namespace tessera::guard;  // the hooks are extern "C" and stand outside
@@ -11,13 +12,13 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long flags) {
     const Entered real(&Driver::cuMemCreate);
     if (!real.is_held()) return real(handle, bytes, properties, flags);
-    if (handle == nullptr || properties == nullptr ||
-        properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return real(handle, bytes, properties, flags);
-    const int card = card_of(properties->location.id);
+    if (handle == nullptr || properties == nullptr) return real(handle, bytes, properties, flags);
+    const MemoryPlace place = place_of(properties->location);
+    const int card = card_at(place);
+    if (card == kNoCard) return real(handle, bytes, properties, flags);
     if (card < 0) {
         // The driver says what is wrong, unless nothing is but that the card is of others.
-        const bool is_there = is_of_others(properties->location.id);
+        const bool is_there = place.kind != MemoryPlace::Kind::device || is_of_others(place.device);
         return is_there ? kNotGuarded : real(handle, bytes, properties, flags);
     }
     if (const CUresult over = set_aside(card, bytes); over != CUDA_SUCCESS) return over;
@@ -39,7 +40,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
     const Entered real(&Driver::cuMemRetainAllocationHandle);
-    if (!real.is_held()) return real(handle, address);
+    if (!real.is_held() || handle == nullptr) return real(handle, address);
     return physical_memory().retain(handle, [&] { return real(handle, address); });
 }
 
@@ -48,7 +49,8 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
                                       CUmemAllocationHandleType type, unsigned long long flags) {
     const Entered real(&Driver::cuMemExportToShareableHandle);
     const auto give = [&] { return real(shareable, handle, type, flags); };
-    if (!real.is_held() || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return give();
+    if (!real.is_held() || shareable == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return give();
     return physical_memory().share(handle, static_cast<const int*>(shareable), give);
 }
 
@@ -57,7 +59,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
                                         CUmemAllocationHandleType type) {
     const Entered real(&Driver::cuMemImportFromShareableHandle);
     const auto take = [&] { return real(handle, shareable, type); };
-    if (!real.is_held()) return take();
+    if (!real.is_held() || handle == nullptr) return take();
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return physical_memory().retain(handle, take);
     const auto fd = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));

@@ -34,6 +34,19 @@ CUresult ask_after_stream(Function Driver::* slot, CUstream stream, CUstream arg
     return result;
 }
 
+// `wait` waits for all work of the current context.
+template <typename Wait>
+CUresult wait_for_context(const Wait& wait) {
+    before_wait(nullptr);
+    before_wait_for_context();
+    const CUresult result = wait();
+    if (result == CUDA_SUCCESS) {
+        after_wait_for_context();
+        look_after_wait_for_all();
+    }
+    return result;
+}
+
 template <typename Function>
 CUresult destroy(Function Driver::* slot, CUstream stream) {
     const Entered real(slot);
@@ -76,14 +89,21 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuCtxSynchronize() {
     const Entered real(&Driver::cuCtxSynchronize);
-    if (!real.is_held()) return real();
-    before_wait(nullptr);
-    before_wait_for_context();
-    const CUresult result = real();
-    if (result == CUDA_SUCCESS) {
-        after_wait_for_context();
-        look_after_wait_for_all();
-    }
+    return real.is_held() ? wait_for_context([&] { return real(); }) : real();
+}
+
+// Of CUDA 13: for the work of any context, which is current while it is waited for.
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+    const Entered real(&Driver::cuCtxSynchronize_v2);
+    CUcontext current = nullptr;
+    if (!real.is_held() || driver()->cuCtxGetCurrent(&current) != CUDA_SUCCESS)
+        return real(context);
+    if (current == context) return wait_for_context([&] { return real(context); });
+    if (driver()->cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return real(context);
+    forget_last_used();
+    const CUresult result = wait_for_context([&] { return real(context); });
+    driver()->cuCtxPopCurrent_v2(&context);
+    forget_last_used();
     return result;
 }
 

@@ -1,5 +1,24 @@
-/* A library of the driver's as a container finds it, where the guard stands in the driver's place:
- * nothing but a name. Its needs are the guard and the driver's own library, in this order, and so a
- * symbol is looked up: ours first, and in the driver's whatever we lack. */
+/* What stands in the place of one of the driver's libraries: all of its names, and no code. A
+ * linker finds the names here (`-lcuda`), and a program that it links needs this library. The
+ * loader looks for them in the libraries that this one needs: the guard first, then the driver's
+ * whatever we lack. That is because names without a value are none to it; hide_names.c takes the
+ * values away. */
 extern const char tessera_facade[];
 const char tessera_facade[] = "guarded";
+
+#define NAME(symbol)                                    \
+    __asm__(".text\n.globl " #symbol "\n.type " #symbol \
+            ", @function\n"                             \
+            ".size " #symbol ", 1\n" #symbol ":\n");
+#ifdef TESSERA_FACADE_CUDA
+#define HOOK(symbol, name, since) NAME(symbol)
+#define UNHOOKED(symbol, name, since, reason) NAME(symbol)
+#include "guard/entrypoints.def"
+#include "guard/unhooked.def"
+#else
+#define NVML_HOOK(symbol) NAME(symbol)
+#define NVML_UNHOOKED(symbol) NAME(symbol)
+#include "guard/nvml_entrypoints.def"
+#include "guard/nvml_unhooked.def"
+#endif
+__asm__(".text\n.byte 0\n");

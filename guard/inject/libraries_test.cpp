@@ -54,8 +54,38 @@ TEST(GuardLibraries, BringTheHooksAndNothingElse) {
 #include "guard/exports.def"
 #undef EXPORT
     EXPECT_EQ(symbols_of(kGuard).defined, expected);
-    for (const char* facade : {kFacade, kNvmlFacade})
-        EXPECT_EQ(symbols_of(facade).defined, std::set<std::string>{"tessera_facade"});
+}
+
+// For linkers: all functions of the driver, none of which a loader finds there, as none has a
+// value.
+TEST(GuardLibraries, TheFacadesHaveNamesAlone) {
+    std::set<std::string> cuda = {"tessera_facade"};
+#define HOOK(symbol, name, since) cuda.insert(#symbol);
+#define UNHOOKED(symbol, name, since, reason) cuda.insert(#symbol);
+#include "guard/entrypoints.def"
+#include "guard/unhooked.def"
+#undef UNHOOKED
+#undef HOOK
+    std::set<std::string> nvml = {"tessera_facade"};
+#define NVML_HOOK(symbol) nvml.insert(#symbol);
+#define NVML_UNHOOKED(symbol) nvml.insert(#symbol);
+#include "guard/nvml_entrypoints.def"
+#include "guard/nvml_unhooked.def"
+#undef NVML_UNHOOKED
+#undef NVML_HOOK
+    EXPECT_EQ(symbols_of(kFacade).defined, cuda);
+    EXPECT_EQ(symbols_of(kNvmlFacade).defined, nvml);
+    for (const char* facade : {kFacade, kNvmlFacade}) {
+        std::istringstream in(output_of(std::string("nm --dynamic --portability ") + facade));
+        for (std::string line; std::getline(in, line);) {
+            std::istringstream words(line);
+            std::string name;
+            std::string kind;
+            std::string value;
+            words >> name >> kind >> value;
+            EXPECT_TRUE(kind != "T" || value.find_first_not_of('0') == std::string::npos) << name;
+        }
+    }
 }
 
 TEST(GuardLibraries, NeedLibcAlone) {

@@ -12,6 +12,7 @@
 #include "api/nvidia/cuda.h"
 #include "api/nvidia/nvml.h"
 #include "guard/inject/elf.hpp"
+#include "guard/inject/pages.hpp"
 
 namespace tessera::guard {
 namespace {
@@ -68,18 +69,11 @@ void* answer(const char* name, void* hook) {
 #include "guard/exports.def"
 #undef EXPORT
 
-constexpr Address kPage = 4096;
-
-constexpr Address page_of(Address address) {
-    return address & ~(kPage - 1);
-}
-
 // Memory that the loader has made read-only, while this lives.
 class Writable {
   public:
-    Writable(Address begin, Address end) : begin_(page_of(begin)), end_(page_of(end - 1) + kPage) {
-        is_ = protect(PROT_READ | PROT_WRITE);
-    }
+    Writable(Address begin, Address end)
+        : pages_(pages_of(begin, end, page_size())), is_(protect(PROT_READ | PROT_WRITE)) {}
     ~Writable() { protect(PROT_READ); }
     Writable(const Writable&) = delete;
     Writable& operator=(const Writable&) = delete;
@@ -88,22 +82,21 @@ class Writable {
 
   private:
     bool protect(int protection) const {
-        return mprotect(Object{begin_}.at(0), end_ - begin_, protection) == 0;
+        return mprotect(Object{pages_.begin}.at(0), pages_.end - pages_.begin, protection) == 0;
     }
 
-    Address begin_;
-    Address end_;
-    bool is_ = false;
+    PageRange pages_;
+    bool is_;
 };
 
 // Whether the loader has made it read-only after it bound it (PT_GNU_RELRO).
 bool is_sealed(const dl_phdr_info& info, Address address) {
     for (ElfW(Half) i = 0; i < info.dlpi_phnum; i++) {
         const ElfW(Phdr)& part = info.dlpi_phdr[i];
-        const Address begin = info.dlpi_addr + part.p_vaddr;
-        if (part.p_type == PT_GNU_RELRO && address >= page_of(begin) &&
-            address < page_of(begin + part.p_memsz))
-            return true;
+        if (part.p_type != PT_GNU_RELRO) continue;
+        const PageRange sealed =
+            sealed_of(info.dlpi_addr + part.p_vaddr, part.p_memsz, page_size());
+        if (address >= sealed.begin && address < sealed.end) return true;
     }
     return false;
 }

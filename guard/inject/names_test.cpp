@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "guard/inject/pages.hpp"
 #include "guard/test_support/guarded_container.hpp"
 
 namespace tessera::guard {
@@ -58,6 +59,14 @@ TEST_F(GuardNames, OfFunctions) {
            {"linked_now", "linked_lazy"});
 }
 
+// What was linked against the facade finds the guard, under it and under the preload.
+TEST_F(GuardNames, OfFunctionsLinkedAgainstTheFacade) {
+    expect("linked 2\n", "guard_takers_facade");
+    expect("guard_linked_facade.so 2\n", "guard_takers", {"linked_facade"});
+    expect("guard_variables.so 2\nguard_linked_facade.so 2\n", "guard_takers",
+           {"variables", "linked_facade"});
+}
+
 TEST_F(GuardNames, OfBothInOneProgram) {
     expect(
         "guard_variables.so 2\nguard_linked_now.so 2\nguard_variables_again.so 2\n"
@@ -65,6 +74,34 @@ TEST_F(GuardNames, OfBothInOneProgram) {
         "guard_takers", {"variables", "linked_now", "variables_again", "linked_lazy"});
     expect("guard_linked_lazy.so 2\nguard_variables.so 2\nguard_linked_now.so 2\n", "guard_takers",
            {"linked_lazy", "variables", "linked_now"});
+}
+
+// mprotect takes whole pages of the machine's size: 64 KiB on some arm64 kernels (Grace).
+TEST(GuardPages, AreOfTheSizeOfTheMachine) {
+    struct Case {
+        std::uint64_t begin;
+        std::uint64_t end;
+        std::uint64_t size;
+        PageRange pages;
+        PageRange sealed;
+    };
+    const Case cases[] = {
+        {0x5008, 0x5010, 0x1000, {0x5000, 0x6000}, {0x5000, 0x5000}},
+        {0x5000, 0x6000, 0x1000, {0x5000, 0x6000}, {0x5000, 0x6000}},
+        {0x5ff8, 0x6001, 0x1000, {0x5000, 0x7000}, {0x5000, 0x6000}},
+        {0x5008, 0x5010, 0x10000, {0x0, 0x10000}, {0x0, 0x0}},
+        {0x1f000, 0x20000, 0x10000, {0x10000, 0x20000}, {0x10000, 0x20000}},
+        {0x1f000, 0x20001, 0x10000, {0x10000, 0x30000}, {0x10000, 0x20000}},
+    };
+    for (const Case& each : cases) {
+        const PageRange pages = pages_of(each.begin, each.end, each.size);
+        const PageRange sealed = sealed_of(each.begin, each.end - each.begin, each.size);
+        EXPECT_EQ(pages.begin, each.pages.begin) << each.begin << " of " << each.size;
+        EXPECT_EQ(pages.end, each.pages.end) << each.begin << " of " << each.size;
+        EXPECT_EQ(sealed.begin, each.sealed.begin) << each.begin << " of " << each.size;
+        EXPECT_EQ(sealed.end, each.sealed.end) << each.begin << " of " << each.size;
+    }
+    EXPECT_EQ(page_size(), static_cast<std::uint64_t>(getpagesize()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "guard/process/driver_memory.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/state.hpp"
 #include "guard/region/account.hpp"
@@ -156,6 +157,20 @@ Holding take_note(std::uint64_t address) {
     return here.holdings.take(address);
 }
 
+void grow_noted(std::uint64_t address, std::uint64_t bytes) {
+    Process& here = *process();
+    const Locked lock(here.mutex);
+    Holding* const holding = here.holdings.find(address);
+    if (holding == nullptr || holding->pool != 0 || holding->shared != 0) return;
+    const int card = holding->card;
+    const Granules before = here.holdings.worth_of(card, holding->bytes);
+    here.holdings.discount(card, holding->bytes);
+    holding->bytes += bytes;
+    const Granules after = here.holdings.cost_of(card, holding->bytes);
+    here.holdings.count(card, holding->bytes);
+    if (after > before) own_up_to(card, after - before);
+}
+
 int card_noted(std::uint64_t address) {
     Process& here = *process();
     const Locked lock(here.mutex);
@@ -200,6 +215,7 @@ void put_back_all_of(CUcontext context) {
     // What graphs left may have gone with it, and is in no note.
     if (here.graphs.have_memory()) here.pools.may_shrink.store(true, std::memory_order_relaxed);
     put_back_limits_of(context);
+    forget_all_seen();
     forget_leavers_of(context);
     forget_opened_in(context);
     look_at_pools();

@@ -25,6 +25,8 @@ void put_back(const Holding& holding);
 // Takes a note out, before the driver frees what is there: the address may be another's at once.
 // Counted still; address 0 where nothing was noted.
 Holding take_note(std::uint64_t address);
+// What is noted at the address has grown by so much, limit or not. Nothing where nothing is noted.
+void grow_noted(std::uint64_t address, std::uint64_t bytes);
 // The card of what is noted at an address; -1 where nothing is.
 int card_noted(std::uint64_t address);
 // The driver has given out an IPC handle, with this key, of what is noted at the address. False

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "guard/inject/driver.hpp"
+#include "guard/process/location.hpp"
 #include "guard/process/process.hpp"
 
 namespace tessera::guard {
@@ -70,9 +71,8 @@ CUresult find_span(CUgraphNode node, AddressRun& span) {
     CUDA_MEM_ALLOC_NODE_PARAMS_v1 made = {};
     const CUresult result = driver()->cuGraphMemAllocNodeGetParams(node, &made);
     if (result != CUDA_SUCCESS) return result;
-    const bool is_on_device = made.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-    span.card = is_on_device ? card_of(made.poolProps.location.id) : -1;
-    if (is_on_device && span.card < 0) return kNotGuarded;
+    span.card = card_of_pool_at(made.poolProps.location, made.poolProps.allocType);
+    if (span.card == -1) return kNotGuarded;
     span.first = made.dptr / kGranuleBytes;
     span.end = (made.dptr + made.bytesize + kGranuleBytes - 1) / kGranuleBytes;
     return CUDA_SUCCESS;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "guard/process/charges.hpp"
+#include "guard/process/location.hpp"
 #include "guard/process/process.hpp"
 #include "guard/region/shared_memory.hpp"
 #include "guard/region/uncancelled.hpp"
@@ -21,11 +22,11 @@ CUresult take_adopted(PhysicalHandle handle, Granules granules, int& card) {
     card = -1;
     CUmemAllocationProp properties = {};
     const auto& ask = driver()->cuMemGetAllocationPropertiesFromHandle;
-    if (!ask || ask(&properties, handle) != CUDA_SUCCESS ||
-        properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return CUDA_SUCCESS;
-    card = card_of(properties.location.id);
-    if (card < 0) return kNotGuarded;
+    if (!ask || ask(&properties, handle) != CUDA_SUCCESS) return CUDA_SUCCESS;
+    const int found = card_at(place_of(properties.location));
+    if (found == kNoCard) return CUDA_SUCCESS;
+    if (found < 0) return kNotGuarded;
+    card = found;
     return take_for_adoption(card, granules);
 }
 

@@ -3,6 +3,7 @@
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/leavers.hpp"
+#include "guard/process/location.hpp"
 #include "guard/process/locked.hpp"
 #include "guard/process/relaxed.hpp"
 
@@ -116,6 +117,24 @@ Pool* find_or_add(Pools& here, CUmemoryPool handle, int card) {
     return here.all.find(key_of(handle));
 }
 
+// Its handle may have been another's. Without memory for the note it counts as a card's.
+void note_of_host(Pools& here, CUmemoryPool handle) {
+    if (here.all.find(key_of(handle)) == nullptr) here.of_host.add({handle});
+}
+
+// As drivers say since CUDA 13.
+bool ask_card(CUmemoryPool handle, int& card) {
+    const auto& get = driver()->cuMemPoolGetAttribute;
+    CUmemLocation at = {};
+    CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    const bool is_said = get &&
+                         get(handle, CU_MEMPOOL_ATTR_LOCATION_TYPE, &at.type) == CUDA_SUCCESS &&
+                         get(handle, CU_MEMPOOL_ATTR_LOCATION_ID, &at.id) == CUDA_SUCCESS &&
+                         get(handle, CU_MEMPOOL_ATTR_ALLOCATION_TYPE, &type) == CUDA_SUCCESS;
+    if (is_said) card = card_of_pool_at(at, type);
+    return is_said;
+}
+
 // As the driver does with a pool that is destroyed.
 void stop_being_current(const Pool& pool) {
     const Driver& real = *driver();
@@ -178,14 +197,16 @@ bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t add
     return is_within;
 }
 
-// One that is not noted is not the program's, so it is a device's.
+// One that is not noted is not the program's, so it is a device's, or of a driver that can say.
 int card_of_pool(CUmemoryPool handle, int otherwise) {
     {
         Pools& here = pools();
         const Locked lock(here.mutex);
+        if (here.of_host.find(key_of(handle)) != nullptr) return kNoCard;
         const Pool* pool = here.all.find(key_of(handle));
         if (pool != nullptr) return pool->card;
     }
+    if (int card = -1; ask_card(handle, card)) return card;
     const auto& ask = driver()->cuDeviceGetDefaultMemPool;
     CUmemoryPool of_device = nullptr;
     for (CUdevice device = 0; ask && device < kMaxDevices; device++) {
@@ -198,8 +219,23 @@ int card_of_pool(CUmemoryPool handle, int otherwise) {
 void note_pool(CUmemoryPool handle, int card) {
     Pools& here = pools();
     const Locked lock(here.mutex);
+    if (card == kNoCard) return note_of_host(here, handle);
+    here.of_host.take(key_of(handle));
     Pool* pool = find_or_add(here, handle, card);
     if (pool != nullptr) pool->is_made = true;
+}
+
+void note_found_pool(CUmemoryPool handle, int card) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    if (card == kNoCard) return note_of_host(here, handle);
+    if (card >= 0) find_or_add(here, handle, card);
+}
+
+void forget_host_pool(CUmemoryPool handle) {
+    Pools& here = pools();
+    const Locked lock(here.mutex);
+    here.of_host.take(key_of(handle));
 }
 
 bool end_pool(CUmemoryPool handle) {

@@ -10,6 +10,8 @@
 // A pool that the program destroys while it holds memory still could not be asked any more. So it
 // is destroyed when it is empty; until then the program's handle is refused (is_ending()).
 //
+// A pool of the host's memory takes nothing of a card, also the driver's own.
+//
 // Imported pools take nothing of the card: who made them counts them.
 //
 // What a device keeps for graphs is a pool too, without a handle of the driver's (graphs.hpp).
@@ -46,6 +48,13 @@ inline std::uint64_t key_of(const Pool& pool) {
     return key_of(pool.handle);
 }
 
+struct HostPool {
+    CUmemoryPool handle;
+};
+inline std::uint64_t key_of(const HostPool& pool) {
+    return key_of(pool.handle);
+}
+
 // Memory of a pool that was freed and that the pool still has.
 struct Freed {
     std::uint32_t pool;  // its number; 0: none
@@ -64,6 +73,7 @@ struct Pools {
     std::atomic<bool> may_shrink;  // something was freed, and some pool has memory
     std::uint32_t last_number;
     Table<Pool> all;
+    Table<HostPool> of_host;
     Freed freed[kMaxFreed];
     unsigned next_freed;
 };
@@ -92,11 +102,16 @@ CUresult promise(const PoolRequest& request, Promise& promised);
 bool keep(const PoolRequest& request, const Promise& promised, std::uint64_t address);
 
 // The card that the pool's memory is of, which need not be that of the stream that it is asked in:
-// -1 where the container has no share of it. `otherwise` where nobody can say.
+// -1 where the container has no share of it, kNoCard (location.hpp) where it is the host's.
+// `otherwise` where it is not known.
 int card_of_pool(CUmemoryPool pool, int otherwise);
 
-// Of a pool that the program has made, on a card of the container.
+// Of a pool that the program has made, on a card of the container or kNoCard.
 void note_pool(CUmemoryPool pool, int card);
+// Of one that is there, and that the program was given the handle of.
+void note_found_pool(CUmemoryPool pool, int card);
+// The program has destroyed it.
+void forget_host_pool(CUmemoryPool pool);
 // Destroys the pool, or says that it is ending. False where it is none that was noted.
 bool end_pool(CUmemoryPool pool);
 bool is_ending(CUmemoryPool pool);

@@ -110,8 +110,11 @@ CUresult begin() {
     Process* here = process();
     if (here == nullptr) {
         if (has_no_room) return cannot_begin(has_complained, "the guard", fault_of(ENOMEM, {}));
-        return cannot_begin(has_complained, "the kernel",
-                            {"gives it no memory that a fork leaves empty (Linux before 4.14?)"});
+        return cannot_begin(
+            has_complained, "the kernel",
+            {"has no memory that a fork leaves empty (MADV_WIPEONFORK: Linux 4.14 or later, "
+             "not gVisor)",
+             "Run this pod on another node, or without a GPU share."});
     }
     if (here->has_begun.load(std::memory_order_acquire)) return CUDA_SUCCESS;
     return begin_now(*here);

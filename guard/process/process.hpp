@@ -45,10 +45,31 @@ struct ContextLimits;
 // By the mutex of contexts.
 Table<ContextLimits>& context_limits();
 
+// What a context was attached to beside its making (cuCtxAttach): cuCtxDetach ends it after so
+// many.
+struct AttachedContext {
+    CUcontext context;
+    unsigned attached;
+};
+inline std::uint64_t key_of(const AttachedContext& context) {
+    return reinterpret_cast<std::uint64_t>(context.context);
+}
+
+// A green context, as a context, of a device. What is allocated in it is its primary context's.
+struct GreenContext {
+    CUcontext context;
+    CUdevice device;
+};
+inline std::uint64_t key_of(const GreenContext& green) {
+    return reinterpret_cast<std::uint64_t>(green.context);
+}
+
 // Contexts begin and end one at a time, by this mutex.
 struct Contexts {
     pthread_mutex_t mutex;
     CUcontext primary[kMaxDevices];  // of each device that had one
+    Table<AttachedContext> attached;
+    Table<GreenContext> greens;  // until their primary context ends
 };
 Contexts& contexts();
 

@@ -30,6 +30,8 @@ class GuardedContainer {
         const fs::path built = fs::path(TESSERA_BINARY_DIR) / "guard/lib";
         for (const char* library : {"libcuda.so.1", "libnvidia-ml.so.1", "libtessera-guard.so"})
             fs::copy_file(fs::canonical(built / library), region_.directory() / library);
+        for (const char* name : {"libcuda.so", "libnvidia-ml.so"})  // for linkers
+            fs::create_symlink(std::string(name) + ".1", region_.directory() / name);
         fs::create_symlink(node.library("libcuda.so.1"),
                            region_.directory() / "libtessera-real-cuda.so.1");
         fs::create_symlink(node.library("libnvidia-ml.so.1"),

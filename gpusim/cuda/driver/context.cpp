@@ -4,6 +4,7 @@
 #include "gpusim/cuda/driver/accounts.hpp"
 #include "gpusim/cuda/driver/context_limits.hpp"
 #include "gpusim/cuda/driver/driver.hpp"
+#include "gpusim/cuda/driver/green_contexts.hpp"
 #include "gpusim/cuda/graphs/graph_memory.hpp"
 #include "gpusim/cuda/memory/address_book.hpp"
 #include "gpusim/cuda/pools/pools.hpp"
@@ -49,6 +50,12 @@ CUresult push(Context* context) {
     return CUDA_SUCCESS;
 }
 
+// What a green context takes by itself: a guess.
+std::uint64_t green_bytes(const Context& context) {
+    const std::uint64_t part = gpusim::card_of(context).context_overhead_bytes / 8;
+    return (part + gpusim::kGranuleBytes - 1) / gpusim::kGranuleBytes * gpusim::kGranuleBytes;
+}
+
 CUresult bring_up(Context& context) {
     if (gpusim::is_lost(context.card)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
     const CUresult charged =
@@ -57,7 +64,20 @@ CUresult bring_up(Context& context) {
     return charged;
 }
 
+// Green contexts have no memory of their own to give back.
+void end_green(Context& green) {
+    gpusim::end_work(green);
+    gpusim::discharge(green.card, green_bytes(green), 0);
+    green.alive = false;
+}
+
+void end_greens_of(const Context& primary) {
+    for (Context* each = driver.contexts; each != nullptr; each = each->next)
+        if (each->alive && each->home == &primary) end_green(*each);
+}
+
 void bring_down(Context& context) {
+    end_greens_of(context);
     gpusim::end_work(context);
     gpusim::unload_all(context);
     gpusim::release_ranges(context);
@@ -85,6 +105,7 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device, unsigned api
     context->card = driver.devices.cards[device];
     context->flags = flags;
     context->api_version = api_version;
+    context->uses = 1;
     if (const CUresult error = bring_up(*context); error != CUDA_SUCCESS) {
         std::free(context);
         return error;
@@ -95,13 +116,41 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device, unsigned api
     return push(context);
 }
 
+// One that cuCtxCreate made; null for a primary or a green one.
+Context* find_made(CUcontext handle) {
+    Context* context = find_context(handle);
+    if (context == nullptr || context->home != nullptr) return nullptr;
+    return context == &driver.primary[context->device].context ? nullptr : context;
+}
+
+CUresult retain_primary(CUdevice device) {
+    PrimaryContext& primary = driver.primary[device];
+    if (!primary.context.alive) {
+        primary.context.api_version = 3020;
+        if (const CUresult error = bring_up(primary.context); error != CUDA_SUCCESS) return error;
+    }
+    primary.retained++;
+    return CUDA_SUCCESS;
+}
+
+CUresult release_primary(CUdevice device) {
+    PrimaryContext& primary = driver.primary[device];
+    if (primary.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    primary.retained--;
+    if (primary.retained == 0 && primary.context.alive) bring_down(primary.context);
+    return CUDA_SUCCESS;
+}
+
+Context* find_green(CUgreenCtx handle) {
+    Context* context = find_context(reinterpret_cast<CUcontext>(handle));
+    return context != nullptr && context->home != nullptr ? context : nullptr;
+}
+
 CUresult destroy(CUcontext handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
-    Context* context = find_context(handle);
-    if (context == nullptr || context == &driver.primary[context->device].context) {
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
+    Context* context = find_made(handle);
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     bring_down(*context);
     if (stack.depth > 0 && stack.items[stack.depth - 1] == context) stack.depth--;
     return CUDA_SUCCESS;
@@ -116,6 +165,43 @@ CUresult current_context(Context** context) {
     *context = stack.items[stack.depth - 1];
     if (!(*context)->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return is_lost((*context)->card) ? CUDA_ERROR_UNKNOWN : (*context)->error;
+}
+
+CUresult make_green(CUdevice device, CUgreenCtx* green) {
+    auto* context = static_cast<Context*>(std::calloc(1, sizeof(Context)));
+    if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    context->device = device;
+    context->card = driver.devices.cards[device];
+    context->api_version = 3020;
+    context->home = &driver.primary[device].context;
+    CUresult result = retain_primary(device);
+    if (result == CUDA_SUCCESS) {
+        result = charge(context->card, green_bytes(*context), 0);
+        if (result != CUDA_SUCCESS) release_primary(device);
+    }
+    if (result != CUDA_SUCCESS) {
+        std::free(context);
+        return result;
+    }
+    context->alive = true;
+    context->next = driver.contexts;
+    driver.contexts = context;
+    *green = reinterpret_cast<CUgreenCtx>(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult destroy_green(CUgreenCtx handle) {
+    Context* green = find_green(handle);
+    if (green == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    end_green(*green);
+    return release_primary(green->device);
+}
+
+CUresult context_of_green(CUgreenCtx green, CUcontext* context) {
+    Context* found = find_green(green);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *context = reinterpret_cast<CUcontext>(found);
+    return CUDA_SUCCESS;
 }
 
 }  // namespace gpusim
@@ -149,6 +235,32 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
 
 CUresult cuCtxDestroy(CUcontext handle) {
     return destroy(handle);
+}
+
+CUresult cuCtxAttach(CUcontext* handle, unsigned int flags) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    if (handle == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    Context* context = nullptr;
+    if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
+        return error;
+    }
+    if (find_made(handle_of(context)) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    context->uses++;
+    *handle = handle_of(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext handle) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    Context* context = find_made(handle);
+    const bool is_current = stack.depth > 0 && stack.items[stack.depth - 1] == context;
+    if (context == nullptr || !is_current) return CUDA_ERROR_INVALID_CONTEXT;
+    if (--context->uses > 0) return CUDA_SUCCESS;
+    bring_down(*context);
+    stack.depth--;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext handle) {
@@ -238,18 +350,25 @@ CUresult cuCtxSynchronize() {
     return gpusim::current_context(&context);
 }
 
+// Of CUDA 13: of any context, also one that is not current.
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    Context* context = find_context(handle);
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context->error != CUDA_SUCCESS) return context->error;
+    gpusim::wait_for(*context);
+    gpusim::release_idle_memory();
+    return context->error;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (!gpusim::is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    PrimaryContext& primary = driver.primary[device];
-    if (!primary.context.alive) {
-        primary.context.api_version = 3020;
-        if (const CUresult error = bring_up(primary.context); error != CUDA_SUCCESS) return error;
-    }
-    primary.retained++;
-    *handle = handle_of(&primary.context);
+    if (const CUresult error = retain_primary(device); error != CUDA_SUCCESS) return error;
+    *handle = handle_of(&driver.primary[device].context);
     return CUDA_SUCCESS;
 }
 
@@ -257,11 +376,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     if (!gpusim::is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    PrimaryContext& primary = driver.primary[device];
-    if (primary.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    primary.retained--;
-    if (primary.retained == 0 && primary.context.alive) bring_down(primary.context);
-    return CUDA_SUCCESS;
+    return release_primary(device);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {

@@ -56,6 +56,15 @@ void reset_limits(Context& context) {
     }
 }
 
+CUresult grow_stack(Context& context, std::size_t bytes) {
+    const std::uint64_t wanted = growth(CU_LIMIT_STACK_SIZE, bytes);
+    std::uint64_t& given = context.limit_bytes[CU_LIMIT_STACK_SIZE];
+    if (wanted <= given) return CUDA_SUCCESS;
+    const CUresult full = charge(context.card, wanted - given, 0);
+    if (full == CUDA_SUCCESS) given = wanted;
+    return full;
+}
+
 }  // namespace gpusim
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {

@@ -6,6 +6,9 @@
 
 namespace gpusim {
 
+// A kernel's threads need so much local memory each: a smaller stack grows to that, and stays so.
+// CUDA_ERROR_OUT_OF_MEMORY where the card has not that much left.
+CUresult grow_stack(Context& context, std::size_t bytes);
 // Gives back what the limits took, and sets them as they began.
 void reset_limits(Context& context);
 

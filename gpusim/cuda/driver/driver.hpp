@@ -39,6 +39,8 @@ struct Context {
     Block* chunks;   // where its small allocations are (blocks.hpp)
     Stream* streams;
     Module* modules;
+    unsigned uses;                       // what cuCtxDetach has to take off to end it
+    Context* home;                       // of a green context: the primary one, whose memory it has
     std::size_t limits[kLimits];         // by CUlimit; 0: as it began (context_limits.hpp)
     std::uint64_t limit_bytes[kLimits];  // what the card has given for each
     Context* next;                       // in Driver::contexts
@@ -79,6 +81,10 @@ class Session {
 // The functions below want a Session.
 
 Card& card_of(const Context& context);
+// The context that has the memory: of a green one its device's primary, of others they themselves.
+inline Context& home_of(Context& context) {
+    return context.home != nullptr ? *context.home : context;
+}
 bool is_device(CUdevice device);
 bool is_lost(int card);
 

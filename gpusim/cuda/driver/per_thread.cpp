@@ -17,6 +17,12 @@ PER_THREAD(cuLaunchCooperativeKernel,
             of_thread(stream), parameters))
 PER_THREAD(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void* data),
            (of_thread(stream), function, data))
+PER_THREAD(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn function, void* data, unsigned int mode),
+           (of_thread(stream), function, data, mode))
+PER_THREAD(cuStreamBeginRecaptureToGraph,
+           (CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+            CUgraphRecaptureCallback callback, void* data),
+           (of_thread(stream), mode, graph, callback, data))
 PER_THREAD(cuStreamQuery, (CUstream stream), (of_thread(stream)))
 PER_THREAD(cuStreamSynchronize, (CUstream stream), (of_thread(stream)))
 PER_THREAD(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),

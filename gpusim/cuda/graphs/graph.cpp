@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "gpusim/cuda/driver/accounts.hpp"
 #include "gpusim/cuda/graphs/graph_memory.hpp"
 #include "gpusim/cuda/work/capture.hpp"
 #include "gpusim/cuda/work/module.hpp"
@@ -81,6 +82,19 @@ CUresult enqueue_node(Stream& stream, const Node& node) {
 }
 
 // A graph that allocates has one executable at a time.
+// What the driver needs to launch it. Nothing without a context.
+CUresult take_overhead(Graph& exec) {
+    Context* context = nullptr;
+    if (current_context(&context) != CUDA_SUCCESS) return CUDA_SUCCESS;
+    const std::uint64_t bytes = card_of(*context).graph_overhead_bytes;
+    const std::uint64_t whole = (bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
+    const CUresult result = charge(context->card, whole, 0);
+    if (result != CUDA_SUCCESS) return result;
+    exec.overhead_card = context->card;
+    exec.overhead_bytes = whole;
+    return CUDA_SUCCESS;
+}
+
 CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, cuuint64_t flags) {
     Graph* graph = find(graph_handle, kGraphMark);
     if (handle == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -88,6 +102,10 @@ CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, cuuint64_t flags
     Graph* made = nullptr;
     if (const CUresult error = clone_graph(*graph, &made); error != CUDA_SUCCESS) return error;
     made->mark = kExecMark;
+    if (const CUresult error = take_overhead(*made); error != CUDA_SUCCESS) {
+        free_graph(made);
+        return error;
+    }
     if (has_memory(*made)) {
         made->frees_itself = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
         graph->exec = made;
@@ -365,6 +383,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle) {
     Graph* exec = gpusim::find(handle, gpusim::kExecMark);
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     gpusim::leave(*exec);
+    gpusim::discharge(exec->overhead_card, exec->overhead_bytes, 0);
     gpusim::free_graph(exec);
     return CUDA_SUCCESS;
 }

@@ -30,7 +30,9 @@ struct Graph {
     // Where its nodes allocate or free. Of a graph: its executable, of which there may be one. Of
     // an executable: what the card has given up for it, by CUdevice.
     Graph* exec;
-    bool frees_itself;  // what was not freed, before each launch
+    int overhead_card;             // of an executable: where it took so much by itself
+    std::uint64_t overhead_bytes;  // whole granules
+    bool frees_itself;             // what was not freed, before each launch
     std::uint64_t backed[kMaxCards];
     Operation* last_launch;  // a marker behind it, referred to
     const Context* launched_in;

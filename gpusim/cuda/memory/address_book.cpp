@@ -63,13 +63,16 @@ Range* find_range(CUdeviceptr pointer, RangeKind kind) {
 
 bool is_device_memory(CUdeviceptr pointer) {
     const Range* range = find_range(pointer);
+    const bool is_of_host_pool =
+        range != nullptr && range->kind == RangeKind::pooled && range->device < 0;
     return range != nullptr && range->kind != RangeKind::host &&
-           range->kind != RangeKind::registered;
+           range->kind != RangeKind::registered && !is_of_host_pool;
 }
 
 bool add_range(Range& range, Context* context) {
     void* entered = tsearch(&range, &book, compare);
     if (entered == nullptr || *static_cast<Range**>(entered) != &range) return false;
+    if (context != nullptr) context = &home_of(*context);
     range.context = context;
     range.readable = kAllDevices;
     range.writable = kAllDevices;

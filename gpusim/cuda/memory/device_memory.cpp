@@ -33,7 +33,8 @@ namespace gpusim {
 CUresult allocate(Context& context, const DeviceRequest& request, DeviceRange** allocated) {
     auto* range = static_cast<DeviceRange*>(std::calloc(1, sizeof(DeviceRange)));
     if (range == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult error = take_piece(context, request.bytes, request.reach, &range->piece);
+    const CUresult error =
+        take_piece(home_of(context), request.bytes, request.reach, &range->piece);
     if (error != CUDA_SUCCESS) {
         std::free(range);
         return error;
@@ -73,18 +74,18 @@ CUresult pitched(const Pitched& wanted, std::size_t* row, std::size_t* bytes) {
 
 }  // namespace gpusim
 
+// As the real driver: what the caller does not want may be null.
 CUresult cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
-    if (free_bytes == nullptr || total_bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Context* context = nullptr;
     if (const CUresult error = gpusim::current_context(&context); error != CUDA_SUCCESS) {
         return error;
     }
     const std::uint64_t capacity = gpusim::capacity_bytes(gpusim::card_of(*context));
     const std::uint64_t used = gpusim::used_bytes(driver.state, context->card);
-    *total_bytes = capacity;
-    *free_bytes = used < capacity ? capacity - used : 0;
+    if (total_bytes != nullptr) *total_bytes = capacity;
+    if (free_bytes != nullptr) *free_bytes = used < capacity ? capacity - used : 0;
     return CUDA_SUCCESS;
 }
 

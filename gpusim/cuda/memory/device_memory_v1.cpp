@@ -43,13 +43,12 @@ CUresult cuDeviceTotalMem(unsigned int* bytes, CUdevice device) {
 }
 
 CUresult cuMemGetInfo(unsigned int* free_bytes, unsigned int* total_bytes) {
-    if (free_bytes == nullptr || total_bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::size_t free = 0;
     std::size_t total = 0;
     const CUresult error = cuMemGetInfo_v2(&free, &total);
     if (error != CUDA_SUCCESS) return error;
-    *free_bytes = cut(free);
-    *total_bytes = cut(total);
+    if (free_bytes != nullptr) *free_bytes = cut(free);
+    if (total_bytes != nullptr) *total_bytes = cut(total);
     return CUDA_SUCCESS;
 }
 

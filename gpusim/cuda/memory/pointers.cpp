@@ -12,8 +12,7 @@ using gpusim::Session;
 namespace {
 
 bool is_host(const Range& range) {
-    return range.kind == RangeKind::host || range.kind == RangeKind::registered ||
-           (range.kind == RangeKind::mapping && range.device < 0);
+    return range.kind == RangeKind::host || range.kind == RangeKind::registered || range.device < 0;
 }
 
 template <class Value>
@@ -69,7 +68,8 @@ CUresult attribute_of(const Range& range, CUdeviceptr pointer, CUpointer_attribu
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
             return give(data, range.id);
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-            return give(data, range.kind == RangeKind::managed);
+            return give(data,
+                        range.kind == RangeKind::managed || gpusim::is_of_managed_pool(range));
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
             return give(data, int{range.device});
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:

@@ -9,6 +9,7 @@
 using gpusim::kMaxCards;
 using gpusim::Node;
 using gpusim::Pool;
+using gpusim::PoolKind;
 using gpusim::Range;
 using gpusim::RangeKind;
 using gpusim::Session;
@@ -17,9 +18,53 @@ using gpusim::Stream;
 namespace {
 
 constinit Pool* current[kMaxCards] = {};  // by CUdevice; null: the default
+// Of the host, anywhere and on its node, and managed; null: the default.
+constinit Pool* current_elsewhere[3] = {};
 
 Pool& current_pool(CUdevice device) {
     return current[device] != nullptr ? *current[device] : gpusim::default_pool(device);
+}
+
+// Of a pool of such a kind at such a location. A device of which there is one part is that part.
+CUresult find_kind(CUmemLocation& location, CUmemAllocationType type, PoolKind& kind) {
+    if (location.type == CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN) {
+        const int part = location.id >> 8 & 0xff;
+        if (part != 0 || type == CU_MEM_ALLOCATION_TYPE_MANAGED) return CUDA_ERROR_INVALID_VALUE;
+        location = {CU_MEM_LOCATION_TYPE_DEVICE, location.id & 0xff};
+    }
+    const bool is_of_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    const bool is_of_host = location.type == CU_MEM_LOCATION_TYPE_HOST ||
+                            (location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && location.id == 0);
+    if (is_of_device && !gpusim::is_device(location.id)) return CUDA_ERROR_INVALID_VALUE;
+    if (type == CU_MEM_ALLOCATION_TYPE_MANAGED) {
+        kind = PoolKind::managed;
+        const bool is_anywhere = location.type == CU_MEM_LOCATION_TYPE_INVALID;
+        return is_of_device || is_of_host || is_anywhere ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    kind = is_of_device ? PoolKind::device : PoolKind::host;
+    return is_of_device || is_of_host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+Pool*& current_at(PoolKind kind, CUmemLocation location) {
+    if (kind == PoolKind::device) return current[location.id];
+    if (kind == PoolKind::managed) return current_elsewhere[2];
+    return current_elsewhere[location.type == CU_MEM_LOCATION_TYPE_HOST ? 0 : 1];
+}
+
+enum class Which { that_is_set, built_in };
+
+CUresult find_at(CUmemoryPool* pool, const CUmemLocation* location, CUmemAllocationType type,
+                 Which which) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    CUmemLocation at = *location;
+    PoolKind kind = PoolKind::device;
+    if (const CUresult error = find_kind(at, type, kind); error != CUDA_SUCCESS) return error;
+    Pool* set = which == Which::that_is_set ? current_at(kind, at) : nullptr;
+    *pool = gpusim::handle_of(set != nullptr ? *set : gpusim::default_pool(kind, at));
+    return CUDA_SUCCESS;
 }
 
 int* flag_of(Pool& pool, CUmemPool_attribute attribute) {
@@ -52,6 +97,28 @@ std::uint64_t* number_of(Pool& pool, CUmemPool_attribute attribute) {
     }
 }
 
+#ifdef GPUSIM_NEWER
+// What drivers say of a pool since CUDA 13.
+bool tell_place(const Pool& pool, CUmemPool_attribute attribute, void* value) {
+    switch (attribute) {
+        case CU_MEMPOOL_ATTR_ALLOCATION_TYPE: {
+            const auto type = pool.kind == PoolKind::managed ? CU_MEM_ALLOCATION_TYPE_MANAGED
+                                                             : CU_MEM_ALLOCATION_TYPE_PINNED;
+            std::memcpy(value, &type, sizeof type);
+            return true;
+        }
+        case CU_MEMPOOL_ATTR_LOCATION_ID:
+            std::memcpy(value, &pool.location.id, sizeof pool.location.id);
+            return true;
+        case CU_MEMPOOL_ATTR_LOCATION_TYPE:
+            std::memcpy(value, &pool.location.type, sizeof pool.location.type);
+            return true;
+        default:
+            return false;
+    }
+}
+#endif
+
 CUresult set_number(Pool& pool, CUmemPool_attribute attribute, std::uint64_t value) {
     switch (attribute) {
         case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
@@ -75,6 +142,7 @@ CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, Pool* pool, CUstream 
     if (pool == nullptr) pool = &current_pool(stream->context->device);
     if (stream->capture == nullptr) return gpusim::allocate_from(*pool, *stream, bytes, pointer);
     // Of the pool, a graph takes the device alone.
+    if (pool->kind != PoolKind::device) return gpusim::spoil(*stream, CUDA_ERROR_NOT_SUPPORTED);
     Node* node = nullptr;
     const CUresult error =
         gpusim::make_allocation_node(*stream->capture->graph, pool->device, bytes, &node);
@@ -119,17 +187,41 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                CUmemAllocationType type) {
+    return find_at(pool, location, type, Which::built_in);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+    return find_at(pool, location, type, Which::that_is_set);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool handle) {
+    const Session session;
+    if (session.error() != CUDA_SUCCESS) return session.error();
+    if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    CUmemLocation at = *location;
+    PoolKind kind = PoolKind::device;
+    if (const CUresult error = find_kind(at, type, kind); error != CUDA_SUCCESS) return error;
+    Pool* pool = gpusim::find_pool(handle);
+    if (pool == nullptr || pool->kind != kind || pool->location.type != at.type ||
+        (kind == PoolKind::device && pool->device != at.id)) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    current_at(kind, at) = pool;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
-    if (pool == nullptr || properties == nullptr ||
-        properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (pool == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    CUmemLocation location = properties->location;
+    PoolKind kind = PoolKind::device;
+    const CUresult error = find_kind(location, properties->allocType, kind);
+    if (error != CUDA_SUCCESS) return error;
     if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
-    if (!gpusim::is_device(properties->location.id)) return CUDA_ERROR_INVALID_VALUE;
-    Pool* made = gpusim::make_pool(properties->location.id);
+    Pool* made = gpusim::make_pool(kind, location);
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     made->most = properties->maxSize;
     *pool = gpusim::handle_of(*made);
@@ -140,10 +232,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     Pool* pool = gpusim::find_pool(handle);
-    if (pool == nullptr || pool == &gpusim::default_pool(pool->device)) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (current[pool->device] == pool) current[pool->device] = nullptr;
+    if (pool == nullptr || gpusim::is_default(*pool)) return CUDA_ERROR_INVALID_VALUE;
+    Pool*& set = current_at(pool->kind, pool->location);
+    if (set == pool) set = nullptr;
     gpusim::destroy(*pool);
     return CUDA_SUCCESS;
 }
@@ -172,6 +263,9 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
         std::memcpy(value, flag, sizeof *flag);
         return CUDA_SUCCESS;
     }
+#ifdef GPUSIM_NEWER
+    if (tell_place(*pool, attribute, value)) return CUDA_SUCCESS;
+#endif
     const std::uint64_t* number = number_of(*pool, attribute);
     if (number == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::memcpy(value, number, sizeof *number);

@@ -30,6 +30,9 @@ struct PooledRange : Range {
 namespace {
 
 constinit Pool default_pools[kMaxCards] = {};
+// Of the host: anywhere and on a node; the simulated host has one node. Managed.
+constinit Pool default_host_pools[2] = {};
+constinit Pool default_managed_pool = {};
 constinit Pool* pools = nullptr;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
@@ -38,6 +41,15 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
 
 int card_of(const Pool& pool) {
     return driver.devices.cards[pool.device];
+}
+
+// The host's memory is no card's.
+CUresult take_for(const Pool& pool, std::uint64_t bytes) {
+    return pool.kind == PoolKind::host ? CUDA_SUCCESS : take(card_of(pool), bytes);
+}
+
+void give_for(const Pool& pool, std::uint64_t bytes) {
+    if (pool.kind != PoolKind::host) discharge(card_of(pool), bytes, 0);
 }
 
 bool is_unused(const Segment& segment) {
@@ -55,7 +67,7 @@ void give_segments(Pool& pool, std::uint64_t bytes, std::uint64_t bytes_to_keep)
         }
         *link = segment->next;
         munmap(address(segment->base), segment->bytes);
-        discharge(card_of(pool), segment->bytes, 0);
+        give_for(pool, segment->bytes);
         pool.reserved.now -= segment->bytes;
         std::free(segment);
     }
@@ -103,7 +115,7 @@ CUresult grow(Pool& pool, std::size_t bytes) {
     if (pool.most != 0 && whole > pool.most - pool.reserved.now) return CUDA_ERROR_OUT_OF_MEMORY;
     auto* segment = static_cast<Segment*>(std::calloc(1, sizeof(Segment)));
     if (segment == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = take(card_of(pool), whole);
+    CUresult result = take_for(pool, whole);
     if (result == CUDA_SUCCESS) {
         void* pages = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -113,7 +125,7 @@ CUresult grow(Pool& pool, std::size_t bytes) {
             raise(pool.reserved, whole);
             return CUDA_SUCCESS;
         }
-        discharge(card_of(pool), whole, 0);
+        give_for(pool, whole);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
     std::free(segment);
@@ -186,9 +198,17 @@ void free_now(Operation& operation) {
     if (free == nullptr || *free == &operation) range->release(range);
 }
 
-void set_up(Pool& pool, CUdevice device) {
+// Managed memory without a device that it prefers counts as the first one's: a guess.
+CUdevice device_of(PoolKind kind, CUmemLocation location) {
+    if (kind == PoolKind::host) return -1;
+    return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : 0;
+}
+
+void set_up(Pool& pool, PoolKind kind, CUmemLocation location) {
     pool.is_set_up = true;
-    pool.device = device;
+    pool.kind = kind;
+    pool.location = location;
+    pool.device = device_of(kind, location);
     pool.may_follow_events = 1;
     pool.may_take_what_is_done = 1;
     pool.may_wait = 1;
@@ -198,16 +218,31 @@ void set_up(Pool& pool, CUdevice device) {
 
 }  // namespace
 
-Pool* make_pool(CUdevice device) {
+Pool* make_pool(PoolKind kind, CUmemLocation location) {
     auto* pool = static_cast<Pool*>(std::calloc(1, sizeof(Pool)));
-    if (pool != nullptr) set_up(*pool, device);
+    if (pool != nullptr) set_up(*pool, kind, location);
     return pool;
 }
 
 Pool& default_pool(CUdevice device) {
     Pool& pool = default_pools[device];
-    if (!pool.is_set_up) set_up(pool, device);
+    if (!pool.is_set_up) set_up(pool, PoolKind::device, {CU_MEM_LOCATION_TYPE_DEVICE, device});
     return pool;
+}
+
+Pool& default_pool(PoolKind kind, CUmemLocation location) {
+    if (kind == PoolKind::device) return default_pool(location.id);
+    const bool is_of_node = location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    Pool& pool =
+        kind == PoolKind::managed ? default_managed_pool : default_host_pools[is_of_node ? 1 : 0];
+    if (!pool.is_set_up) set_up(pool, kind, location);
+    return pool;
+}
+
+bool is_default(const Pool& pool) {
+    return &pool == &default_managed_pool || &pool == &default_host_pools[0] ||
+           &pool == &default_host_pools[1] ||
+           (pool.kind == PoolKind::device && &pool == &default_pools[pool.device]);
 }
 
 CUmemoryPool handle_of(Pool& pool) {
@@ -219,6 +254,11 @@ CUmemoryPool pool_of(const Range& range) {
     return handle_of(*static_cast<const PooledRange&>(range).pool);
 }
 
+bool is_of_managed_pool(const Range& range) {
+    return range.kind == RangeKind::pooled &&
+           static_cast<const PooledRange&>(range).pool->kind == PoolKind::managed;
+}
+
 Pool* find_pool(CUmemoryPool handle) {
     for (Pool* pool = pools; pool != nullptr; pool = pool->next) {
         if (handle_of(*pool) == handle) return pool->is_destroyed ? nullptr : pool;
@@ -227,7 +267,8 @@ Pool* find_pool(CUmemoryPool handle) {
 }
 
 CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdeviceptr* pointer) {
-    if (bytes > capacity_bytes(driver.state.file->cards[card_of(pool)])) {
+    if (pool.kind != PoolKind::host &&
+        bytes > capacity_bytes(driver.state.file->cards[card_of(pool)])) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     auto* range = static_cast<PooledRange*>(std::calloc(1, sizeof(PooledRange)));
@@ -244,8 +285,10 @@ CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdevicept
     }
     raise(pool.used, range->extent);
     add_range(*range, stream.context);
-    range->readable = std::uint64_t{1} << pool.device;
-    range->writable = range->readable;
+    if (pool.kind == PoolKind::device) {  // access to the host's is not modelled
+        range->readable = std::uint64_t{1} << pool.device;
+        range->writable = range->readable;
+    }
     *pointer = range->base;
     return CUDA_SUCCESS;
 }

@@ -16,9 +16,14 @@ namespace gpusim {
 
 struct Segment;
 
+// Whose memory a pool has. Managed memory counts as the device's, wherever its pages are.
+enum class PoolKind { device, managed, host };
+
 // A CUmemoryPool points to one. Never freed, so that no stale handle can become a valid one again.
 struct Pool {
-    CUdevice device;
+    PoolKind kind;
+    CUmemLocation location;  // as it was asked for
+    CUdevice device;         // -1: of the host
     bool is_set_up;
     bool is_destroyed;   // it gives nothing more, and goes with its last allocation
     std::uint64_t most;  // bytes to reserve; 0: no limit
@@ -32,13 +37,17 @@ struct Pool {
     Pool* next;
 };
 
-Pool* make_pool(CUdevice device);  // null without memory
+Pool* make_pool(PoolKind kind, CUmemLocation location);  // null without memory
 Pool& default_pool(CUdevice device);
+// The driver's own pool of the host's or of managed memory.
+Pool& default_pool(PoolKind kind, CUmemLocation location);
+bool is_default(const Pool& pool);
 // Null for a handle that is none, or of a pool that was destroyed.
 Pool* find_pool(CUmemoryPool handle);
 CUmemoryPool handle_of(Pool& pool);
 // Null for what is from no pool.
 CUmemoryPool pool_of(const Range& range);
+bool is_of_managed_pool(const Range& range);
 
 // CUDA_ERROR_OUT_OF_MEMORY where the card, or the pool's limit, has not that much left.
 CUresult allocate_from(Pool& pool, Stream& stream, std::size_t bytes, CUdeviceptr* pointer);

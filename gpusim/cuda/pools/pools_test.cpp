@@ -1,5 +1,7 @@
 // Goal: allocations in the order of streams, and the pools that they come from, behave as
 // documented: what a pool keeps, what it gives back and when, and who may have freed memory again.
+#include <cstring>
+
 #include "gpusim/test_support/cuda_test.hpp"
 #include "gpusim/test_support/worker.hpp"
 
@@ -258,6 +260,49 @@ TEST_F(CudaPools, ContextsGiveBackTheirs) {
         free(cuda, alloc(cuda, 10 * kMiB));
         EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(context), CUDA_SUCCESS);
         EXPECT_EQ(node_.used(0), 0U);
+    });
+}
+
+TEST_F(CudaPools, OfTheHostTakeNothingOfTheCard) {
+    with_worker([this](const Worker& worker) {
+        const Library& cuda = worker.cuda;
+        const auto types = {CU_MEM_LOCATION_TYPE_HOST, CU_MEM_LOCATION_TYPE_HOST_NUMA};
+        for (const CUmemLocationType type : types) {
+            CUmemPoolProps properties = {};
+            properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+            properties.location = {type, 0};
+            CUmemoryPool pool = nullptr;
+            CUmemoryPool found = nullptr;
+            CUdeviceptr pointer = 0;
+            unsigned kind = 0;
+            EXPECT_EQ(CALL(cuda, cuMemPoolCreate)(&pool, &properties), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuMemAllocFromPoolAsync)(&pointer, 2 * kGiB, pool, nullptr),
+                      CUDA_SUCCESS);
+            EXPECT_EQ(taken(), 0U);
+            EXPECT_EQ(get(cuda, pool, kReserved), 2 * kGiB);
+            EXPECT_EQ(
+                CALL(cuda, cuPointerGetAttribute)(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer),
+                CUDA_SUCCESS);
+            EXPECT_EQ(kind, unsigned{CU_MEMORYTYPE_HOST});
+            std::memset(at(pointer), 1, 4096);
+            free(cuda, pointer);
+            EXPECT_EQ(CALL(cuda, cuMemSetMemPool)(&properties.location, properties.allocType, pool),
+                      CUDA_SUCCESS);
+            EXPECT_EQ(
+                CALL(cuda, cuMemGetMemPool)(&found, &properties.location, properties.allocType),
+                CUDA_SUCCESS);
+            EXPECT_EQ(found, pool);
+            EXPECT_EQ(CALL(cuda, cuMemPoolDestroy)(pool), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuMemGetDefaultMemPool)(&pool, &properties.location,
+                                                         properties.allocType),
+                      CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuMemPoolDestroy)(pool), CUDA_ERROR_INVALID_VALUE);
+        }
+        CUmemPoolProps wrong = {};
+        wrong.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        wrong.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0};
+        CUmemoryPool pool = nullptr;
+        EXPECT_EQ(CALL(cuda, cuMemPoolCreate)(&pool, &wrong), CUDA_ERROR_INVALID_VALUE);
     });
 }
 

@@ -65,18 +65,25 @@ bool is_on_device(const CUmemAllocationProp& properties) {
     return properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
+// A device is of one part, so that is the whole.
+CUmemAllocationProp of_whole_device(CUmemAllocationProp properties) {
+    CUmemLocation& location = properties.location;
+    const bool is_part = location.type == CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN;
+    if (is_part && (location.id >> 8 & 0xff) == 0)
+        location = {CU_MEM_LOCATION_TYPE_DEVICE, location.id & 0xff};
+    return properties;
+}
+
 // NUMA is not modelled: there is one node, 0.
-CUresult check(const CUmemAllocationProp* properties) {
-    if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) {
+CUresult check(const CUmemAllocationProp& properties) {
+    if (properties.type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    if (is_on_device(properties)) {
+        if (!gpusim::is_device(properties.location.id)) return CUDA_ERROR_INVALID_DEVICE;
+    } else if (properties.location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+               properties.location.id != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (is_on_device(*properties)) {
-        if (!gpusim::is_device(properties->location.id)) return CUDA_ERROR_INVALID_DEVICE;
-    } else if (properties->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA ||
-               properties->location.id != 0) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    const unsigned types = properties->requestedHandleTypes;
+    const unsigned types = properties.requestedHandleTypes;
     return (types & ~unsigned{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR}) == 0
                ? CUDA_SUCCESS
                : CUDA_ERROR_NOT_SUPPORTED;
@@ -174,7 +181,9 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
     if (granularity == nullptr || option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (const CUresult error = check(properties); error != CUDA_SUCCESS) return error;
+    if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUmemAllocationProp whole = of_whole_device(*properties);
+    if (const CUresult error = check(whole); error != CUDA_SUCCESS) return error;
     *granularity = kGranuleBytes;
     return CUDA_SUCCESS;
 }
@@ -186,8 +195,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
     if (handle == nullptr || flags != 0 || bytes == 0 || bytes % kGranuleBytes != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    if (const CUresult error = check(properties); error != CUDA_SUCCESS) return error;
-    Physical* physical = new_physical(*properties, bytes);
+    if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUmemAllocationProp whole = of_whole_device(*properties);
+    if (const CUresult error = check(whole); error != CUDA_SUCCESS) return error;
+    Physical* physical = new_physical(whole, bytes);
     if (physical == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     if (const CUresult error = acquire(*physical); error != CUDA_SUCCESS) {
         std::free(physical);

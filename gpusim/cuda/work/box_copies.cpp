@@ -268,6 +268,29 @@ CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, s
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes, size_t count,
+                               CUmemcpyAttributes_v1* attributes, size_t* attribute_indices,
+                               size_t attribute_count, CUstream stream) {
+    return cuMemcpyBatchAsync(to, from, bytes, count, attributes, attribute_indices,
+                              attribute_count, nullptr, stream);
+}
+
+CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies,
+                                 unsigned long long flags, CUstream stream) {
+    return cuMemcpy3DBatchAsync(count, copies, nullptr, flags, stream);
+}
+
+CUresult cuMemcpyWithAttributesAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                                     CUmemcpyAttributes_v1* attributes, CUstream stream) {
+    std::size_t first = 0;
+    return cuMemcpyBatchAsync(&to, &from, &bytes, 1, attributes, &first, 1, nullptr, stream);
+}
+
+CUresult cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP_v1* copy, unsigned long long flags,
+                                       CUstream stream) {
+    return cuMemcpy3DBatchAsync(1, copy, nullptr, flags, stream);
+}
+
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
     return fill_rows({to, 0, value, sizeof value}, count, 1, stream, false);
 }
@@ -295,4 +318,31 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t bytes, CUmemLocation 
                                unsigned int flags, CUstream stream) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     return prefetch(pointer, bytes, location.type != CU_MEM_LOCATION_TYPE_DEVICE, stream);
+}
+
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr* pointers, size_t* bytes, size_t count,
+                                 CUmemLocation* locations, size_t* location_indices,
+                                 size_t location_count, unsigned long long flags, CUstream stream) {
+    if (pointers == nullptr || bytes == nullptr || count == 0 || locations == nullptr ||
+        location_indices == nullptr || location_count == 0 || flags != 0 ||
+        location_indices[0] != 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    std::size_t location = 0;
+    for (std::size_t i = 0; i < count; i++) {
+        if (location + 1 < location_count && location_indices[location + 1] <= i) location++;
+        const bool to_host = locations[location].type != CU_MEM_LOCATION_TYPE_DEVICE;
+        const CUresult error = prefetch(pointers[i], bytes[i], to_host, stream);
+        if (error != CUDA_SUCCESS) return error;
+    }
+    return CUDA_SUCCESS;
+}
+
+// What becomes of the content is not modelled.
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* pointers, size_t* bytes, size_t count,
+                                           CUmemLocation* locations, size_t* location_indices,
+                                           size_t location_count, unsigned long long flags,
+                                           CUstream stream) {
+    return cuMemPrefetchBatchAsync(pointers, bytes, count, locations, location_indices,
+                                   location_count, flags, stream);
 }

@@ -212,6 +212,12 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
     return begin(stream, mode, {graph, dependencies, dependency_count});
 }
 
+// What is captured is added to the graph, and not compared with what it has.
+CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+                                       CUgraphRecaptureCallback /*callback*/, void* /*data*/) {
+    return cuStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, mode);
+}
+
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "gpusim/cuda/driver/accounts.hpp"
+#include "gpusim/cuda/driver/context_limits.hpp"
 #include "gpusim/cuda/memory/device_memory.hpp"
 
 using gpusim::Context;
@@ -21,6 +23,7 @@ struct Function {
     char name[128];
     bool takes_parameter;  // a block takes the first parameter in nanoseconds, not block_ns
     std::uint64_t block_ns;
+    std::size_t local_bytes;  // of each of its threads
     Shape shape;
     Function* next;
 };
@@ -38,7 +41,9 @@ struct Module {
     Context* context;
     Function* functions;
     Variable* variables;
-    Module* next;  // in Context::modules
+    std::uint64_t lazy_bytes;  // what its code takes of the card when a function is first looked up
+    bool is_loaded;            // and it has
+    Module* next;              // in Context::modules
 };
 
 namespace {
@@ -109,8 +114,19 @@ bool read_variable(Module& module, const char* declaration) {
     return variable != nullptr;
 }
 
+bool read_local(Module& module, const char* line) {
+    char name[128];
+    std::size_t bytes = 0;
+    if (std::sscanf(line, "//gpusim-local %127[A-Za-z0-9_] %zu", name, &bytes) != 2) return true;
+    Function* function = add_function(module, name);
+    if (function != nullptr) function->local_bytes = bytes;
+    return function != nullptr;
+}
+
 bool read_line(Module& module, const char* line) {
     if (std::strncmp(line, "//gpusim ", 9) == 0) return read_comment(module, line);
+    if (std::strncmp(line, "//gpusim-local ", 15) == 0) return read_local(module, line);
+    if (std::sscanf(line, "//gpusim-lazy %lu", &module.lazy_bytes) == 1) return true;
     if (std::strncmp(line, ".visible ", 9) == 0) line += 9;
     char name[128];
     if (std::sscanf(line, ".entry %127[A-Za-z0-9_]", name) == 1)
@@ -132,7 +148,17 @@ bool is_ptx(const char* text) {
     return false;
 }
 
+CUresult load_lazily(Module& module) {
+    if (module.is_loaded) return CUDA_SUCCESS;
+    module.lazy_bytes = (module.lazy_bytes + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
+    const CUresult result = charge(module.context->card, module.lazy_bytes, 0);
+    module.is_loaded = result == CUDA_SUCCESS;
+    return result;
+}
+
 void free_module(Module* module) {
+    if (module->is_loaded) discharge(module->context->card, module->lazy_bytes, 0);
+    module->is_loaded = false;
     while (module->functions != nullptr) {
         Function* function = module->functions;
         module->functions = function->next;
@@ -162,7 +188,7 @@ CUresult load(const char* text, Module** module) {
     auto* made = static_cast<Module*>(std::calloc(1, sizeof(Module)));
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     made->mark = kModuleMark;
-    made->context = context;
+    made->context = &home_of(*context);
     CUresult result = CUDA_SUCCESS;
     for (const char* line = text; line != nullptr; line = std::strchr(line, '\n')) {
         while (std::isspace(static_cast<unsigned char>(*line)) != 0)
@@ -176,8 +202,8 @@ CUresult load(const char* text, Module** module) {
         free_module(made);
         return result;
     }
-    made->next = context->modules;
-    context->modules = made;
+    made->next = made->context->modules;
+    made->context->modules = made;
     *module = made;
     return CUDA_SUCCESS;
 }
@@ -231,7 +257,9 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
     if (const CUresult error = current_context(&context); error != CUDA_SUCCESS) return error;
     const Function* function = find_function(launch.function);
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (function->module->context != context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (&home_of(*function->module->context) != &home_of(*context)) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
     const std::uint64_t threads =
         std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
     const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
@@ -245,6 +273,8 @@ CUresult operation_of(const Launch& launch, Operation** operation) {
     const std::uint64_t room =
         std::uint64_t{kMultiprocessors} * blocks_at_once(static_cast<unsigned>(threads));
     if (launch.is_cooperative && blocks > room) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (const CUresult full = grow_stack(*context, function->local_bytes); full != CUDA_SUCCESS)
+        return full;
     Operation* made = make_operation(Operation::Place::engine);
     if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     const std::uint64_t waves = (blocks + room - 1) / room;
@@ -317,10 +347,11 @@ CUresult cuModuleGetFunction(CUfunction* handle, CUmodule module_handle, const c
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     if (handle == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const Module* module = find_module(module_handle);
+    Module* module = find_module(module_handle);
     if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     Function* function = gpusim::find_named(module->functions, name);
     if (function == nullptr) return CUDA_ERROR_NOT_FOUND;
+    if (const CUresult full = gpusim::load_lazily(*module); full != CUDA_SUCCESS) return full;
     *handle = reinterpret_cast<CUfunction>(function);
     return CUDA_SUCCESS;
 }
@@ -378,6 +409,11 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
     return find_function(kernel) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
+    return cuFuncGetModule(reinterpret_cast<CUmodule*>(library),
+                           reinterpret_cast<CUfunction>(kernel));
+}
+
 CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
@@ -392,10 +428,13 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (find_function(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
-                 ? static_cast<int>(gpusim::kMaxThreadsPerBlock)
-                 : 0;
+    const Function* found = find_function(function);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *value = 0;
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+        *value = static_cast<int>(gpusim::kMaxThreadsPerBlock);
+    if (attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
+        *value = static_cast<int>(found->local_bytes);
     return CUDA_SUCCESS;
 }
 

@@ -42,6 +42,35 @@ PER_THREAD(cuMemcpy3DBatchAsync,
            (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, size_t* failed,
             unsigned long long flags, CUstream stream),
            (count, copies, failed, flags, of_thread(stream)))
+PER_THREAD(cuMemcpyBatchAsync_v2,
+           (CUdeviceptr * to, CUdeviceptr* from, size_t* bytes, size_t count,
+            CUmemcpyAttributes_v1* attributes, size_t* attribute_indices, size_t attribute_count,
+            CUstream stream),
+           (to, from, bytes, count, attributes, attribute_indices, attribute_count,
+            of_thread(stream)))
+PER_THREAD(cuMemcpy3DBatchAsync_v2,
+           (size_t count, CUDA_MEMCPY3D_BATCH_OP_v1* copies, unsigned long long flags,
+            CUstream stream),
+           (count, copies, flags, of_thread(stream)))
+PER_THREAD(cuMemcpyWithAttributesAsync,
+           (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUmemcpyAttributes_v1* attributes,
+            CUstream stream),
+           (to, from, bytes, attributes, of_thread(stream)))
+PER_THREAD(cuMemcpy3DWithAttributesAsync,
+           (CUDA_MEMCPY3D_BATCH_OP_v1 * copy, unsigned long long flags, CUstream stream),
+           (copy, flags, of_thread(stream)))
+PER_THREAD(cuMemPrefetchBatchAsync,
+           (CUdeviceptr * pointers, size_t* bytes, size_t count, CUmemLocation* locations,
+            size_t* location_indices, size_t location_count, unsigned long long flags,
+            CUstream stream),
+           (pointers, bytes, count, locations, location_indices, location_count, flags,
+            of_thread(stream)))
+PER_THREAD(cuMemDiscardAndPrefetchBatchAsync,
+           (CUdeviceptr * pointers, size_t* bytes, size_t count, CUmemLocation* locations,
+            size_t* location_indices, size_t location_count, unsigned long long flags,
+            CUstream stream),
+           (pointers, bytes, count, locations, location_indices, location_count, flags,
+            of_thread(stream)))
 PER_THREAD(cuMemsetD16Async, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
            (to, value, count, of_thread(stream)))
 PER_THREAD(cuMemsetD2D8Async,

@@ -143,6 +143,12 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
     return enqueue_host(stream, function, nullptr, data);
 }
 
+// How the stream waits for the function, which is all that the mode says, is not modelled.
+CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void* data, unsigned int mode) {
+    constexpr unsigned kModes = 2;
+    return mode < kModes ? cuLaunchHostFunc(stream, function, data) : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data,
                              unsigned int flags) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
