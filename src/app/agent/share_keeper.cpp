@@ -23,6 +23,7 @@ void ShareKeeper::take(const PodChanges& changes) {
         }
     }
     if (!changes.all) return;
+    listed_ = true;
     for (auto at = seen_.begin(); at != seen_.end();) {
         const auto next = std::next(at);
         if (!changes.all->contains(*at)) over_.insert(seen_.extract(at));
@@ -30,17 +31,28 @@ void ShareKeeper::take(const PodChanges& changes) {
     }
 }
 
+void ShareKeeper::forget_unused(const std::set<PodUid>& pods) {
+    for (const PodUid& pod : pods)
+        if (!shares_.is_in_use(pod)) shares_.forget(pod);
+}
+
 // Kubelet has written a pod down before the runtime asks for its containers; so what is kept is
-// listed before the record is read. A record that cannot be read, or is empty, says nothing of who
-// is gone.
+// listed before the record is read. That a pod is missing from the record is not enough: kubelet
+// starts with an empty record after its checkpoint was damaged, and the pods that run are then
+// missing from it. So the API server must have listed the node's pods without it, and none of its
+// processes may live. Until the first list nothing is known to be gone.
 void ShareKeeper::forget_the_forgotten() {
     std::set<PodUid> gone = shares_.pods();
     const auto holders = record_.list();
     if (!holders || holders->empty()) return;
     for (const DeviceHolder& holder : *holders)
         gone.erase(holder.pod);
-    for (const PodUid& pod : gone)
-        shares_.forget(pod);
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!listed_) return;
+        std::erase_if(gone, [&](const PodUid& pod) { return seen_.contains(pod); });
+    }
+    forget_unused(gone);
 }
 
 void ShareKeeper::forget_the_over() {
@@ -51,8 +63,7 @@ void ShareKeeper::forget_the_over() {
         std::erase_if(over_, [&](const PodUid& pod) { return !kept.contains(pod); });
         over = over_;
     }
-    for (const PodUid& pod : over)
-        if (!shares_.is_in_use(pod)) shares_.forget(pod);
+    forget_unused(over);
 }
 
 void ShareKeeper::run(Clock& clock, const std::stop_token& stop) {

@@ -1,7 +1,8 @@
-// Looks after what was made to hold this node's containers: nothing of it stays of pods that are
-// over. Such are those that kubelet has forgotten (it forgets when it next gives out devices), and
-// before that those that the API server shows as finished or removed, once none of their processes
-// lives: a pod may be removed by force while its containers run on.
+// Removes what was made to enforce the shares of pods that are over. Those are the pods that the
+// API server shows as finished or removed, and the pods that neither kubelet's record nor the API
+// server knows (kubelet forgets a pod when it next gives out devices). Nothing is removed while a
+// process of the pod uses it: a pod may be deleted by force, or lost from kubelet's record, while
+// its containers run on.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,7 @@ class ShareKeeper {
     void run(Clock& clock, const std::stop_token& stop);
 
   private:
+    void forget_unused(const std::set<PodUid>& pods);
     void forget_the_forgotten();
     void forget_the_over();
 
@@ -38,6 +40,7 @@ class ShareKeeper {
     std::mutex mutex_;
     std::set<PodUid> seen_;  // by the watch, and not over; guarded by mutex_, like the next
     std::set<PodUid> over_;
+    bool listed_ = false;  // the watch has shown all pods at least once; guarded by mutex_
 };
 
 }  // namespace tessera

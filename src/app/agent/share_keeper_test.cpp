@@ -35,6 +35,15 @@ class ShareKeeperTest : public testing::Test {
         CountedClock clock(sleeps, stop);
         keeper_.run(clock, stop.get_token());
     }
+    // What the watch shows at its start.
+    void list(const std::vector<std::string>& uids) {
+        PodChanges changes{.present = {}, .removed = {}, .all = std::set<PodUid>{}};
+        for (const std::string& uid : uids) {
+            changes.present.push_back(pod(uid));
+            changes.all->insert(PodUid(uid));
+        }
+        keeper_.take(changes);
+    }
     static PodFacts pod(const std::string& uid, bool finished = false) {
         PodFacts pod;
         pod.uid = PodUid(uid);
@@ -50,19 +59,38 @@ class ShareKeeperTest : public testing::Test {
 TEST_F(ShareKeeperTest, ForgetsTheGone) {
     record_.add({PodUid("here"), "main", "tessera.dev/gpu", {"a"}, {}});
     shares_.kept = {PodUid("here"), PodUid("gone")};
+    keep(1);
+    EXPECT_TRUE(shares_.forgotten.empty()) << "the API server has not listed the node's pods yet";
+    list({"here"});
     keep(2);
     EXPECT_EQ(shares_.forgotten, std::vector<PodUid>{PodUid("gone")});
+}
+
+// Goal: kubelet's checkpoint was damaged, kubelet started again with an empty record, and one new
+// pod was admitted: the pods that run are missing from the record, and keep their shares.
+TEST_F(ShareKeeperTest, ADamagedRecordTakesNothingFromPodsThatRun) {
+    shares_.kept = {PodUid("computes"), PodUid("idle"), PodUid("deleted-by-force")};
+    shares_.in_use = {PodUid("computes"), PodUid("deleted-by-force")};
+    list({"computes", "idle"});
+    record_.add({PodUid("new"), "main", "tessera.dev/gpu", {"a"}, {}});
+    keep(3);
+    EXPECT_TRUE(shares_.forgotten.empty());
+    shares_.in_use.clear();
+    keep(1);
+    EXPECT_EQ(shares_.forgotten, std::vector<PodUid>{PodUid("deleted-by-force")});
 }
 
 TEST_F(ShareKeeperTest, APodThatComesMeanwhileStays) {
     record_.add({PodUid("here"), "main", "tessera.dev/gpu", {"a"}, {}});
     record_.on_list([this] { shares_.kept.insert(PodUid("new")); });
+    list({});
     keep(1);
     EXPECT_TRUE(shares_.forgotten.empty());
 }
 
 TEST_F(ShareKeeperTest, ARecordThatSaysNothingForgetsNobody) {
     shares_.kept = {PodUid("here")};
+    list({});
     keep(1);
     record_.set(fail(Code::unavailable, "no checkpoint"));
     keep(1);
