@@ -16,6 +16,9 @@ class ProcessTable {
 
     // Nothing where it is of no pod, gone, or not to be seen from here.
     virtual std::optional<PodUid> pod_of(std::int64_t pid) = 0;
+    // The number that the process has in its own pid namespace, its container's. Nothing where it
+    // is gone, or not to be seen from here.
+    virtual std::optional<std::int64_t> pid_in_container(std::int64_t pid) = 0;
     // Kills it (-9), if it is of that pod. not_found where it is not, or is gone;
     // permission_denied.
     virtual Result<> end(std::int64_t pid, const PodUid& pod) = 0;

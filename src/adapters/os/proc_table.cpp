@@ -10,12 +10,18 @@
 
 #include "adapters/os/text_file.hpp"
 #include "wire/cgroup_text.hpp"
+#include "wire/process_status.hpp"
 
 namespace tessera {
 
 std::optional<PodUid> ProcTable::pod_of(std::int64_t pid) {
     const auto text = read_text_file(fmt::format("/proc/{}/cgroup", pid));
     return text ? pod_of_cgroup(*text) : std::nullopt;
+}
+
+std::optional<std::int64_t> ProcTable::pid_in_container(std::int64_t pid) {
+    const auto text = read_text_file(fmt::format("/proc/{}/status", pid));
+    return text ? innermost_pid(*text) : std::nullopt;
 }
 
 // By a descriptor, taken before it is asked whose the process is: the pid may be given to another

@@ -42,13 +42,19 @@ void EvaderWatch::look() {
     std::erase_if(*processes, [&](const CardProcess& of) { return unreadable.contains(of.pod); });
     const auto now = find_unaccounted(*processes, uses, options_.allowance);
     std::vector<Unaccounted> found;
-    for (const Unaccounted& evader : now)
-        if (looks_.found({evader.pod, evader.card}) >= kLooks) found.push_back(evader);
+    std::set<Key> due;  // to be ended
+    for (const Unaccounted& evader : now) {
+        const int in_a_row = looks_.found({evader.pod, evader.card});
+        if (in_a_row >= kLooks) found.push_back(evader);
+        if (in_a_row >= kLooksToEnd) due.insert({evader.pod, evader.card});
+    }
     looks_.end_look();
     std::erase_if(told_, [&](const Key& key) { return !looks_.contains(key); });
     for (const Unaccounted& evader : found) {
-        report(evader);
-        if (options_.ends_them) end(evader);
+        const auto pids =
+            options_.ends_them ? uncounted(evader, uses) : std::vector<std::int64_t>{};
+        report(evader, !pids.empty());
+        if (due.contains({evader.pod, evader.card})) end(evader, pids);
     }
     const std::scoped_lock lock(mutex_);
     found_ = std::move(found);
@@ -75,7 +81,23 @@ void EvaderWatch::look_at_cards(const std::vector<CardProcess>& processes,
     unclaimed_ = std::move(found);
 }
 
-void EvaderWatch::report(const Unaccounted& evader) {
+std::vector<std::int64_t> EvaderWatch::uncounted(const Unaccounted& evader,
+                                                 const std::vector<ShareUse>& uses) {
+    std::set<std::int64_t> counted;
+    for (const ShareUse& use : uses) {
+        if (use.pod != evader.pod) continue;
+        for (const ProcessUse& process : use.processes)
+            counted.insert(process.pid);
+    }
+    std::vector<std::int64_t> out;
+    for (const std::int64_t pid : evader.pids) {
+        const auto inner = ports_.processes.pid_in_container(pid);
+        if (inner && !counted.contains(*inner)) out.push_back(pid);
+    }
+    return out;
+}
+
+void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
     const Key key{evader.pod, evader.card};
     if (told_.contains(key)) return;
     log_event(Event::evader_found, {{"pod_uid", evader.pod.str()},
@@ -93,15 +115,17 @@ void EvaderWatch::report(const Unaccounted& evader) {
          .message = fmt::format("The driver says that this pod uses {} of {}, and the guard counts "
                                 "{}: a program goes past the guard{}",
                                 to_string(evader.used), evader.card.str(), to_string(evader.held),
-                                options_.ends_them ? ", and is ended" : ""),
+                                is_ended ? ", and is ended"
+                                         : ", or the driver keeps more memory for its contexts, "
+                                           "modules and graphs than the guard knows of"),
          .source = "tessera-agent"});
     if (told) return;
     log_event(Event::api_trouble, {{"reason", told.error().text}});
     if (told.error().code == Code::unavailable) told_.erase(key);
 }
 
-void EvaderWatch::end(const Unaccounted& evader) {
-    for (const std::int64_t pid : evader.pids) {
+void EvaderWatch::end(const Unaccounted& evader, const std::vector<std::int64_t>& pids) {
+    for (const std::int64_t pid : pids) {
         const auto ended = ports_.processes.end(pid, evader.pod);
         if (ended) {
             log_event(Event::evader_ended, {{"pod_uid", evader.pod.str()}, {"pid", pid}});

@@ -1,6 +1,6 @@
-// Sees who goes past the guard: compares what the driver says of each process with what the guard's
-// accounts say (domain/usage/unaccounted.hpp), and reports, or ends, whoever uses what he does not
-// hold.
+// Sees programs that bypass the guard: compares what the driver says of each process with what the
+// guard's accounts say (domain/usage/unaccounted.hpp), and reports pods that use more than they are
+// counted for. It kills, where that is wanted, only processes that the guard does not count at all.
 #pragma once
 
 #include <chrono>
@@ -57,6 +57,8 @@ class EvaderWatch {
     // The driver and the accounts are not read at one instant, and a process that starts or ends is
     // in one before it is in the other; who is found so often in a row is no accident.
     static constexpr int kLooks = 3;
+    // A pod is reported before a process of it is killed: its user sees why.
+    static constexpr int kLooksToEnd = kLooks + 1;
 
     EvaderWatch(EvaderPorts ports, EvaderOptions options) : ports_(ports), options_(options) {}
 
@@ -75,8 +77,13 @@ class EvaderWatch {
     Result<std::vector<CardProcess>> read_processes();
     void look_at_cards(const std::vector<CardProcess>& processes,
                        const std::vector<ShareUse>& uses);
-    void report(const Unaccounted& evader);
-    void end(const Unaccounted& evader);
+    // Of the pod's processes on the GPU, those that the guard does not count. Memory that the
+    // driver itself takes on behalf of a process (graphs, modules, local memory of kernels) is no
+    // reason to kill one that the guard counts: it is reported alone.
+    std::vector<std::int64_t> uncounted(const Unaccounted& evader,
+                                        const std::vector<ShareUse>& uses);
+    void report(const Unaccounted& evader, bool is_ended);
+    void end(const Unaccounted& evader, const std::vector<std::int64_t>& pids);
 
     const EvaderPorts ports_;
     const EvaderOptions options_;

@@ -9,25 +9,10 @@
 #include "base/log.hpp"
 #include "testing/fakes/fake_node.hpp"
 #include "testing/fakes/fake_pod_events.hpp"
+#include "testing/fakes/fake_process_table.hpp"
 
 namespace tessera {
 namespace {
-
-class FakeProcessTable final : public ProcessTable {
-  public:
-    std::optional<PodUid> pod_of(std::int64_t pid) override {
-        const auto pod = pods.find(pid);
-        return pod == pods.end() ? std::nullopt : std::optional(pod->second);
-    }
-    Result<> end(std::int64_t pid, const PodUid& pod) override {
-        if (pod_of(pid) != pod) return fail(Code::not_found, "another's");
-        ended.push_back(pid);
-        return {};
-    }
-
-    std::map<std::int64_t, PodUid> pods;
-    std::vector<std::int64_t> ended;
-};
 
 class EvaderWatchTest : public testing::Test {
   protected:
@@ -71,9 +56,11 @@ TEST_F(EvaderWatchTest, TellsOnceOfWhoIsFoundThreeTimes) {
     ASSERT_EQ(watch_.found().size(), 1U);
     EXPECT_EQ(watch_.found()[0].pod, PodUid("evader"));
     ASSERT_EQ(events_.told.size(), 1U);
-    EXPECT_EQ(events_.told[0].message,
-              "The driver says that this pod uses 5Gi of GPU-a, and the guard counts 1Gi: a "
-              "program goes past the guard");
+    EXPECT_EQ(
+        events_.told[0].message,
+        "The driver says that this pod uses 5Gi of GPU-a, and the guard counts 1Gi: a "
+        "program goes past the guard, or the driver keeps more memory for its contexts, modules "
+        "and graphs than the guard knows of");
     EXPECT_TRUE(processes_.ended.empty()) << "it was to be reported only";
 }
 
@@ -91,14 +78,35 @@ TEST_F(EvaderWatchTest, AnAccidentIsNothing) {
     EXPECT_TRUE(watch_.found().empty()) << "it has stopped";
 }
 
-TEST_F(EvaderWatchTest, EndsWhomItFindsWhereThatIsAskedFor) {
+// Goal: a process that the guard does not count is ended where that is asked for, and its user is
+// told before.
+TEST_F(EvaderWatchTest, EndsWhatTheGuardDoesNotCount) {
     EvaderWatch ending({driver_, processes_, shares_, events_},
                        {.allowance = mebibytes(600), .ends_them = true});
+    processes_.inner_pids[7] = 33;
     for (int i = 0; i < 3; i++)
         ending.look();
-    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{7});
     ASSERT_EQ(events_.told.size(), 1U);
     EXPECT_NE(events_.told[0].message.find(", and is ended"), std::string::npos);
+    EXPECT_TRUE(processes_.ended.empty()) << "it is told first";
+    ending.look();
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{7});
+}
+
+// Goal: an honest program whose driver takes more than the allowance, for graphs or modules, is
+// reported and never killed. So is one that cannot be told apart.
+TEST_F(EvaderWatchTest, NeverEndsWhatTheGuardCounts) {
+    EvaderWatch ending({driver_, processes_, shares_, events_},
+                       {.allowance = mebibytes(600), .ends_them = true});
+    processes_.inner_pids[7] = 1;  // as the accounts have it
+    for (int i = 0; i < 9; i++)
+        ending.look();
+    processes_.inner_pids.clear();
+    for (int i = 0; i < 9; i++)
+        ending.look();
+    EXPECT_TRUE(processes_.ended.empty());
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_NE(events_.told[0].message.find("or the driver keeps more memory"), std::string::npos);
 }
 
 // Goal: an event that could not be told is told at the next look.

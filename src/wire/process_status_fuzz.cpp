@@ -1,0 +1,9 @@
+#include "testing/fuzz/fuzz.hpp"
+#include "wire/process_status.hpp"
+
+// A number that is found is a process's.
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto pid = tessera::innermost_pid(tessera::fuzz_text(data, size));
+    FUZZ_CHECK(!pid || *pid > 0);
+    return 0;
+}
