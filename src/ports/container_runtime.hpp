@@ -1,6 +1,7 @@
 // The container runtime's question before it creates a container: what is to be added?
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <stop_token>
 #include <string>
@@ -9,8 +10,17 @@
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "domain/handover/container_setup.hpp"
 
 namespace tessera {
+
+// The runtime that serves this node, as it calls itself.
+struct RuntimeIdentity {
+    std::string name;
+    std::string version;
+
+    friend bool operator==(const RuntimeIdentity&, const RuntimeIdentity&) = default;
+};
 
 struct RuntimeContainer {
     std::string id;
@@ -20,6 +30,9 @@ struct RuntimeContainer {
     PodUid pod_uid;
     PodName pod;
     std::map<std::string, std::string, std::less<>> pod_annotations;
+    ContainerSetup setup;  // the mounts are the pod's, and the runtime's own
+    std::vector<std::string> device_nodes;
+    std::int64_t pid = 0;  // of its first process; 0 where there is none yet
 };
 
 // A file of the node, in the container.
@@ -58,6 +71,11 @@ class ContainerHandler {
     // An error keeps the container from being created; its text becomes the pod's event. Called by
     // the link's thread; must answer within a second.
     virtual Result<ContainerEdits> complete(const RuntimeContainer& container) = 0;
+    // The container is made and none of its programs has run: whether it is as complete() said. An
+    // error keeps it from starting; its text becomes the pod's event. As complete() otherwise.
+    virtual Result<> verify(const RuntimeContainer& container) = 0;
+    // Before any other call on a link.
+    virtual void on_runtime(const RuntimeIdentity& runtime) = 0;
     // The containers that were there when the link came up; returns those to end.
     virtual std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) = 0;
     // The link came up or went down; `detail` says with whom or why.

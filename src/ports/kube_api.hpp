@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "domain/cluster/node.hpp"
 #include "domain/cluster/pod_facts.hpp"
+#include "domain/handover/container_setup.hpp"
 
 namespace tessera {
 
@@ -33,6 +34,12 @@ struct PodChanges {
 };
 
 using StringMap = std::map<std::string, std::string, std::less<>>;
+
+// A pod of one node, with what decides on whether its containers can get their shares.
+struct NodePod {
+    PodFacts facts;
+    std::vector<ContainerSetup> setups;  // of all its containers, init containers too
+};
 
 class KubeApi {
   public:
@@ -58,6 +65,7 @@ class KubeApi {
     virtual Result<std::vector<NodeInventory>> list_nodes() = 0;
     // All pods, or those of one node.
     virtual Result<std::vector<PodFacts>> list_pods(const NodeName& node = {}) = 0;
+    virtual Result<std::vector<NodePod>> list_node_pods(const NodeName& node) = 0;
 
     // True when the node shows these annotations and these capacities already.
     virtual Result<bool> node_shows(const NodeName& node, const StringMap& annotations,

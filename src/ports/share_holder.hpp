@@ -30,6 +30,8 @@ struct HeldContainer {
     PodUid pod;
     PodName name;
     std::string container;
+    // A file of the node whose list of libraries to preload is to be merged with ours; empty: none.
+    std::string preload_list = {};
 };
 
 // What a pod's user knows of a container's limit on a card.
@@ -47,10 +49,18 @@ class ShareHolder {
   public:
     virtual ~ShareHolder() = default;
 
+    // Where in a container the files stand that hold() gives it: normalized absolute paths, the
+    // same for every container.
+    [[nodiscard]] virtual std::vector<std::string> mount_points() const = 0;
     // What the container needs in it to be held, also when it starts again. An error says what to
     // do, for the pod's event.
     virtual Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                                 const std::vector<HeldShare>& shares) = 0;
+    // Whether the process `pid` of the node finds in its mount namespace what hold() gave its
+    // container, and nothing that covers it. conflict where it does not, with the path;
+    // unavailable where its mounts cannot be read.
+    [[nodiscard]] virtual Result<> check_mounted(const HeldContainer& container,
+                                                 std::int64_t pid) const = 0;
     // Of all containers that are held now.
     [[nodiscard]] virtual std::vector<ShareUse> uses() const = 0;
     // The pods of which something is kept, and that nothing be kept of one.

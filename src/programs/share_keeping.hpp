@@ -13,6 +13,7 @@
 #include "app/agent/evader_watch.hpp"
 #include "app/agent/limit_follower.hpp"
 #include "app/agent/metrics.hpp"
+#include "app/agent/mount_watch.hpp"
 #include "app/agent/share_events.hpp"
 #include "app/agent/share_keeper.hpp"
 #include "ports/kubelet.hpp"
@@ -34,9 +35,12 @@ class ShareKeeping {
                  ShareKeepingPorts ports);
 
     // Errors as GuardFolder::install.
-    [[nodiscard]] Result<> install() const { return guard_.install(); }
+    [[nodiscard]] Result<> install() { return guard_.install(); }
+    // As GuardFolder::fault, after install().
+    [[nodiscard]] const std::string& fault() const { return guard_.fault(); }
     [[nodiscard]] ShareHolder& holder() { return guard_; }
     [[nodiscard]] LiveLimits& limits() { return guard_.limits(); }
+    [[nodiscard]] MountWatch& mounts() { return mounts_; }
     // Any thread.
     [[nodiscard]] ShareFacts facts() const {
         return {guard_.uses(), evaders_.found(), evaders_.unclaimed()};
@@ -53,6 +57,7 @@ class ShareKeeping {
     KubePodEvents events_;
     ProcTable processes_;
     EvaderWatch evaders_;
+    MountWatch mounts_;
     LimitFollower follower_;
     ShareKeeper keeper_;
     ShareEvents share_events_;

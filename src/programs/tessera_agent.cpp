@@ -17,6 +17,7 @@
 #include "app/agent/metrics.hpp"
 #include "base/dns_name.hpp"
 #include "base/log.hpp"
+#include "domain/handover/runtime_support.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
 #include "programs/common/small_server.hpp"
@@ -39,21 +40,26 @@ Result<> check(const ConfigValues& values) {
         return fail(Code::invalid_argument,
                     "node: \"" + config.node + "\" is not a node's name (a-z, 0-9, - and .)");
     }
-    if (config.memory_unit != "GiB" && config.memory_unit != "MiB") {
-        return fail(Code::invalid_argument,
-                    "memory_unit: \"" + config.memory_unit + "\" is not GiB or MiB");
-    }
-    if (config.identity != identity_name(Identity::nri) &&
-        config.identity != identity_name(Identity::kubelet)) {
-        return fail(Code::invalid_argument,
-                    "identity: \"" + config.identity + "\" is not nri or kubelet");
-    }
-    if (config.evaders != "report" && config.evaders != "end") {
-        return fail(Code::invalid_argument,
-                    "evaders: \"" + config.evaders + "\" is not report or end");
+    TRY_VOID(check_choice("memory_unit", config.memory_unit, {"GiB", "MiB"}));
+    TRY_VOID(check_choice("identity", config.identity, {"nri", "kubelet"}));
+    TRY_VOID(check_choice("evaders", config.evaders, {"report", "end"}));
+    TRY_VOID(
+        check_choice("privileged_containers", config.privileged_containers, {"allow", "refuse"}));
+    if (!is_cdi_kind(config.cdi_kind)) {
+        return fail(Code::invalid_argument, "cdi_kind: \"" + config.cdi_kind +
+                                                "\" is not a kind (vendor/class, as in "
+                                                "nvidia.com/gpu)");
     }
     if (!config.kubeconfig.empty()) TRY_VOID(connect_info({.path = config.kubeconfig}));
     return check_seal(config.allocation_key_file);
+}
+
+StartRules start_rules(const Config& config) {
+    return {.environment_handlers = config.environment_handlers,
+            .unrestricted_namespaces = {config.unrestricted_namespaces.begin(),
+                                        config.unrestricted_namespaces.end()},
+            .preload_merge_from = config.preload_merge_from,
+            .refuse_privileged = config.privileged_containers == "refuse"};
 }
 
 // Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
@@ -101,19 +107,23 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                           .ends_them = config.evaders == "end"},
             connection.endpoint, ShareKeepingPorts{*driver, *holders, clock, kube, node});
     }
+    if (held) TRY_VOID(held->install());
+    CdiFolder cdi({.folders = {config.static_cdi_folder, config.cdi_folder},
+                   .dynamic = config.cdi_folder,
+                   .vendor_kind = config.cdi_kind});
     Cards cards(*driver, kube, *plugins,
                 {.node = node,
                  .unit = config.memory_unit == "GiB" ? MemoryUnit::gib : MemoryUnit::mib,
                  .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
                  .publishing = {.identity = config.identity,
-                                .shares = is_guarded ? Holding::guard : Holding::none}},
+                                .shares = is_guarded ? Holding::guard : Holding::none},
+                 .cdi = &cdi,
+                 .enforcement_fault = held ? held->fault() : ""},
                 held ? &held->holder() : nullptr);
     TRY_VOID(cards.load());
-    if (held) TRY_VOID(held->install());
-    CdiFolder cdi({.folders = {"/etc/cdi", config.cdi_folder}, .dynamic = config.cdi_folder});
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
-               held ? &held->limits() : nullptr},
-              node, identity);
+               held ? &held->limits() : nullptr, held ? &held->mounts() : nullptr},
+              node, identity, start_rules(config));
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
     const std::jthread metrics = serve_metrics(config, cards, held ? &*held : nullptr, clock, stop);

@@ -6,6 +6,7 @@
 #include "domain/request/dialect.hpp"
 #include "wire/keys.hpp"
 #include "wire/kube_objects.hpp"
+#include "wire/node_gpus_json.hpp"
 
 namespace tessera {
 namespace {
@@ -39,6 +40,11 @@ std::vector<std::string> words_of(JsonValue container) {
 doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
     doctor::Node node{.inventory = read_node(json)};
     node.has_report = json["metadata"]["annotations"][key::kGpus].present();
+    node.runtime = json["status"]["nodeInfo"]["containerRuntimeVersion"].text_or("");
+    if (const auto report = json["metadata"]["annotations"][key::kGpus].text()) {
+        const auto gpus = read_node_gpus(*report);
+        if (gpus) node.identity = gpus->identity;
+    }
     const JsonValue labels = json["metadata"]["labels"];
     node.wants_agent =
         selector.present() && std::ranges::all_of(selector.members(), [&](const auto& wanted) {

@@ -262,6 +262,8 @@ NodeInventory read_node(JsonValue json) {
     }
     node.unit = gpus->unit;
     node.shares = gpus->shares;
+    node.enforcement_fault = std::move(gpus->enforcement_fault);
+    node.handover_fault = std::move(gpus->handover_fault);
     node.gpus = std::move(gpus->gpus);
     return node;
 }

@@ -87,6 +87,8 @@ std::string write_node_gpus(const NodeGpus& gpus) {
         w.member("unit", unit_name(gpus.unit));
         w.member("identity", gpus.identity);
         w.member("shares", gpus.shares == Holding::guard ? kByGuard : kByNothing);
+        if (!gpus.enforcement_fault.empty()) w.member("enforcementFault", gpus.enforcement_fault);
+        if (!gpus.handover_fault.empty()) w.member("handoverFault", gpus.handover_fault);
         w.array("gpus", [&] {
             for (const Gpu& gpu : gpus.gpus) {
                 w.object([&] {
@@ -127,6 +129,8 @@ Result<NodeGpus> read_node_gpus(std::string_view text) {
     out.identity = root["identity"].text_or("");
     // Of an agent that says nothing, or what we do not know, nobody is to think that it holds.
     out.shares = root["shares"].text_or("") == kByGuard ? Holding::guard : Holding::none;
+    out.enforcement_fault = root["enforcementFault"].text_or("");
+    out.handover_fault = root["handoverFault"].text_or("");
     std::set<GpuUuid> seen;
     for (const JsonValue json : root["gpus"].elements()) {
         TRY(auto gpu, read_gpu(json));

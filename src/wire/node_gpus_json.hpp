@@ -17,6 +17,8 @@ struct NodeGpus {
     std::string identity;  // how the agent knows which container it completes: "nri" or "kubelet"
     Holding shares = Holding::none;
     std::vector<Gpu> gpus;
+    std::string enforcement_fault;  // as NodeInventory has them
+    std::string handover_fault;
 
     friend bool operator==(const NodeGpus&, const NodeGpus&) = default;
 };

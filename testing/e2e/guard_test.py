@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from e2e import resizing
+from e2e import isolation, resizing
 
 
-class NriGuardTest(resizing.Resized):
+class NriGuardTest(resizing.Resized, isolation.IsolatedByNri):
     """The runtime asks the agent."""
 
     identity = "nri"
 
 
-class KubeletGuardTest(resizing.Resized):
+class KubeletGuardTest(resizing.Resized, isolation.Isolated):
     """Kubelet's checkpoint tells the agent."""
 
     identity = "kubelet"

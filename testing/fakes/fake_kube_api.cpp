@@ -217,6 +217,23 @@ Result<std::vector<PodFacts>> FakeKubeApi::list_pods(const NodeName& node) {
     return out;
 }
 
+Result<std::vector<NodePod>> FakeKubeApi::list_node_pods(const NodeName& node) {
+    TRY(auto pods, list_pods(node));
+    const std::scoped_lock lock(mutex_);
+    std::vector<NodePod> out;
+    for (PodFacts& pod : pods) {
+        const auto setups = setups_.find(pod.uid);
+        out.push_back({std::move(pod), {}});
+        if (setups != setups_.end()) out.back().setups = setups->second;
+    }
+    return out;
+}
+
+void FakeKubeApi::put_setups(const PodUid& pod, std::vector<ContainerSetup> setups) {
+    const std::scoped_lock lock(mutex_);
+    setups_[pod] = std::move(setups);
+}
+
 Result<bool> FakeKubeApi::node_shows(const NodeName& node, const StringMap& annotations,
                                      const StringMap& amounts) {
     const std::scoped_lock lock(mutex_);

@@ -62,6 +62,9 @@ class FakeKubeApi final : public KubeApi {
     Result<PodFacts> get_pod(const PodName& pod) override;
     Result<std::vector<NodeInventory>> list_nodes() override;
     Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
+    Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
+    // What list_node_pods() says of the containers of this pod.
+    void put_setups(const PodUid& pod, std::vector<ContainerSetup> setups);
     Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
                             const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
@@ -74,6 +77,7 @@ class FakeKubeApi final : public KubeApi {
     std::condition_variable_any changed_;
     std::map<NodeName, NodeInventory> nodes_;
     std::map<PodName, PodFacts> pods_;
+    std::map<PodUid, std::vector<ContainerSetup>> setups_;
     std::map<NodeName, StringMap> annotations_;
     std::map<NodeName, StringMap> resources_;
     std::vector<NodeChanges> node_history_;  // every change; each watch reads on from its place

@@ -150,12 +150,13 @@ std::map<std::string, ContainerEdits> FakeCdiStore::shares() const {
     return shares_;
 }
 
-std::optional<std::string> FakeCdiStore::vendor_device(const GpuUuid& uuid, int minor) {
+Result<CdiDevice> FakeCdiStore::vendor_device(const GpuUuid& uuid, int minor) {
     const std::scoped_lock lock(mutex_);
     for (const std::string& name : {uuid.str(), std::to_string(minor)}) {
-        if (vendor_.contains(name)) return "nvidia.com/gpu=" + name;
+        if (vendor_.contains(name))
+            return CdiDevice{"nvidia.com/gpu=" + name, {"/dev/nvidia" + std::to_string(minor)}, {}};
     }
-    return std::nullopt;
+    return fail(Code::not_found, "no CDI device for " + uuid.str() + " in /etc/cdi");
 }
 
 Result<> FakeCdiStore::write_share(const std::string& name, const ContainerEdits& edits) {

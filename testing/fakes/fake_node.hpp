@@ -92,7 +92,7 @@ class FakeCdiStore final : public CdiStore {
     void refuse_next_write(Error error);
     [[nodiscard]] std::map<std::string, ContainerEdits> shares() const;
 
-    std::optional<std::string> vendor_device(const GpuUuid& uuid, int minor) override;
+    Result<CdiDevice> vendor_device(const GpuUuid& uuid, int minor) override;
     Result<> write_share(const std::string& name, const ContainerEdits& edits) override;
     void keep_only_shares(const std::set<std::string>& names) override;
 
@@ -108,11 +108,21 @@ class FakeShareHolder final : public ShareHolder {
   public:
     void refuse_next(Error error) { error_ = std::move(error); }
 
+    [[nodiscard]] std::vector<std::string> mount_points() const override {
+        return {"/guard", "/etc/ld.so.preload"};
+    }
+    [[nodiscard]] Result<> check_mounted(const HeldContainer& container,
+                                         std::int64_t pid) const override {
+        if (covered.contains(pid))
+            return fail(Code::conflict, "container " + container.container + ": covered");
+        return {};
+    }
     Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                         const std::vector<HeldShare>& shares) override {
         if (const auto error = std::exchange(error_, std::nullopt)) return fail(*error);
         held[container.pod.str() + "/" + container.container] = shares;
         names.push_back(container.name);
+        preload_lists.push_back(container.preload_list);
         return std::vector<FileMount>{
             {.source = "/" + container.container, .destination = "/guard"}};
     }
@@ -144,6 +154,8 @@ class FakeShareHolder final : public ShareHolder {
 
     std::map<std::string, std::vector<HeldShare>> held;  // by UID/CONTAINER
     std::vector<PodName> names;                          // of those that were held, in order
+    std::vector<std::string> preload_lists;              // likewise
+    std::set<std::int64_t> covered;                      // pids whose mounts are not as given
     std::vector<ShareUse> used;                          // what uses() says
     std::set<PodUid> in_use;
     std::map<std::string, ToldLimit> noted;  // by UID/CONTAINER/CARD

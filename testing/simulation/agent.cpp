@@ -19,7 +19,7 @@ Agent::Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identit
              {.node = machine.name,
               .lists = {},
               .publishing = {.identity = std::string(identity_name(identity))}}),
-      gate_({cards_, kube_, machine, *this, machine, nullptr}, machine.name, identity),
+      gate_({cards_, kube_, machine, *this, machine, nullptr}, machine.name, identity, {}),
       process_(scene.loop, "agent-" + machine.name.str()) {}
 
 Agent::~Agent() {
@@ -84,6 +84,7 @@ void Agent::unlink(Time duration) {
 // The runtime holds containers back from the moment in which it tells of those that it runs.
 void Agent::link() {
     scene_.loop.sleep(scene_.rng.between(Time(20ms), Time(2s)));
+    gate_.on_runtime({"simulated", "1.0.0"});
     std::vector<RuntimeContainer> running;
     for (const auto& [id, container] : machine_.containers) {
         running.push_back({.id = id,

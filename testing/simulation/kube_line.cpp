@@ -186,6 +186,14 @@ Result<std::vector<PodFacts>> KubeLine::list_pods(const NodeName& node) {
     });
 }
 
+Result<std::vector<NodePod>> KubeLine::list_node_pods(const NodeName& node) {
+    TRY(auto pods, list_pods(node));
+    std::vector<NodePod> out;
+    for (PodFacts& pod : pods)
+        out.push_back({std::move(pod), {}});
+    return out;
+}
+
 Result<bool> KubeLine::node_shows(const NodeName& name, const StringMap& annotations,
                                   const StringMap& amounts) {
     return exchange<bool>(Kind::read, [&]() -> Result<bool> {

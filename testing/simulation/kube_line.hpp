@@ -32,6 +32,7 @@ class KubeLine final : public KubeApi, public LeaseStore, public Evictions {
     Result<PodFacts> get_pod(const PodName& pod) override;
     Result<std::vector<NodeInventory>> list_nodes() override;
     Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
+    Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
     Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
                             const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;

@@ -251,7 +251,8 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
                            .env = {"PATH=/bin"},
                            .pod_uid = pod.facts.uid,
                            .pod = pod.facts.name,
-                           .pod_annotations = pod.annotations};
+                           .pod_annotations = pod.annotations,
+                           .setup = {.name = spec.name}};
     ContainerEdits edits;
     bool by_agent = true;
     if (identity_ == Identity::nri) {
@@ -276,12 +277,14 @@ bool Kubelet::create(const PodObject& pod, const ContainerSpec& spec) {
                    .pod_name = pod.facts.name,
                    .name = spec.name,
                    .pod_annotations = pod.annotations,
-                   .env = std::move(asked.env),
+                   .env = asked.env,
                    .id = asked.id,
                    .cards = cards_of(edits),
                    .since = scene_.loop.now()};
     for (const auto& [name, value] : edits.env)
         made.env.push_back(fmt::format("{}={}", name, value));
+    asked.env = made.env;
+    if (identity_ == Identity::nri && by_agent && !agent->gate().verify(asked)) return false;
     truth_.check_start(machine_, made, by_agent);
     scene_.note(machine_.name.str(), [&] {
         return fmt::format("starts {} of {} {}{}", made.name, made.pod_name.name, made.pod.str(),

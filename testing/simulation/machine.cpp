@@ -59,8 +59,8 @@ Result<std::optional<GpuFault>> Machine::wait_fault(std::chrono::milliseconds) {
     return std::optional<GpuFault>{};
 }
 
-std::optional<std::string> Machine::vendor_device(const GpuUuid& uuid, int) {
-    return "nvidia.com/gpu=" + uuid.str();
+Result<CdiDevice> Machine::vendor_device(const GpuUuid& uuid, int) {
+    return CdiDevice{.name = "nvidia.com/gpu=" + uuid.str(), .device_nodes = {}, .mounts = {}};
 }
 
 Result<> Machine::write_share(const std::string& share, const ContainerEdits& edits) {

@@ -61,7 +61,7 @@ class Machine final : public GpuInventory, public DeviceHolders, public CdiStore
     // Never called: the agent's loop is the simulation's (agent.cpp).
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
     Result<std::vector<DeviceHolder>> list() override { return written; }
-    std::optional<std::string> vendor_device(const GpuUuid& uuid, int minor) override;
+    Result<CdiDevice> vendor_device(const GpuUuid& uuid, int minor) override;
     Result<> write_share(const std::string& share, const ContainerEdits& edits) override;
     void keep_only_shares(const std::set<std::string>& names) override;
 

@@ -1,8 +1,10 @@
 #include "adapters/guard/guard_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,14 +13,18 @@
 #include <system_error>
 
 #include "adapters/guard/card_share.hpp"
+#include "adapters/guard/host_facts.hpp"
 #include "adapters/guard/open_region.hpp"
 #include "adapters/guard/told_limits.hpp"
+#include "adapters/os/plain_file.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
+#include "domain/handover/mount_conflicts.hpp"
 #include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
 #include "guard/region/layout.hpp"
 #include "guard/region/life.hpp"
+#include "wire/mountinfo.hpp"
 
 namespace fs = std::filesystem;
 
@@ -32,6 +38,13 @@ constexpr const char* kPodName = "pod";
 
 // Where the guard is in a container: the region stands beside the library.
 constexpr const char* kInContainer = "/usr/local/tessera";
+
+// A pod's own list of libraries to preload has some lines.
+constexpr std::size_t kMostPreloadBytes = std::size_t{64} << 10;
+
+std::string in_container(std::string_view name) {
+    return fmt::format("{}/{}", kInContainer, name);
+}
 
 // A folder and all above it. Nobody but root passes it: containers get single files.
 Result<> make_folder(const fs::path& path) {
@@ -112,10 +125,15 @@ GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
       sharer_(fs::path(options_.folder) / kPods, clock),
       limits_(fs::path(options_.folder) / kPods, [this] { sharer_.look_again(); }) {}
 
-Result<> GuardFolder::install() const {
+Result<> GuardFolder::install() {
     const fs::path folder = options_.folder;
     TRY_VOID(make_folder(folder));
     TRY_VOID(make_folder(folder / kPods));
+    // The agent goes on: the node's whole GPUs need no guard.
+    if (auto checked = check_host(read_host_facts(folder)); !checked) {
+        fault_ = checked.error().text;
+        log_event(Event::guard_unusable, {{"reason", fault_}});
+    }
     struct statvfs about = {};
     if (statvfs(folder.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0) {
         return fail(Code::invalid_argument,
@@ -123,7 +141,8 @@ Result<> GuardFolder::install() const {
                                 "the guard from there; choose another folder",
                                 folder.string()));
     }
-    if (!fs::is_regular_file(options_.library)) {
+    std::error_code error;
+    if (!fs::is_regular_file(options_.library, error)) {
         return fail(Code::not_found,
                     fmt::format("guard_library: there is no file {}", options_.library));
     }
@@ -138,9 +157,10 @@ fs::path GuardFolder::region_of(const PodUid& pod, const std::string& container)
 
 Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
                                                  const std::vector<HeldShare>& shares) {
-    const fs::path folder = options_.folder;
+    if (!fault_.empty()) return fail(Code::unsupported, fault_);
     const fs::path region = region_of(container.pod, container.container);
     TRY_VOID(make_folder(region));
+    TRY(const fs::path preload, preload_list_for(container));
     TRY_VOID(write_text_file(region / kPodName, container.name.str() + "\n"));
     std::vector<guard::CardShare> cards;
     cards.reserve(shares.size());
@@ -160,16 +180,75 @@ Result<std::vector<FileMount>> GuardFolder::hold(const HeldContainer& container,
                                 region.string(), std::strerror(error)));
     }
     sharer_.look_again();
-    const auto in_container = [](const std::string& name) {
-        return fmt::format("{}/{}", kInContainer, name);
-    };
-    const fs::path accounts = region / guard::kAccountsName;
-    return std::vector<FileMount>{
-        {.source = folder / kLibrary, .destination = in_container(kLibrary)},
+    return mounts_of(container, preload);
+}
+
+// One for all containers, or, where the pod brings a list of its own, one with the lines of both.
+// Ours is first, so that its libraries find the guard in place.
+Result<fs::path> GuardFolder::preload_list_for(const HeldContainer& container) const {
+    fs::path common = fs::path(options_.folder) / kPreload;
+    fs::path merged = region_of(container.pod, container.container) / kPreload;
+    if (container.preload_list.empty()) {
+        std::error_code error;
+        fs::remove(merged, error);  // of an earlier start
+        return common;
+    }
+    auto theirs = read_plain_file(container.preload_list, kMostPreloadBytes);
+    if (!theirs) return fail(theirs.error().in("the pod's list of libraries to preload"));
+    TRY(const std::string ours, read_text_file(common));
+    TRY_VOID(write_text_file(merged, ours + *theirs));
+    return merged;
+}
+
+std::vector<FileMount> GuardFolder::mounts_of(const HeldContainer& container,
+                                              const fs::path& preload) const {
+    const fs::path region = region_of(container.pod, container.container);
+    return {
+        {.source = fs::path(options_.folder) / kLibrary, .destination = in_container(kLibrary)},
         {.source = region / guard::kLimitsName, .destination = in_container(guard::kLimitsName)},
-        {.source = accounts, .destination = in_container(guard::kAccountsName), .read_only = false},
-        {.source = folder / kPreload, .destination = fmt::format("/etc/{}", kPreload)},
+        {.source = region / guard::kAccountsName,
+         .destination = in_container(guard::kAccountsName),
+         .read_only = false},
+        {.source = preload, .destination = std::string(kPreloadList)},
+        {.source = preload, .destination = std::string(kNixPreloadList)},
     };
+}
+
+std::vector<std::string> GuardFolder::mount_points() const {
+    std::vector<std::string> points;
+    for (const FileMount& mount : mounts_of({}, {}))
+        points.push_back(mount.destination);
+    return points;
+}
+
+Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t pid) const {
+    if (pid <= 0)
+        return fail(Code::unavailable, fmt::format("container {}: the runtime names no process of "
+                                                   "it, so its mounts cannot be checked",
+                                                   container.container));
+    TRY(const auto own_text, read_text_file("/proc/self/mountinfo"));
+    TRY(const auto own, read_mountinfo(own_text));
+    auto text = read_text_file(fmt::format("/proc/{}/mountinfo", pid));
+    if (!text) {
+        return fail(
+            text.error().in("the container's mounts cannot be checked; does the agent's "
+                            "pod have hostPID (deploy/guard)?"));
+    }
+    TRY(const auto mounts, read_mountinfo(*text));
+    const fs::path region = region_of(container.pod, container.container);
+    std::error_code error;
+    const bool is_merged = fs::exists(region / kPreload, error);
+    for (const FileMount& mount :
+         mounts_of(container, (is_merged ? region : fs::path(options_.folder)) / kPreload)) {
+        const auto file = stored_at(own, fs::weakly_canonical(mount.source, error).string());
+        if (file && is_mounted_at(mounts, mount.destination, *file)) continue;
+        return fail(Code::conflict,
+                    fmt::format("container {}: {}, which enforces its GPU share, is covered by "
+                                "another mount or reached by a symbolic link of the image; remove "
+                                "the volume or the link",
+                                container.container, mount.destination));
+    }
+    return {};
 }
 
 std::vector<ShareUse> GuardFolder::uses() const {
@@ -182,8 +261,9 @@ std::vector<ShareUse> GuardFolder::uses() const {
 std::set<PodUid> GuardFolder::pods() const {
     std::set<PodUid> pods;
     std::error_code error;
-    for (const auto& pod : fs::directory_iterator(fs::path(options_.folder) / kPods, error))
-        pods.insert(PodUid(pod.path().filename().string()));
+    for (fs::directory_iterator it(fs::path(options_.folder) / kPods, error);
+         !error && it != fs::directory_iterator(); it.increment(error))
+        pods.insert(PodUid(it->path().filename().string()));
     return pods;
 }
 
@@ -197,8 +277,12 @@ bool GuardFolder::is_in_use(const PodUid& pod) const {
     bool is_used = false;
     for_each_region(fs::path(options_.folder) / kPods, [&](const RegionPath& region) {
         if (PodUid(region.pod) != pod) return;
-        const auto opened = OpenRegion::open(region.path);
-        is_used |= opened != nullptr && guard::is_anyone_in(opened->accounts());
+        // Not through OpenRegion: a region of another release is in use all the same.
+        const int accounts =
+            open((region.path / guard::kAccountsName).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        if (accounts < 0) return;
+        is_used |= guard::is_anyone_in(accounts);
+        close(accounts);
     });
     return is_used;
 }

@@ -6,7 +6,8 @@
 //     FOLDER/libtessera-guard.so         as this agent brought it
 //     FOLDER/ld.so.preload               names it, as a container sees it
 //     FOLDER/pods/UID/allocation.json    of a pod that was resized (region_limits.hpp)
-//     FOLDER/pods/UID/CONTAINER/limits   read by its processes
+//     FOLDER/pods/UID/CONTAINER/ld.so.preload  where the pod's own list is merged with ours
+//                              /limits   read by its processes
 //                              /accounts   written by them
 //                              /pod        NAMESPACE/NAME, for people
 //                              /told       what its user knows of its limit (told_limits.hpp)
@@ -32,8 +33,13 @@ class GuardFolder final : public ShareHolder {
     GuardFolder(GuardFolderOptions options, Clock& clock);
 
     // Puts the library and its list in place. Containers that run keep the ones they have.
-    Result<> install() const;
+    Result<> install();
+    // Why no container can be held on this node, as install() found; empty where it can be.
+    [[nodiscard]] const std::string& fault() const { return fault_; }
 
+    [[nodiscard]] std::vector<std::string> mount_points() const override;
+    [[nodiscard]] Result<> check_mounted(const HeldContainer& container,
+                                         std::int64_t pid) const override;
     Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                         const std::vector<HeldShare>& shares) override;
     [[nodiscard]] std::vector<ShareUse> uses() const override;
@@ -55,8 +61,13 @@ class GuardFolder final : public ShareHolder {
   private:
     [[nodiscard]] std::filesystem::path region_of(const PodUid& pod,
                                                   const std::string& container) const;
+    [[nodiscard]] Result<std::filesystem::path> preload_list_for(
+        const HeldContainer& container) const;
+    [[nodiscard]] std::vector<FileMount> mounts_of(const HeldContainer& container,
+                                                   const std::filesystem::path& preload) const;
 
     const GuardFolderOptions options_;
+    std::string fault_;
     TimeSharer sharer_;
     RegionLimits limits_;
 };

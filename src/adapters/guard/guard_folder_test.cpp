@@ -62,6 +62,7 @@ TEST_F(GuardFolderTest, GivesAContainerItsRegionAndTheLibrary) {
                   {region_ / "limits", "/usr/local/tessera/limits"},
                   {region_ / "accounts", "/usr/local/tessera/accounts", false},
                   {folder_ / "ld.so.preload", "/etc/ld.so.preload"},
+                  {folder_ / "ld.so.preload", "/etc/ld-nix.so.preload"},
               }));
     EXPECT_EQ(read(mounts->at(0).source), "the library");
     EXPECT_EQ(read(mounts->at(3).source), "/usr/local/tessera/libtessera-guard.so\n");
@@ -108,6 +109,10 @@ TEST_F(GuardFolderTest, KnowsWhetherAPodIsInUse) {
     ASSERT_EQ(guard::take_seat((region_ / "accounts").c_str(), seat), guard::SeatError::none);
     EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
     EXPECT_FALSE(guard_.is_in_use(PodUid("another")));
+    // Limits that another release wrote cannot be read, and the process lives all the same.
+    std::ofstream(region_ / "limits") << "of another release";
+    EXPECT_EQ(guard_.unreadable(), std::set{PodUid("uid-p")});
+    EXPECT_TRUE(guard_.is_in_use(PodUid("uid-p")));
     munmap(seat.accounts, sizeof(guard::Accounts));
     EXPECT_FALSE(guard_.is_in_use(PodUid("uid-p")));
 }
@@ -218,9 +223,60 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     ASSERT_FALSE(odd);
     EXPECT_NE(odd.error().text.find("Invalid argument"), std::string::npos) << odd.error().text;
     write(scratch_ / "file", "");
-    const GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"},
-                              clock_);
+    GuardFolder nowhere({.folder = scratch_ / "file", .library = scratch_ / "new.so"}, clock_);
     EXPECT_FALSE(nowhere.install());
+}
+
+// Goal: the list of libraries that a pod brings is merged with ours, as long as the pod brings it;
+// a link in its place is not followed.
+TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
+    ASSERT_TRUE(guard_.install());
+    const fs::path theirs = fs::canonical(scratch_) / "apm" / "ld.so.preload";
+    fs::create_directories(theirs.parent_path());
+    write(theirs, "/apm/lib.so\n");
+    const auto preload_with = [&](const std::string& list) {
+        const auto mounts =
+            guard_.hold({PodUid("uid-p"), {}, "main", list}, {{card, Bytes{kGiB}, Percent{0}}});
+        EXPECT_TRUE(mounts);
+        EXPECT_EQ(mounts->size(), 5U);
+        EXPECT_EQ(mounts->at(3).destination, "/etc/ld.so.preload");
+        EXPECT_EQ(mounts->at(4).destination, "/etc/ld-nix.so.preload");
+        EXPECT_EQ(mounts->at(3).source, mounts->at(4).source);
+        return read_text_file(mounts->at(3).source).value_or("");
+    };
+    const std::string ours = "/usr/local/tessera/libtessera-guard.so\n";
+    EXPECT_EQ(preload_with(theirs), ours + "/apm/lib.so\n");
+    EXPECT_EQ(preload_with(""), ours);
+    EXPECT_FALSE(fs::exists(region_ / "ld.so.preload"));
+    fs::create_symlink(theirs, theirs.parent_path() / "link");
+    const auto refused =
+        guard_.hold({PodUid("uid-p"), {}, "main", (theirs.parent_path() / "link").string()}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text.find("symbolic link"), std::string::npos);
+}
+
+// Goal: that our files are in force is read from the mounts of the container's process. This
+// process has none of them, and a process that is not there cannot be asked.
+TEST_F(GuardFolderTest, MissesItsMounts) {
+    ASSERT_TRUE(guard_.install());
+    ASSERT_TRUE(hold(3));
+    const auto none = guard_.check_mounted({PodUid("uid-p"), {}, "main"}, getpid());
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Code::conflict);
+    EXPECT_NE(none.error().text.find("/usr/local/tessera/libtessera-guard.so"), std::string::npos);
+    EXPECT_EQ(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 0).error().code,
+              Code::unavailable);
+    EXPECT_FALSE(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 1 << 30));
+}
+
+TEST_F(GuardFolderTest, MountPointsAreThoseOfEveryContainer) {
+    ASSERT_TRUE(guard_.install());
+    const auto mounts = hold(3);
+    ASSERT_TRUE(mounts);
+    std::vector<std::string> destinations;
+    for (const FileMount& mount : *mounts)
+        destinations.push_back(mount.destination);
+    EXPECT_EQ(guard_.mount_points(), destinations);
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ class Reader {
 
     Result<std::vector<doctor::ShareTrouble>> read_troubles() {
         std::vector<doctor::ShareTrouble> out;
-        for (const char* reason : {kAccountsDamaged, kMemoryUnaccounted}) {
+        for (const char* reason : {kAccountsDamaged, kMemoryUnaccounted, kEnforcementCovered}) {
             TRY_VOID(each(fmt::format("/api/v1/events?fieldSelector=reason%3D{}", reason),
                           "list events", [&](JsonValue json) {
                               out.push_back(

@@ -7,6 +7,7 @@
 
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/os/pause.hpp"
+#include "wire/container_setup_json.hpp"
 #include "wire/kube_objects.hpp"
 #include "wire/pod_group_json.hpp"
 
@@ -300,6 +301,14 @@ Result<std::vector<PodFacts>> KubeClient::list_pods(const NodeName& node) {
     std::vector<PodFacts> pods;
     TRY_VOID(each_page(node.empty() ? kPods : pods_of(node),
                        [&](JsonValue json) { pods.push_back(read_pod(json, seal_)); }));
+    return pods;
+}
+
+Result<std::vector<NodePod>> KubeClient::list_node_pods(const NodeName& node) {
+    std::vector<NodePod> pods;
+    TRY_VOID(each_page(pods_of(node), [&](JsonValue json) {
+        pods.push_back({read_pod(json, seal_), read_container_setups(json)});
+    }));
     return pods;
 }
 

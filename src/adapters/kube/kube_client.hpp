@@ -38,6 +38,7 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     Result<PodFacts> get_pod(const PodName& pod) override;
     Result<std::vector<NodeInventory>> list_nodes() override;
     Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
+    Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
     Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
                             const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;

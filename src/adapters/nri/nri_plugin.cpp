@@ -1,5 +1,6 @@
 #include "adapters/nri/nri_plugin.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "adapters/nri/ttrpc.hpp"
@@ -16,12 +17,24 @@ namespace nri = ::nri::pkg::api::v1alpha1;
 
 constexpr const char* kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
 constexpr int kCreateContainer = 4;  // NRI's Event enum
-constexpr std::int32_t kEvents = 1 << (kCreateContainer - 1);
+constexpr int kStartContainer = 6;
+constexpr std::int32_t kEvents = 1 << (kCreateContainer - 1) | 1 << (kStartContainer - 1);
 constexpr std::uint32_t kFirstStream = 1;
 // The runtime holds its lock while it waits for us: one that reads nothing for so long is stuck.
 constexpr std::chrono::seconds kWriteDeadline{5};
 constexpr int kUnknown = 2;  // gRPC status codes
 constexpr int kUnimplemented = 12;
+
+// The runtime opens every device to a privileged container, by a rule without a type and numbers.
+bool opens_every_device(const nri::LinuxContainer& linux) {
+    bool is_open = false;
+    for (const nri::LinuxDeviceCgroup& rule : linux.resources().devices()) {
+        const bool is_for_all =
+            (rule.type().empty() || rule.type() == "a") && !rule.has_major() && !rule.has_minor();
+        if (is_for_all) is_open = rule.allow();
+    }
+    return is_open;
+}
 
 RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& container) {
     RuntimeContainer out;
@@ -33,6 +46,19 @@ RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& 
     out.pod_uid = PodUid(pod.uid());
     out.pod = {pod.namespace_(), pod.name()};
     out.pod_annotations.insert(pod.annotations().begin(), pod.annotations().end());
+    out.setup.name = container.name();
+    out.setup.runtime_handler = pod.runtime_handler();
+    for (const nri::Mount& mount : container.mounts()) {
+        const auto& options = mount.options();
+        out.setup.mounts.push_back(
+            {.destination = mount.destination(),
+             .source = mount.source(),
+             .read_only = std::ranges::find(options, "ro") != options.end()});
+    }
+    for (const nri::LinuxDevice& device : container.linux().devices())
+        out.device_nodes.push_back(device.path());
+    out.setup.is_privileged = opens_every_device(container.linux());
+    out.pid = container.pid();
     return out;
 }
 
@@ -109,6 +135,8 @@ class Session {
         if (method == "Configure") return configure(payload, out);
         if (method == "Synchronize") return synchronize(payload, out);
         if (method == "CreateContainer") return create(payload, out);
+        if (method == "StartContainer") return start(payload);
+        if (method == "StateChange") return state_change(payload);
         if (method == "Shutdown") return {};
         return fail(Code::unsupported, "NRI: " + method + " was not asked for");
     }
@@ -117,6 +145,7 @@ class Session {
         nri::ConfigureRequest request;
         if (!request.ParseFromString(payload)) return malformed();
         runtime_ = request.runtime_name() + " " + request.runtime_version();
+        handler_.on_runtime({request.runtime_name(), request.runtime_version()});
         nri::ConfigureResponse response;
         response.set_events(kEvents);
         response.SerializeToString(&out);
@@ -172,6 +201,20 @@ class Session {
         }
         response.SerializeToString(&out);
         return {};
+    }
+
+    Result<> start(const std::string& payload) {
+        nri::StartContainerRequest request;
+        if (!request.ParseFromString(payload)) return malformed();
+        return handler_.verify(to_container(request.pod(), request.container()));
+    }
+
+    // NRI before 0.12 has no call of its own for a container that is about to start.
+    Result<> state_change(const std::string& payload) {
+        nri::StateChangeEvent event;
+        if (!event.ParseFromString(payload)) return malformed();
+        if (event.event() != kStartContainer) return {};
+        return handler_.verify(to_container(event.pod(), event.container()));
     }
 
     Result<> request_evictions() {

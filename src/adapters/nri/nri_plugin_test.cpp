@@ -106,6 +106,16 @@ class RecordingHandler final : public ContainerHandler {
         return ContainerEdits{
             {{"A", "1"}}, {"nvidia.com/gpu=0"}, {{"/from", "/to"}, {"/a", "/b", false}}};
     }
+    Result<> verify(const RuntimeContainer& container) override {
+        const std::scoped_lock lock(mutex_);
+        verified.push_back(container);
+        if (container.name == "covered") return fail(Code::conflict, "Tessera: covered");
+        return {};
+    }
+    void on_runtime(const RuntimeIdentity& of) override {
+        const std::scoped_lock lock(mutex_);
+        runtime = of;
+    }
     std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) override {
         const std::scoped_lock lock(mutex_);
         present = containers;
@@ -119,6 +129,8 @@ class RecordingHandler final : public ContainerHandler {
 
     std::mutex mutex_;
     std::vector<RuntimeContainer> completed;
+    std::vector<RuntimeContainer> verified;
+    RuntimeIdentity runtime;
     std::vector<RuntimeContainer> present;
     std::vector<std::pair<bool, std::string>> link;
     std::atomic<bool> linked = false;
@@ -150,7 +162,8 @@ class NriTest : public ::testing::Test {
         configure.set_runtime_version("2.3");
         nri::ConfigureResponse events;
         EXPECT_TRUE(events.ParseFromString(runtime_.call("Configure", configure).payload()));
-        EXPECT_EQ(events.events(), 1 << 3) << "CreateContainer and nothing else";
+        EXPECT_EQ(events.events(), 1 << 3 | 1 << 5) << "CreateContainer and StartContainer";
+        EXPECT_EQ(handler_.runtime, (RuntimeIdentity{"containerd", "2.3"}));
     }
     static nri::CreateContainerRequest create(const std::string& name) {
         nri::CreateContainerRequest request;
@@ -200,6 +213,68 @@ TEST_F(NriTest, CompletesContainers) {
     EXPECT_NE(refused.status().code(), 0);
     EXPECT_EQ(refused.status().message(), "Tessera: no share");
     EXPECT_EQ(runtime_.call("StopContainer", create("x")).status().code(), 12);
+}
+
+// Goal: the handler learns of a container what decides on it: handler, mounts, devices, and whether
+// it is privileged.
+TEST_F(NriTest, TellsWhatAContainerHas) {
+    start();
+    introduce();
+    runtime_.call("Synchronize", nri::SynchronizeRequest());
+    nri::CreateContainerRequest request = create("main");
+    request.mutable_pod()->set_runtime_handler("nvidia");
+    nri::Mount* mount = request.mutable_container()->add_mounts();
+    mount->set_destination("/etc/ld.so.preload/");
+    mount->set_source("/pods/volume");
+    mount->add_options("rbind");
+    mount->add_options("ro");
+    request.mutable_container()->add_mounts()->set_destination("/data");
+    nri::LinuxContainer* linux = request.mutable_container()->mutable_linux();
+    linux->add_devices()->set_path("/dev/nvidia0");
+    const auto rule = [&] { return linux->mutable_resources()->add_devices(); };
+    rule()->set_access("rwm");
+    runtime_.call("CreateContainer", request);
+    const auto one = rule();
+    one->set_allow(true);
+    one->set_type("c");
+    one->mutable_major()->set_value(195);
+    runtime_.call("CreateContainer", request);
+    rule()->set_allow(true);
+    runtime_.call("CreateContainer", request);
+    ASSERT_EQ(handler_.completed.size(), 3U);
+    const RuntimeContainer& seen = handler_.completed[0];
+    EXPECT_EQ(seen.setup.runtime_handler, "nvidia");
+    EXPECT_EQ(seen.setup.mounts,
+              (std::vector<ContainerMount>{{"/etc/ld.so.preload/", "/pods/volume", true},
+                                           {"/data", "", false}}));
+    EXPECT_EQ(seen.device_nodes, std::vector<std::string>{"/dev/nvidia0"});
+    EXPECT_FALSE(seen.setup.is_privileged);
+    EXPECT_FALSE(handler_.completed[1].setup.is_privileged) << "a rule for one device";
+    EXPECT_TRUE(handler_.completed[2].setup.is_privileged);
+}
+
+// Goal: a container is verified as it starts, by either call of NRI, and other events pass.
+TEST_F(NriTest, VerifiesContainersAsTheyStart) {
+    start();
+    introduce();
+    runtime_.call("Synchronize", nri::SynchronizeRequest());
+    nri::StartContainerRequest request;
+    *request.mutable_pod() = create("main").pod();
+    *request.mutable_container() = create("main").container();
+    request.mutable_container()->set_pid(42);
+    EXPECT_EQ(runtime_.call("StartContainer", request).status().code(), 0);
+    nri::StateChangeEvent event;
+    *event.mutable_pod() = request.pod();
+    *event.mutable_container() = request.container();
+    event.mutable_container()->set_name("covered");
+    event.set_event(5);
+    EXPECT_EQ(runtime_.call("StateChange", event).status().code(), 0);
+    event.set_event(6);
+    const ttrpc::Response refused = runtime_.call("StateChange", event);
+    EXPECT_EQ(refused.status().message(), "Tessera: covered");
+    ASSERT_EQ(handler_.verified.size(), 2U);
+    EXPECT_EQ(handler_.verified[0].pid, 42);
+    EXPECT_EQ(handler_.verified[0].pod_uid, PodUid("uid-p"));
 }
 
 // Goal: the containers that were there come in parts; those to end are asked for after the answer.

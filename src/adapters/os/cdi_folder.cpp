@@ -1,169 +1,143 @@
 #include "adapters/os/cdi_folder.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
 
 #include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::string_view kShareFile = "tessera.dev-share-";
+
+// Of a spec that needs nothing newer; the oldest with all that we write ourselves.
+constexpr CdiVersion kOwnVersion = {0, 6, 0};
+
+// A vendor's specification has some ten kilobytes for each GPU.
+constexpr std::size_t kMostSpecBytes = std::size_t{8} << 20;
 
 bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Of a spec that needs nothing newer; the oldest with all that we write ourselves.
-constexpr std::array kOwnVersion = {0, 6, 0};
-using Version = std::array<int, 3>;
-
-// The fields of CDI that are no text (container-device-interface specs-go 1.1.0, config.go; the
-// last two until 1.0). Everything else keeps its text, whatever it looks like.
-constexpr std::array<std::string_view, 7> kNumbers = {"major", "minor",   "fileMode",      "uid",
-                                                      "gid",   "timeout", "additionalGids"};
-constexpr std::array<std::string_view, 3> kBooleans = {"enableMonitoring", "enableCMT",
-                                                       "enableMBM"};
-
-// CDI specs are YAML or JSON; as JSON is YAML, one reader takes both. `key` is that of the nearest
-// map around the node.
-Json to_json(const YAML::Node& node, std::string_view key) {
-    if (!node.IsDefined()) return nullptr;
-    if (node.IsMap()) {
-        Json out = Json::object();
-        for (const auto& pair : node) {
-            const auto name = pair.first.as<std::string>();
-            out[name] = to_json(pair.second, name);
-        }
-        return out;
-    }
-    if (node.IsSequence()) {
-        Json out = Json::array();
-        for (const YAML::Node& item : node)
-            out.push_back(to_json(item, key));
-        return out;
-    }
-    if (!node.IsScalar()) return nullptr;
-    if (std::ranges::find(kNumbers, key) != kNumbers.end()) return node.as<std::int64_t>();
-    if (std::ranges::find(kBooleans, key) != kBooleans.end()) return node.as<bool>();
-    return node.Scalar();
-}
-
-struct VendorDevice {
-    std::string name;
-    Json edits;
-};
-
-struct VendorSpec {
-    Version version{};
-    Json edits;  // for every device
-    std::vector<VendorDevice> devices;
-};
-
-// "0.7.0" or "v0.7.0"; zeros when it is neither.
-Version parse_version(const std::string& text) {
-    Version out{};
-    const char* digits = text.c_str() + (text.starts_with('v') ? 1 : 0);
-    if (std::sscanf(digits, "%d.%d.%d", &out[0], &out[1], &out[2]) != 3) return {};
-    return out;
-}
-
-VendorSpec read_spec(const std::string& path, const std::string& kind) {
-    VendorSpec out;
-    try {
-        const YAML::Node spec = YAML::LoadFile(path);
-        if (!spec.IsMap() || !spec["kind"] || spec["kind"].as<std::string>() != kind) return {};
-        if (spec["cdiVersion"]) out.version = parse_version(spec["cdiVersion"].Scalar());
-        out.edits = to_json(spec["containerEdits"], "");
-        for (const YAML::Node& device : spec["devices"]) {
-            out.devices.push_back(
-                {device["name"].as<std::string>(), to_json(device["containerEdits"], "")});
-        }
-    } catch (const YAML::Exception&) {
-        // Somebody else's file; the runtime reports it. Ours are found all the same.
-        return {};
-    }
+// As far as the folder can be read.
+std::vector<fs::path> files_of(const std::string& folder) {
+    std::vector<fs::path> out;
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+         it.increment(error))
+        out.push_back(it->path());
+    std::ranges::sort(out);
     return out;
 }
 
 // Of two devices of one name the runtime takes that of the later folder; so do we.
-void shadow(std::vector<VendorSpec>& earlier, const VendorSpec& later) {
-    for (VendorSpec& spec : earlier) {
-        std::erase_if(spec.devices, [&](const VendorDevice& device) {
-            return std::ranges::find(later.devices, device.name, &VendorDevice::name) !=
+void shadow(std::vector<CdiSpec>& earlier, const CdiSpec& later) {
+    for (CdiSpec& spec : earlier) {
+        std::erase_if(spec.devices, [&](const CdiSpecDevice& device) {
+            return std::ranges::find(later.devices, device.name, &CdiSpecDevice::name) !=
                    later.devices.end();
         });
     }
 }
 
-std::vector<VendorSpec> vendor_specs(const CdiFolderOptions& options) {
-    std::vector<VendorSpec> specs;
-    for (const std::string& folder : options.folders) {
-        std::error_code error;
-        for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
-            const std::string extension = file.path().extension().string();
-            if (extension != ".json" && extension != ".yaml" && extension != ".yml") continue;
-            // Ours repeat the vendor's, and there may be hundreds.
-            if (file.path().filename().string().starts_with(kShareFile)) continue;
-            VendorSpec spec = read_spec(file.path().string(), options.vendor_kind);
-            shadow(specs, spec);
-            specs.push_back(std::move(spec));
-        }
-    }
-    return specs;
-}
-
-// Lists grow; of anything else (intelRdt is an object) the last one holds, as in the runtime.
-void merge(Json& edits, const Json& more) {
-    if (!more.is_object()) return;
-    for (const auto& [key, value] : more.items()) {
-        if (!value.is_array()) {
-            edits[key] = value;
-            continue;
-        }
-        for (const Json& item : value)
-            edits[key].push_back(item);
-    }
-}
-
-// The minors of the cards that a device brings: its nodes /dev/nvidia<minor>.
-std::vector<std::string> minors_of(const VendorDevice& device) {
-    constexpr std::string_view kCardNode = "/dev/nvidia";
+// The minors of the GPUs that a device brings: its nodes /dev/nvidia<minor>.
+std::vector<std::string> minors_of(const CdiSpecDevice& device) {
+    constexpr std::string_view kGpuNode = "/dev/nvidia";
     std::vector<std::string> minors;
-    if (!device.edits.is_object()) return minors;
-    for (const Json& node : device.edits.value("deviceNodes", Json::array())) {
-        const std::string path = node.is_object() ? node.value("path", "") : "";
-        if (!path.starts_with(kCardNode)) continue;
-        const std::string rest = path.substr(kCardNode.size());
+    for (const std::string& path : cdi_edit_fields(device.edits, "deviceNodes", "path")) {
+        if (!path.starts_with(kGpuNode)) continue;
+        const std::string rest = path.substr(kGpuNode.size());
         if (is_number(rest)) minors.push_back(rest);
     }
     return minors;
 }
 
-std::string qualified(const CdiFolderOptions& options, const VendorDevice& device) {
+std::string qualified(const CdiFolderOptions& options, const CdiSpecDevice& device) {
     return fmt::format("{}={}", options.vendor_kind, device.name);
+}
+
+CdiDevice described(const CdiFolderOptions& options, const CdiSpecDevice& device) {
+    return {.name = qualified(options, device),
+            .device_nodes = cdi_edit_fields(device.edits, "deviceNodes", "path"),
+            .mounts = cdi_edit_fields(device.edits, "mounts", "containerPath")};
 }
 
 }  // namespace
 
-std::optional<std::string> CdiFolder::vendor_device(const GpuUuid& uuid, int minor) {
-    std::optional<std::string> by_number;
-    for (const VendorSpec& spec : vendor_specs(options_)) {
-        for (const VendorDevice& device : spec.devices) {
-            if (device.name == uuid.str()) return qualified(options_, device);
-            // Only plain numbers: a slice of a card (0:1) has the card's node, too.
-            if (is_number(device.name) && minors_of(device) == std::vector{std::to_string(minor)})
-                by_number = qualified(options_, device);
+const Result<CdiSpec>& CdiFolder::read_cached(const std::string& path, const Stamp& stamp) {
+    const auto known = cache_.find(path);
+    if (known != cache_.end() && known->second.stamp == stamp) return known->second.spec;
+    const auto text = read_text_file_up_to(path, kMostSpecBytes);
+    Cached read{stamp, text ? read_cdi_spec(*text) : Result<CdiSpec>(fail(text.error()))};
+    return cache_.insert_or_assign(path, std::move(read)).first->second.spec;
+}
+
+CdiFolder::Found CdiFolder::vendor_specs() {
+    const std::scoped_lock lock(mutex_);
+    Found found;
+    std::set<std::string> present;
+    for (const std::string& folder : options_.folders) {
+        for (const fs::path& file : files_of(folder)) {
+            const std::string extension = file.extension().string();
+            if (extension != ".json" && extension != ".yaml" && extension != ".yml") continue;
+            // Ours repeat the vendor's, and there may be hundreds.
+            if (file.filename().string().starts_with(kShareFile)) continue;
+            struct stat about = {};
+            // A pipe or a device would never end.
+            if (stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
+            present.insert(file.string());
+            const auto& spec = read_cached(
+                file.string(), {.inode = about.st_ino,
+                                .changed_ns = std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 +
+                                              about.st_mtim.tv_nsec,
+                                .size = about.st_size});
+            if (!spec) {
+                found.problems.push_back(
+                    fmt::format("{} cannot be used: {}", file.string(), spec.error().text));
+            } else if (spec->kind != options_.vendor_kind) {
+                found.problems.push_back(
+                    fmt::format("{} is of kind {}", file.string(), spec->kind));
+            } else {
+                shadow(found.specs, *spec);
+                found.specs.push_back(*spec);
+            }
         }
     }
-    return by_number;
+    std::erase_if(cache_, [&](const auto& entry) { return !present.contains(entry.first); });
+    return found;
+}
+
+Error CdiFolder::not_found(const GpuUuid& uuid, const Found& found) const {
+    std::string text = fmt::format("no CDI device of kind {} for {} in {}", options_.vendor_kind,
+                                   uuid.str(), fmt::join(options_.folders, " or "));
+    for (const std::string& problem : found.problems)
+        text += "; " + problem;
+    return {Code::not_found, std::move(text)};
+}
+
+Result<CdiDevice> CdiFolder::vendor_device(const GpuUuid& uuid, int minor) {
+    const Found found = vendor_specs();
+    std::optional<CdiDevice> by_number;
+    for (const CdiSpec& spec : found.specs) {
+        for (const CdiSpecDevice& device : spec.devices) {
+            if (device.name == uuid.str()) return described(options_, device);
+            // Only plain numbers: a slice of a GPU (0:1) has the GPU's node, too.
+            if (is_number(device.name) && minors_of(device) == std::vector{std::to_string(minor)})
+                by_number = described(options_, device);
+        }
+    }
+    if (by_number) return *std::move(by_number);
+    return fail(not_found(uuid, found));
 }
 
 Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& edits) {
@@ -175,15 +149,15 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
                                     {"containerPath", file.destination},
                                     {"options", file.options()}});
     }
-    Version version = kOwnVersion;
-    for (const VendorSpec& spec : vendor_specs(options_)) {
+    CdiVersion version = kOwnVersion;
+    for (const CdiSpec& spec : vendor_specs().specs) {
         bool first = true;
-        for (const VendorDevice& device : spec.devices) {
+        for (const CdiSpecDevice& device : spec.devices) {
             const auto& asked = edits.cdi_devices;
             if (std::ranges::find(asked, qualified(options_, device)) == asked.end()) continue;
-            if (first) merge(merged, spec.edits);
+            if (first) merge_cdi_edits(merged, spec.edits);
             first = false;
-            merge(merged, device.edits);
+            merge_cdi_edits(merged, device.edits);
             // What the vendor wrote may need its version, and the runtime reads that one.
             version = std::max(version, spec.version);
         }
@@ -191,17 +165,18 @@ Result<> CdiFolder::write_share(const std::string& name, const ContainerEdits& e
     const Json spec = {{"cdiVersion", fmt::format("{}", fmt::join(version, "."))},
                        {"kind", "tessera.dev/share"},
                        {"devices", {{{"name", name}, {"containerEdits", merged}}}}};
+    // What is not UTF-8 is the pod's own text; the vendor's was checked as it was read.
     return write_text_file(fmt::format("{}/{}{}.json", options_.dynamic, kShareFile, name),
-                           spec.dump());
+                           spec.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void CdiFolder::keep_only_shares(const std::set<std::string>& names) {
-    std::error_code error;
-    for (const auto& file : std::filesystem::directory_iterator(options_.dynamic, error)) {
-        const std::string stem = file.path().stem().string();
+    for (const fs::path& file : files_of(options_.dynamic)) {
+        const std::string stem = file.stem().string();
         if (!stem.starts_with(kShareFile) || names.contains(stem.substr(kShareFile.size())))
             continue;
-        std::filesystem::remove(file.path(), error);
+        std::error_code error;
+        fs::remove(file, error);
     }
 }
 

@@ -3,9 +3,13 @@
 // never touched.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "adapters/os/cdi_spec.hpp"
 #include "ports/cdi_store.hpp"
 
 namespace tessera {
@@ -21,12 +25,36 @@ class CdiFolder final : public CdiStore {
   public:
     explicit CdiFolder(CdiFolderOptions options) : options_(std::move(options)) {}
 
-    std::optional<std::string> vendor_device(const GpuUuid& uuid, int minor) override;
+    Result<CdiDevice> vendor_device(const GpuUuid& uuid, int minor) override;
     Result<> write_share(const std::string& name, const ContainerEdits& edits) override;
     void keep_only_shares(const std::set<std::string>& names) override;
 
   private:
+    // A file as it was last read; read again once one of these has changed.
+    struct Stamp {
+        std::uint64_t inode = 0;
+        std::int64_t changed_ns = 0;
+        std::int64_t size = 0;
+
+        friend bool operator==(const Stamp&, const Stamp&) = default;
+    };
+    struct Cached {
+        Stamp stamp;
+        Result<CdiSpec> spec;
+    };
+    // What the folders hold now, in the runtime's order.
+    struct Found {
+        std::vector<CdiSpec> specs;         // of the vendor's kind
+        std::vector<std::string> problems;  // files that cannot be read, other kinds: one line each
+    };
+
+    Found vendor_specs();
+    const Result<CdiSpec>& read_cached(const std::string& path, const Stamp& stamp);
+    [[nodiscard]] Error not_found(const GpuUuid& uuid, const Found& found) const;
+
     const CdiFolderOptions options_;
+    std::mutex mutex_;
+    std::map<std::string, Cached> cache_;  // by path; guarded by mutex_
 };
 
 }  // namespace tessera

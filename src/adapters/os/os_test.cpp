@@ -85,6 +85,11 @@ class CdiTest : public ::testing::Test {
         std::ranges::sort(out);
         return out;
     }
+    // Its name; empty where no specification has it.
+    std::string device(const GpuUuid& uuid, int minor) {
+        const auto found = cdi_.vendor_device(uuid, minor);
+        return found ? found->name : "";
+    }
     nlohmann::json share(const std::string& name) const {
         std::ifstream in(folder_ / "dynamic" / ("tessera.dev-share-" + name + ".json"));
         return nlohmann::json::parse(in);
@@ -115,16 +120,72 @@ devices:
 // Goal: a card is found by UUID, else by a number whose device brings this card's node, in
 // whichever folder and format; a broken spec of somebody else hides nothing.
 TEST_F(CdiTest, VendorDevices) {
-    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 1), std::nullopt);
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 1), "");
     write("static/nvidia.yaml", kVendorSpec);
     write("static/broken.yaml", "kind: [");
     write("static/other.json", R"({"kind":"other.com/x","devices":[{"name":"GPU-9"}]})");
     write("static/notes.txt", kVendorSpec);
     write("static/tessera.dev-share-1.json",
           R"({"kind":"nvidia.com/gpu","devices":[{"name":"GPU-9"}]})");
-    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
-    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-0"), 0), "nvidia.com/gpu=0");
-    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-9"), 9), std::nullopt);
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
+    EXPECT_EQ(device(GpuUuid("GPU-0"), 0), "nvidia.com/gpu=0");
+    EXPECT_EQ(device(GpuUuid("GPU-9"), 9), "");
+}
+
+// Goal: the error for a GPU that no specification has says where it was looked for, and which files
+// are of no use. What a device brings is known.
+TEST_F(CdiTest, SaysWhatWasSearched) {
+    write("static/nvidia.yaml", kVendorSpec);
+    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-1"), 7),
+              (CdiDevice{"nvidia.com/gpu=GPU-1", {"/dev/nvidia1"}, {}}));
+    write("static/broken.yaml", "kind: [");
+    write("dynamic/operator.json", R"({"kind":"management.nvidia.com/gpu"})");
+    const auto missing = cdi_.vendor_device(GpuUuid("GPU-9"), 9);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::not_found);
+    for (const std::string& part :
+         {std::string("kind nvidia.com/gpu for GPU-9 in "), (folder_ / "static").string(),
+          std::string("operator.json is of kind management.nvidia.com/gpu"),
+          std::string("broken.yaml cannot be used: not a CDI specification")})
+        EXPECT_NE(missing.error().text.find(part), std::string::npos) << missing.error().text;
+}
+
+// Goal: a vendor's file of another form than it should have ends nothing, and its other devices
+// work: a map where a string is expected, a scalar where a list is.
+TEST_F(CdiTest, FilesOfAnotherForm) {
+    write("static/nvidia.yaml", R"(cdiVersion: "0.5.0"
+kind: nvidia.com/gpu
+containerEdits: {env: A=1, mounts: {a: b}}
+devices:
+- {name: "0", containerEdits: {deviceNodes: [{path: {a: b}}]}}
+- {name: "1", containerEdits: {deviceNodes: {path: /dev/nvidia1}}}
+- {name: "2", containerEdits: {deviceNodes: [{path: /dev/nvidia2}], env: [B=2], mounts: [x]}}
+- {name: GPU-3}
+)");
+    EXPECT_EQ(device(GpuUuid("GPU-a"), 0), "");
+    EXPECT_EQ(device(GpuUuid("GPU-a"), 1), "");
+    EXPECT_EQ(device(GpuUuid("GPU-a"), 2), "nvidia.com/gpu=2");
+    EXPECT_EQ(device(GpuUuid("GPU-3"), 3), "nvidia.com/gpu=GPU-3");
+    EXPECT_TRUE(cdi_.write_share("s1", {{{"X", "\xff"}}, {"nvidia.com/gpu=2"}}));
+}
+
+// Goal: a file is read again once it has changed, and not before.
+TEST_F(CdiTest, ReadsAFileOnce) {
+    write("static/nvidia.yaml", kVendorSpec);
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
+    const auto path = folder_ / "static" / "nvidia.yaml";
+    const auto changed = std::filesystem::last_write_time(path);
+    // The same size, time and inode: as far as can be seen it is the same file.
+    std::string other = kVendorSpec;
+    other.replace(other.find("GPU-1"), 5, "GPU-2");
+    write("static/nvidia.yaml", other);
+    std::filesystem::last_write_time(path, changed);
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 7), "nvidia.com/gpu=GPU-1");
+    std::filesystem::last_write_time(path, changed + std::chrono::seconds(1));
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 7), "");
+    EXPECT_EQ(device(GpuUuid("GPU-2"), 7), "nvidia.com/gpu=GPU-2");
+    std::filesystem::remove(path);
+    EXPECT_EQ(device(GpuUuid("GPU-2"), 7), "");
 }
 
 // Goal: a number in a spec is not an index of today: after a card is gone the driver counts anew,
@@ -140,9 +201,9 @@ devices:
 - {name: "4:0", containerEdits: {deviceNodes: [{path: /dev/nvidia4}]}}
 - {name: all, containerEdits: {deviceNodes: [{path: /dev/nvidia5}]}}
 )");
-    EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-a"), 3), "nvidia.com/gpu=0");
+    EXPECT_EQ(device(GpuUuid("GPU-a"), 3), "nvidia.com/gpu=0");
     for (const int minor : {0, 1, 2, 4, 5})
-        EXPECT_EQ(cdi_.vendor_device(GpuUuid("GPU-a"), minor), std::nullopt) << minor;
+        EXPECT_EQ(device(GpuUuid("GPU-a"), minor), "") << minor;
 }
 
 // Goal: a share is one device with our variables, the vendor's edits of its cards and, once, those

@@ -91,7 +91,10 @@ Result<NodeInventory> Cards::read() {
         readings_ = readings;
         read_at_ = Clock::now();
     }
-    NodeInventory node{.name = options_.node, .unit = options_.unit};
+    NodeInventory node{.name = options_.node,
+                       .unit = options_.unit,
+                       .enforcement_fault = options_.enforcement_fault,
+                       .handover_fault = handover_fault(readings)};
     std::set<GpuUuid> seen;
     for (const GpuReading& reading : readings) {
         if (!seen.insert(reading.uuid).second) {
@@ -111,6 +114,16 @@ Result<NodeInventory> Cards::read() {
                              .links = reading.links});
     }
     return node;
+}
+
+// The first one's: they mostly have one cause.
+std::string Cards::handover_fault(const std::vector<GpuReading>& readings) const {
+    if (options_.cdi == nullptr) return {};
+    for (const GpuReading& reading : readings) {
+        const auto device = options_.cdi->vendor_device(reading.uuid, reading.minor);
+        if (!device) return device.error().text;
+    }
+    return {};
 }
 
 void Cards::take_faults(const GpuFault& fault) {

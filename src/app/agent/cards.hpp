@@ -16,6 +16,7 @@
 #include "app/agent/device_lists.hpp"
 #include "app/agent/node_publisher.hpp"
 #include "domain/health/gpu_health.hpp"
+#include "ports/cdi_store.hpp"
 #include "ports/gpu_inventory.hpp"
 #include "ports/kube_api.hpp"
 #include "ports/kubelet.hpp"
@@ -29,6 +30,9 @@ struct CardsOptions {
     DeviceListOptions lists;
     std::chrono::milliseconds probe_period{5'000};
     NodePublisherOptions publishing;
+    // Asked whether a CDI device brings each GPU; null: it is not asked. Outlives Cards.
+    CdiStore* cdi = nullptr;
+    std::string enforcement_fault = {};  // published as it is
     // A call into the driver that has not returned for that long: the GPUs are published as
     // unhealthy, and are healthy again once it returns.
     std::chrono::milliseconds hang_bound{60'000};
@@ -78,6 +82,7 @@ class Cards {
     class Call;
 
     Result<NodeInventory> read();
+    [[nodiscard]] std::string handover_fault(const std::vector<GpuReading>& readings) const;
     void show(NodeInventory now);
     void send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& excess);
     void watch(const std::stop_token& stop);

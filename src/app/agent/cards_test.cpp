@@ -43,6 +43,9 @@ class BlackHole final : public KubeApi {
     Result<std::vector<PodFacts>> list_pods(const NodeName&) override {
         return fail(wait().error());
     }
+    Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
+        return fail(wait().error());
+    }
     Result<bool> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
         return fail(wait().error());
     }

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <span>
 
 #include "app/agent/held_shares.hpp"
 #include "base/log.hpp"
+#include "domain/handover/mount_conflicts.hpp"
+#include "domain/handover/runtime_support.hpp"
 #include "domain/request/dialect.hpp"
 #include "wire/keys.hpp"
 
@@ -31,8 +34,10 @@ constexpr std::string_view kUnknownDevices =
     "Tessera: kubelet's checkpoint does not name the container of these devices; kubelet was asked "
     "to write it anew, and tries again by itself";
 
-// What a vendor's CDI spec may put in place of our list of cards, since it brings them itself.
-constexpr std::string_view kVoid = "void";
+constexpr std::string_view kNotHandedOver =
+    "container {}: the runtime ({} {}) did not carry out what Tessera set on it: {}. The container "
+    "was kept from starting without its GPU share. Is CDI enabled in the runtime (containerd: "
+    "enable_cdi), and does another NRI plugin change the same container?";
 
 constexpr std::string_view kShareKind = "tessera.dev/share=";
 
@@ -53,16 +58,6 @@ std::optional<std::string_view> annotation(const RuntimeContainer& container,
     return at->second;
 }
 
-// The values that a container's environment has for `name`.
-std::vector<std::string> values_of(const RuntimeContainer& container, std::string_view name) {
-    std::vector<std::string> values;
-    for (const std::string& variable : container.env) {
-        if (variable.starts_with(std::string(name) + "="))
-            values.push_back(variable.substr(name.size() + 1));
-    }
-    return values;
-}
-
 // True when the container runs with exactly what this allocation hands over. The pod's own
 // environment may name our variables, so each must stand once and with our value; where the pod was
 // resized, the amounts are those of whenever the container started.
@@ -71,11 +66,12 @@ bool was_handed(const RuntimeContainer& container, const Allocation& allocation,
     const ContainerAllocation* share = find_container(allocation, container.name);
     if (share == nullptr || allocation.pod != container.pod_uid) return false;
     return std::ranges::all_of(share_env(*share, gpus), [&](const auto& variable) {
-        const auto values = values_of(container, variable.first);
+        const auto values = values_of(container.env, variable.first);
         if (values.size() != 1) return false;
         if (is_resized && variable.first == kMemoryBytes) return true;
+        // A vendor's CDI device may say "void" in place of our list, since it brings the GPUs.
         return values[0] == variable.second ||
-               (variable.first == kVisibleDevices && values[0] == kVoid);
+               (variable.first == kVisibleDevices && values[0] == kVoidDevices);
     });
 }
 
@@ -85,8 +81,18 @@ std::string_view identity_name(Identity identity) {
     return identity == Identity::nri ? "nri" : "kubelet";
 }
 
-Gate::Gate(GatePorts ports, NodeName node, Identity identity)
-    : ports_(ports), node_(std::move(node)), identity_(identity) {}
+Gate::Gate(GatePorts ports, NodeName node, Identity identity, StartRules rules)
+    : ports_(ports), node_(std::move(node)), identity_(identity), rules_(std::move(rules)) {}
+
+void Gate::on_runtime(const RuntimeIdentity& runtime) {
+    const std::scoped_lock lock(runtime_mutex_);
+    runtime_ = runtime;
+}
+
+RuntimeIdentity Gate::runtime() const {
+    const std::scoped_lock lock(runtime_mutex_);
+    return runtime_;
+}
 
 void Gate::on_link(bool connected, const std::string& detail) {
     linked_ = connected;
@@ -101,30 +107,58 @@ Result<Allocation> Gate::newest_of(const Allocation& allocation, const PodUid& p
     return *kept && is_resize_of(allocation, **kept) ? **kept : allocation;
 }
 
-Result<ContainerEdits> Gate::edits_for(const Allocation& allocation,
-                                       const HeldContainer& container) {
+Result<ContainerEdits> Gate::edits_for(const Allocation& allocation, const Starting& container) {
+    if (auto checked = check_setup(container.setup, rules_); !checked)
+        return refuse(checked.error());
     const auto inventory = ports_.cards.inventory();
     TRY(const Allocation newest, newest_of(allocation, container.pod));
-    auto handover = hand_over(newest, container.pod, node_, container.container, *inventory);
+    auto handover = hand_over(newest, container.pod, node_, container.setup.name, *inventory);
     if (!handover) return refuse(handover.error());
-    TRY(auto mounts, hold(*find_container(newest, container.container), container, handover->gpus));
-    ContainerEdits edits{std::move(handover->env), {}, std::move(mounts)};
-    for (const Gpu& gpu : handover->gpus) {
-        auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
-        if (device) edits.cdi_devices.push_back(*std::move(device));
-    }
+    TRY(auto devices, devices_for(handover->gpus, container.setup));
+    TRY(auto mounts,
+        hold(*find_container(newest, container.setup.name), container, handover->gpus));
+    ContainerEdits edits{std::move(handover->env), std::move(devices), std::move(mounts)};
+    if (container.setup.is_privileged)
+        std::ranges::copy(privileged_env(edits.env.front().second), std::back_inserter(edits.env));
     return edits;
 }
 
+Result<std::vector<std::string>> Gate::devices_for(const std::vector<Gpu>& gpus,
+                                                   const ContainerSetup& setup) {
+    std::vector<std::string> names;
+    for (const Gpu& gpu : gpus) {
+        auto device = ports_.cdi.vendor_device(gpu.uuid, gpu.minor);
+        if (device) {
+            names.push_back(std::move(device->name));
+        } else if (!reads_visible_devices(setup.runtime_handler, rules_.environment_handlers)) {
+            return refuse(
+                {Code::unavailable,
+                 fmt::format("the GPU cannot be handed over: {}. Generate the specification "
+                             "(nvidia-ctk cdi generate), name its kind (--cdi-kind), or give the "
+                             "pod a runtimeClassName whose runtime injects GPUs ({})",
+                             device.error().text, fmt::join(rules_.environment_handlers, ", "))});
+        }
+    }
+    if (names.empty() || identity_ != Identity::nri) return names;
+    const RuntimeIdentity by = runtime();
+    if (auto carried = check_cdi_from_nri(by.name, by.version); !carried)
+        return refuse(carried.error());
+    return names;
+}
+
 Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share,
-                                          const HeldContainer& container,
-                                          const std::vector<Gpu>& gpus) {
+                                          const Starting& container, const std::vector<Gpu>& gpus) {
     if (ports_.holder == nullptr || !has_share(share)) return std::vector<FileMount>{};
+    auto merged = check_mounts(container.setup.mounts, ports_.holder->mount_points(),
+                               rules_.preload_merge_from);
+    if (!merged) return refuse(merged.error());
     std::vector<HeldShare> shares = held_shares(share);
     // A share may name its card by its index.
     for (std::size_t i = 0; i < gpus.size(); i++)
         shares[i].card = gpus[i].uuid;
-    auto mounts = ports_.holder->hold(container, shares);
+    auto mounts = ports_.holder->hold({container.pod, container.name, container.setup.name,
+                                       *merged ? (*merged)->source : std::string()},
+                                      shares);
     if (!mounts) return refuse(mounts.error());
     return mounts;
 }
@@ -170,6 +204,7 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
     }
     switch (judged.standing) {
         case Standing::plain:
+            return edits_without_gpus(container);
         case Standing::gpushares:  // kubelet hands over what it was given then
             return ContainerEdits{};
         case Standing::unplaced:
@@ -183,13 +218,86 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
             break;
     }
     // The runtime replaces the first entry only; the second would win inside the container.
-    const auto times = values_of(container, kVisibleDevices).size();
+    const auto times = values_of(container.env, kVisibleDevices).size();
     if (times > 1) {
         return refuse({Code::invalid_argument,
                        fmt::format("container {} sets {} {} times; remove it from the pod",
                                    container.name, kVisibleDevices, times)});
     }
-    return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.name});
+    return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup});
+}
+
+Result<ContainerEdits> Gate::edits_without_gpus(const RuntimeContainer& container) {
+    auto env =
+        environment_without_gpus(container.setup, container.env, container.pod.space, rules_);
+    if (!env) return refuse(env.error());
+    if (!env->empty()) {
+        log_event(Event::gpus_hidden,
+                  {{"pod", container.pod.str()}, {"container", container.name}});
+    }
+    return ContainerEdits{*std::move(env), {}, {}};
+}
+
+// What was asked of the runtime is not what it did: versions that drop CDI devices, or have CDI
+// switched off, start the container all the same. So it is looked at before its program runs.
+Result<> Gate::verify(const RuntimeContainer& container) {
+    const auto judged = judge(container, ports_.holders.list(), ports_.seal);
+    if (judged && judged->standing != Standing::placed) return {};
+    auto checked = judged ? check_handed_over(container, *judged->allocation)
+                          : Result<>(tl::unexpected(judged.error()));
+    if (checked) return {};
+    log_event(Event::container_refused, {{"pod", container.pod.str()},
+                                         {"container", container.name},
+                                         {"reason", checked.error().text}});
+    return checked;
+}
+
+Result<> Gate::check_handed_over(const RuntimeContainer& container, const Allocation& allocation) {
+    const auto not_handed_over = [&](std::string_view what) {
+        const RuntimeIdentity by = runtime();
+        return refuse({Code::conflict,
+                       fmt::format(kNotHandedOver, container.name, by.name, by.version, what)});
+    };
+    const auto inventory = ports_.cards.inventory();
+    if (!was_handed(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
+        return not_handed_over("the environment");
+    const ContainerAllocation& share = *find_container(allocation, container.name);
+    if (auto devices = check_devices(container, share); !devices)
+        return not_handed_over(devices.error().text);
+    // A runtime that does not name the process leaves its mounts unchecked (docs/limits.md).
+    if (ports_.holder == nullptr || !has_share(share) || container.pid == 0) return {};
+    auto mounted = ports_.holder->check_mounted({container.pod_uid, container.pod, container.name},
+                                                container.pid);
+    if (!mounted) return refuse(mounted.error());
+    watch_mounts(container, allocation);
+    return {};
+}
+
+void Gate::watch_mounts(const RuntimeContainer& container, const Allocation& allocation) {
+    const ContainerAllocation* share = find_container(allocation, container.name);
+    if (ports_.mounts == nullptr || share == nullptr || !has_share(*share)) return;
+    ports_.mounts->started({container.pod_uid, container.pod, container.name}, container.pid);
+}
+
+// A device that brings nothing by itself cannot be seen.
+Result<> Gate::check_devices(const RuntimeContainer& container, const ContainerAllocation& share) {
+    const auto inventory = ports_.cards.inventory();
+    for (const GpuShare& part : share.gpus) {
+        const Gpu* gpu = find_gpu(inventory->gpus, part.uuid);
+        if (gpu == nullptr) continue;
+        const auto device = ports_.cdi.vendor_device(gpu->uuid, gpu->minor);
+        if (!device) continue;
+        for (const std::string& path : device->device_nodes) {
+            if (std::ranges::find(container.device_nodes, path) == container.device_nodes.end())
+                return fail(Code::conflict, fmt::format("device {} of {}", path, device->name));
+        }
+        for (const std::string& path : device->mounts) {
+            const auto& mounts = container.setup.mounts;
+            if (std::ranges::find(mounts, path, &ContainerMount::destination) == mounts.end())
+                return fail(Code::conflict, fmt::format("mount {} of {}", path, device->name));
+        }
+    }
+    return {};
 }
 
 Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
@@ -198,7 +306,7 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
         log_event(Event::container_refused, {{"pod", container.pod.str()},
                                              {"container", container.name},
                                              {"reason", edits.error().text}});
-    } else if (!edits->env.empty()) {
+    } else if (!edits->env.empty() && edits->env.front().second != kVoidDevices) {
         log_event(Event::cards_handed_over, {{"pod", container.pod.str()},
                                              {"container", container.name},
                                              {"gpus", edits->env.front().second}});
@@ -228,6 +336,8 @@ std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& con
         const bool without_share = judged->standing == Standing::placed &&
                                    !was_handed(container, *judged->allocation, inventory->gpus,
                                                was_resized(container.pod_uid));
+        if (!without_share && judged->standing == Standing::placed)
+            watch_mounts(container, *judged->allocation);
         if (!without_share && judged->standing != Standing::unplaced) continue;
         evictions.push_back(
             {container.id, "started while Tessera's agent was away, without its share"});
@@ -276,7 +386,7 @@ Result<> Gate::check_known(const std::string& resource, const std::set<std::stri
 // An init container and the app container that inherits its devices may both have this set of ids:
 // each has a name of its own, and both are made.
 Result<> Gate::make_shares(const std::string& resource, const std::set<std::string>& ids) {
-    TRY(const auto pods, ports_.kube.list_pods(node_));
+    TRY(const auto pods, ports_.kube.list_node_pods(node_));
     // Two containers may start at once: a share that one makes is not in what the other has read.
     const std::scoped_lock lock(shares_mutex_);
     TRY(const auto holders, ports_.holders.list());
@@ -287,9 +397,10 @@ Result<> Gate::make_shares(const std::string& resource, const std::set<std::stri
             if (device.starts_with(kShareKind)) names.insert(device.substr(kShareKind.size()));
         }
         if (holder.resource != resource || holder.ids != ids) continue;
-        const auto pod = std::ranges::find(pods, holder.pod, &PodFacts::uid);
+        const auto pod =
+            std::ranges::find(pods, holder.pod, [](const NodePod& each) { return each.facts.uid; });
         // Kubelet forgets ended pods late.
-        if (pod == pods.end() || pod->finished) continue;
+        if (pod == pods.end() || pod->facts.finished) continue;
         if (!holder.by_gpushare) TRY_VOID(make_share(holder, *pod));
         made = true;
     }
@@ -298,11 +409,15 @@ Result<> Gate::make_shares(const std::string& resource, const std::set<std::stri
     return unknown_devices();
 }
 
-Result<> Gate::make_share(const DeviceHolder& holder, const PodFacts& pod) {
+Result<> Gate::make_share(const DeviceHolder& holder, const NodePod& of) {
+    const PodFacts& pod = of.facts;
     Result<ContainerEdits> edits =
         fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {
-        edits = *pod.allocation ? edits_for(**pod.allocation, {pod.uid, pod.name, holder.container})
+        const auto known = std::ranges::find(of.setups, holder.container, &ContainerSetup::name);
+        const ContainerSetup setup =
+            known == of.setups.end() ? ContainerSetup{.name = holder.container} : *known;
+        edits = *pod.allocation ? edits_for(**pod.allocation, {pod.uid, pod.name, setup})
                                 : Result<ContainerEdits>(refuse(pod.allocation->error()));
     }
     if (!edits) {

@@ -1,9 +1,11 @@
 // The gate that every GPU container passes on its way to start. It fails closed: without a valid
 // allocation for exactly this pod and container, and devices that kubelet gave it, the container
-// does not start, and the error says why. A container that asks for no GPU always passes.
+// does not start, and the error says why. A container that asks for no GPU passes, and sees none.
 //
 // Two ways of knowing which container it is, both exact (docs/decisions/0003-identity.md):
-//  nri            the runtime asks us at CreateContainer, with the pod's uid and annotations;
+//  nri            the runtime asks us at CreateContainer, with the pod's uid and annotations, and
+//                 once more when the container is made, before its program runs: what the runtime
+//                 left out, or what covers our files, keeps it from starting;
 //  kubelet        Allocate hands over the name of a CDI device that does not exist yet; at
 //                 PreStartContainer kubelet's checkpoint tells which container was given that name,
 //                 and the device is made, before the runtime looks for it.
@@ -17,7 +19,9 @@
 #include <vector>
 
 #include "app/agent/cards.hpp"
+#include "app/agent/mount_watch.hpp"
 #include "domain/handover/handover.hpp"
+#include "domain/handover/start_rules.hpp"
 #include "ports/cdi_store.hpp"
 #include "ports/container_runtime.hpp"
 #include "ports/kubelet.hpp"
@@ -40,14 +44,17 @@ struct GatePorts {
     const AllocationSeal* seal;     // null: allocations are not signed
     ShareHolder* holder = nullptr;  // null: shares are not held
     LiveLimits* limits = nullptr;   // beside it, and null with it
+    MountWatch* mounts = nullptr;   // likewise
 };
 
 // Any thread may call.
 class Gate final : public ContainerHandler, public DevicePluginHandler {
   public:
-    Gate(GatePorts ports, NodeName node, Identity identity);
+    Gate(GatePorts ports, NodeName node, Identity identity, StartRules rules);
 
     Result<ContainerEdits> complete(const RuntimeContainer& container) override;
+    Result<> verify(const RuntimeContainer& container) override;
+    void on_runtime(const RuntimeIdentity& runtime) override;
     std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) override;
     void on_link(bool connected, const std::string& detail) override;
 
@@ -69,6 +76,12 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
         std::optional<Allocation> allocation;  // where it names the container
     };
     using Record = Result<std::vector<DeviceHolder>>;
+    // One that is about to be made.
+    struct Starting {
+        PodUid pod;
+        PodName name;
+        const ContainerSetup& setup;
+    };
 
     // One rule for starting containers and for running ones. An error when the annotation cannot be
     // understood or is not signed (no seal: not asked), or a share cannot be checked against the
@@ -78,21 +91,34 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
                                                const PodUid& pod) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
-    Result<ContainerEdits> edits_for(const Allocation& allocation, const HeldContainer& container);
+    Result<ContainerEdits> edits_for(const Allocation& allocation, const Starting& container);
     // Of shares that are not whole cards.
-    Result<std::vector<FileMount>> hold(const ContainerAllocation& share,
-                                        const HeldContainer& container,
+    Result<std::vector<FileMount>> hold(const ContainerAllocation& share, const Starting& container,
                                         const std::vector<Gpu>& gpus);
+    // The vendor's devices of these GPUs; none where the container's runtime handler goes by the
+    // environment.
+    Result<std::vector<std::string>> devices_for(const std::vector<Gpu>& gpus,
+                                                 const ContainerSetup& setup);
+    // Of a container without a share.
+    Result<ContainerEdits> edits_without_gpus(const RuntimeContainer& container);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
+    Result<> check_handed_over(const RuntimeContainer& container, const Allocation& allocation);
+    Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share);
+    RuntimeIdentity runtime() const;
+    // The files that enforce its share are watched from now on, if it has any.
+    void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);
     tl::unexpected<Error> unknown_devices();
     Result<> check_known(const std::string& resource, const std::set<std::string>& ids);
     Result<> make_shares(const std::string& resource, const std::set<std::string>& ids);
-    Result<> make_share(const DeviceHolder& holder, const PodFacts& pod);
+    Result<> make_share(const DeviceHolder& holder, const NodePod& pod);
 
     GatePorts ports_;
     const NodeName node_;
     const Identity identity_;
+    const StartRules rules_;
     std::atomic<bool> linked_ = false;
+    mutable std::mutex runtime_mutex_;
+    RuntimeIdentity runtime_;  // guarded by runtime_mutex_
     std::mutex shares_mutex_;  // held from reading kubelet's record to removing what it lacks
 };
 

@@ -13,6 +13,8 @@ namespace tessera {
 namespace {
 
 const NodeName kNode("n1");
+// The runtime reads NVIDIA_VISIBLE_DEVICES, so no CDI device is needed.
+const StartRules kByEnvironment = {.environment_handlers = {"default"}};
 
 class GateResizeTest : public ::testing::Test {
   protected:
@@ -33,6 +35,7 @@ class GateResizeTest : public ::testing::Test {
         RuntimeContainer out;
         out.id = "id";
         out.name = "main";
+        out.setup.name = "main";
         out.running = true;
         out.pod_uid = PodUid("uid-p");
         out.pod = {"default", "p"};
@@ -57,7 +60,8 @@ class GateResizeTest : public ::testing::Test {
     Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
     Gate gate_{{cards_, kube_, holders_, plugins_, cdi_, nullptr, &holder_, &limits_},
                kNode,
-               Identity::nri};
+               Identity::nri,
+               kByEnvironment};
 };
 
 TEST_F(GateResizeTest, TheNewestOfBothCounts) {

@@ -5,61 +5,11 @@
 #include <thread>
 
 #include "testing/builders/builders.hpp"
-#include "testing/fakes/fake_kube_api.hpp"
-#include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/gate_fixture.hpp"
 #include "wire/allocation_json.hpp"
 
 namespace tessera {
 namespace {
-
-const NodeName kNode("n1");
-const std::string kSlots = "tessera.dev/gpu";
-
-class GateTest : public ::testing::Test {
-  protected:
-    GateTest() {
-        driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
-        EXPECT_TRUE(cards_.load());
-    }
-    static GpuShare share(int card, int gib) {
-        return {GpuUuid("GPU-" + std::to_string(card)), card, gibibytes(gib), {}, false};
-    }
-    static Allocation allocation(std::vector<ContainerAllocation> containers) {
-        return {PodUid("uid-p"), kNode, DialectId::native, std::move(containers)};
-    }
-    static RuntimeContainer container(const std::string& name) {
-        RuntimeContainer out;
-        out.id = "id-" + name;
-        out.name = name;
-        out.running = true;
-        out.pod_uid = PodUid("uid-p");
-        out.pod = {"default", "p"};
-        return out;
-    }
-    // One whose pod's annotation is this.
-    static RuntimeContainer annotated(const std::string& name, const Allocation& allocation) {
-        RuntimeContainer out = container(name);
-        out.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation);
-        return out;
-    }
-    // And to which kubelet gave devices.
-    RuntimeContainer given(const std::string& name, const Allocation& allocation) {
-        holds("uid-p", name, {"slot of " + name});
-        return annotated(name, allocation);
-    }
-    void holds(const std::string& pod, const std::string& name, std::set<std::string> ids,
-               std::vector<std::string> cdi = {}, const std::string& resource = kSlots) {
-        holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
-    }
-
-    FakeGpuInventory driver_;
-    FakeKubeApi kube_;
-    FakeDevicePluginHost plugins_;
-    FakeDeviceHolders holders_;
-    FakeCdiStore cdi_;
-    Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
-    Gate gate_{{cards_, kube_, holders_, plugins_, cdi_, nullptr}, kNode, Identity::nri};
-};
 
 using Env = std::vector<std::pair<std::string, std::string>>;
 
@@ -110,7 +60,8 @@ TEST_F(GateTest, DevicesWithoutAllocation) {
 // annotation himself, changes it, or takes another pod's signature gets none, and is told why.
 TEST_F(GateTest, OnlySignedAllocations) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
-    Gate gate({cards_, kube_, holders_, plugins_, cdi_, &*seal}, kNode, Identity::nri);
+    Gate gate({cards_, kube_, holders_, plugins_, cdi_, &*seal}, kNode, Identity::nri,
+              kByEnvironment);
     const Allocation allocated = allocation({{"main", {}, {share(0, 4)}}});
     RuntimeContainer signed_one = given("main", allocated);
     const std::string text = signed_one.pod_annotations["tessera.dev/allocation"];
@@ -366,8 +317,10 @@ class KubeletGate : public GateTest {
         kube_.put_pod(build::bound(build::pod("p", build::native(gibibytes(4))), allocation));
     }
 
-    Gate gate_by_kubelet_{
-        {cards_, kube_, holders_, plugins_, cdi_, nullptr}, kNode, Identity::kubelet};
+    Gate gate_by_kubelet_{{cards_, kube_, holders_, plugins_, cdi_, nullptr},
+                          kNode,
+                          Identity::kubelet,
+                          kByEnvironment};
 };
 
 // Goal: the name that Allocate hands over is never used twice.
@@ -381,7 +334,8 @@ TEST_F(KubeletGate, NamesAreFresh) {
 // does not start.
 TEST_F(GateTest, HoldsShares) {
     FakeShareHolder holder;
-    Gate gate({cards_, kube_, holders_, plugins_, cdi_, nullptr, &holder}, kNode, Identity::nri);
+    Gate gate({cards_, kube_, holders_, plugins_, cdi_, nullptr, &holder}, kNode, Identity::nri,
+              kByEnvironment);
     GpuShare whole = share(1, 16);
     whole.whole = true;
     const Allocation two = allocation({{"a", {}, {share(0, 4)}}, {"b", {}, {whole}}});

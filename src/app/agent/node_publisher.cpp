@@ -29,8 +29,12 @@ void NodePublisher::check_soon() {
 
 bool NodePublisher::publish(const NodeInventory& node) {
     const StringMap annotations = {
-        {std::string(key::kGpus),
-         write_node_gpus({node.unit, options_.identity, options_.shares, node.gpus})}};
+        {std::string(key::kGpus), write_node_gpus({.unit = node.unit,
+                                                   .identity = options_.identity,
+                                                   .shares = options_.shares,
+                                                   .gpus = node.gpus,
+                                                   .enforcement_fault = node.enforcement_fault,
+                                                   .handover_fault = node.handover_fault})}};
     const StringMap amounts = node_amounts(node);
     const auto shown = kube_.node_shows(node.name, annotations, amounts);
     if (shown && *shown) return true;

@@ -191,6 +191,9 @@ class ScriptedApi final : public KubeApi {
     Result<std::vector<PodFacts>> list_pods(const NodeName&) override {
         return std::vector<PodFacts>{};
     }
+    Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
+        return std::vector<NodePod>{};
+    }
     Result<bool> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
         return true;
     }

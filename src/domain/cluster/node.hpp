@@ -49,8 +49,12 @@ struct NodeInventory {
     InventorySource source = InventorySource::agent;
     MemoryUnit unit = MemoryUnit::gib;
     Holding shares = Holding::none;
-    std::vector<Gpu> gpus;     // ascending index
-    std::string fault;         // why the node's report could not be read; empty when it could
+    std::vector<Gpu> gpus;  // ascending index
+    std::string fault;      // why the node's report could not be read; empty when it could
+    // Why containers with a share do not start there, as the agent found: the guard cannot work on
+    // the node, or no CDI device brings one of its GPUs. Empty where they do.
+    std::string enforcement_fault;
+    std::string handover_fault;
     std::int64_t gpu_mem = 0;  // aliyun.com/gpu-mem in the node's units, for gpushare's tools
     HostAsk host;              // what pods may take of it together (status.allocatable)
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "domain/doctor/handover_check.hpp"
 #include "domain/doctor/judgement.hpp"
 #include "domain/doctor/shares_check.hpp"
 

@@ -64,7 +64,7 @@ Finding finding_of(const Facts& facts, std::string_view check) {
 // saw.
 TEST(Doctor, Healthy) {
     const auto findings = examine(healthy());
-    EXPECT_EQ(findings.size(), 12U);
+    EXPECT_EQ(findings.size(), 13U);
     for (const Finding& finding : findings) {
         EXPECT_EQ(finding.status, Status::ok) << finding.check << ": " << finding.found;
         EXPECT_FALSE(finding.found.empty()) << finding.check;
@@ -556,7 +556,7 @@ TEST(Doctor, OneRightLess) {
         {[&](Facts& f) { f.controller = denied; }, {"controller"}},
         {[&](Facts& f) { f.agents = denied; }, {"agents"}},
         {[&](Facts& f) { f.lease = denied; }, {"leader"}},
-        {[&](Facts& f) { f.nodes = denied; }, {"agents", "cards", "shares", "others"}},
+        {[&](Facts& f) { f.nodes = denied; }, {"agents", "cards", "handover", "shares", "others"}},
         {[&](Facts& f) {
              f.pods = denied;
              // Without the pods nobody knows where an agent runs (doctor_reader.cpp).

@@ -35,6 +35,8 @@ struct Node {
     bool agent_ready = false;      // a pod of ours runs there and is ready
     std::int64_t slots = 0;        // tessera.dev/gpu, allocatable
     std::int64_t nvidia_gpus = 0;  // nvidia.com/gpu, capacity: another plugin gives cards out
+    std::string runtime;           // "containerd://2.3.7", as the node shows it
+    std::string identity;          // how its agent identifies containers: "nri" or "kubelet"
 };
 
 struct Pod {
@@ -54,7 +56,7 @@ struct Policy {
 // events are kept.
 struct ShareTrouble {
     PodUid pod;
-    std::string reason;  // kAccountsDamaged or kMemoryUnaccounted
+    std::string reason;  // kAccountsDamaged, kMemoryUnaccounted or kEnforcementCovered
 };
 
 // Of the agents that have a port to be asked on (deploy/listening).

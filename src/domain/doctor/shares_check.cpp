@@ -3,11 +3,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "domain/events/pod_event.hpp"
 
 namespace tessera::doctor {
+namespace {
+
+// As their agents found when they started.
+Faults nodes_that_cannot(const std::vector<Node>& nodes) {
+    Faults unable;
+    for (const Node& node : nodes) {
+        const NodeInventory& inventory = node.inventory;
+        if (inventory.enforcement_fault.empty()) continue;
+        unable.add(fmt::format("{}: {}", inventory.name.str(), inventory.enforcement_fault));
+    }
+    return unable;
+}
+
+// The worst kind of what agents reported within the hour; nothing where they reported nothing.
+std::optional<Judgement> judge_troubles(const std::vector<ShareTrouble>& troubles,
+                                        const std::vector<Pod>& pods) {
+    Faults damaged;
+    Faults past;
+    Faults covered;
+    for (const ShareTrouble& trouble : troubles) {
+        const auto pod =
+            std::ranges::find(pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
+        if (pod == pods.end()) continue;
+        Faults& kind = trouble.reason == kAccountsDamaged      ? damaged
+                       : trouble.reason == kEnforcementCovered ? covered
+                                                               : past;
+        kind.add(pod->facts.name.str());
+    }
+    if (past.any()) {
+        return Judgement{
+            Status::warning, "went past the guard within the hour: " + past.text(),
+            "what did they run? kubectl describe pod; deploy/end-evaders ends such pods"};
+    }
+    if (covered.any()) {
+        return Judgement{
+            Status::warning,
+            "covered or removed the guard's files within the hour: " + covered.text(),
+            "kubectl describe pod names the path; deploy/end-evaders restarts such containers"};
+    }
+    if (damaged.any()) {
+        return Judgement{
+            Status::warning, "cut or overwrote their accounts within the hour: " + damaged.text(),
+            "they get no more GPU memory until their container starts again: make them anew"};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 Judgement shares(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
@@ -18,6 +69,10 @@ Judgement shares(const Facts& facts) {
         const NodeInventory& inventory = node.inventory;
         if (inventory.shares == Holding::guard) holding.insert(inventory.name);
         if (inventory.shares == Holding::none && node.has_report) others.add(inventory.name.str());
+    }
+    if (const Faults unable = nodes_that_cannot(*facts.nodes); unable.any()) {
+        return {Status::failed, unable.text(),
+                "containers that ask for a share are refused there until then"};
     }
     if (holding.empty()) {
         return {Status::ok,
@@ -48,23 +103,7 @@ Judgement shares(const Facts& facts) {
                 "make these pods anew when it suits their users"};
     }
     if (!facts.troubles) return unread(facts.troubles.error());
-    Faults damaged;
-    Faults past;
-    for (const ShareTrouble& trouble : *facts.troubles) {
-        const auto pod =
-            std::ranges::find(*facts.pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
-        if (pod == facts.pods->end()) continue;
-        (trouble.reason == kAccountsDamaged ? damaged : past).add(pod->facts.name.str());
-    }
-    if (past.any()) {
-        return {Status::warning, "went past the guard within the hour: " + past.text(),
-                "what did they run? kubectl describe pod; deploy/end-evaders ends such pods"};
-    }
-    if (damaged.any()) {
-        return {Status::warning,
-                "cut or overwrote their accounts within the hour: " + damaged.text(),
-                "they get no more GPU memory until their container starts again: make them anew"};
-    }
+    if (auto judged = judge_troubles(*facts.troubles, *facts.pods)) return *std::move(judged);
     return {Status::ok,
             fmt::format("the guard is on {} nodes and holds {} pods", holding.size(), held), ""};
 }

@@ -12,6 +12,7 @@ enum class PodEventType { normal, warning };
 // Reasons that tessera doctor looks for.
 inline constexpr const char* kAccountsDamaged = "GpuAccountsDamaged";
 inline constexpr const char* kMemoryUnaccounted = "GpuMemoryUnaccounted";
+inline constexpr const char* kEnforcementCovered = "GpuEnforcementCovered";
 
 struct PodEvent {
     PodUid pod;

@@ -21,6 +21,9 @@ struct Handover {
 // The variable by which NVIDIA's runtime decides what a container sees.
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 
+// Its value for a container that gets its GPUs by CDI, or none: the runtime then injects nothing.
+inline constexpr std::string_view kVoidDevices = "void";
+
 // And the one that says how many bytes of each.
 inline constexpr std::string_view kMemoryBytes = "TESSERA_GPU_MEMORY_BYTES";
 

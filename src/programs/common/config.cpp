@@ -26,6 +26,16 @@ bool is_address(const std::string& text) {
            ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
 }
 
+std::string list_fault(const ConfigRow& row, const std::string& value) {
+    for (const std::string& part : split_list(value)) {
+        if (part.empty())
+            return fmt::format("{}: \"{}\" has an empty entry; write a,b", row.name, value);
+        if (row.type == ConfigType::path_list && !part.starts_with('/'))
+            return fmt::format("{}: \"{}\" is not a path that begins with /", row.name, part);
+    }
+    return {};
+}
+
 // Why `value` is not one for the row; empty when it is.
 std::string fault(const ConfigRow& row, const std::string& value) {
     switch (row.type) {
@@ -50,6 +60,9 @@ std::string fault(const ConfigRow& row, const std::string& value) {
         case ConfigType::absolute_path:
             if (value.starts_with('/')) return {};
             return fmt::format("{}: \"{}\" is not a path that begins with /", row.name, value);
+        case ConfigType::list:
+        case ConfigType::path_list:
+            return list_fault(row, value);
     }
     return {};
 }
@@ -70,6 +83,23 @@ bool holds_several_documents(const std::string& yaml) {
 }
 
 }  // namespace
+
+std::vector<std::string> split_list(std::string_view text) {
+    constexpr std::string_view kSpace = " \t";
+    std::vector<std::string> out;
+    if (text.find_first_not_of(kSpace) == std::string_view::npos) return out;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        std::string_view part = text.substr(0, comma);
+        const std::size_t first = part.find_first_not_of(kSpace);
+        part = first == std::string_view::npos
+                   ? std::string_view{}
+                   : part.substr(first, part.find_last_not_of(kSpace) - first + 1);
+        out.emplace_back(part);
+        if (comma == std::string_view::npos) return out;
+        text.remove_prefix(comma + 1);
+    }
+}
 
 Result<ConfigValues> resolve_config(std::span<const ConfigRow> rows, const ConfigValues& flags,
                                     const ConfigValues& file,
@@ -120,6 +150,13 @@ Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std
     }
     if (faults.empty()) return values;
     return fail(Code::invalid_argument, faults + " (known keys: " + list_of_names(rows) + ")");
+}
+
+Result<> check_choice(std::string_view name, std::string_view value,
+                      std::initializer_list<std::string_view> choices) {
+    if (std::ranges::find(choices, value) != choices.end()) return {};
+    return fail(Code::invalid_argument,
+                fmt::format("{}: \"{}\" is not {}", name, value, fmt::join(choices, " or ")));
 }
 
 std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& values) {

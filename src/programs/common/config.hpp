@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ enum class ConfigType {
     flag,
     address,        // to listen on: IPv4, IPv6 or localhost
     absolute_path,  // of a folder or socket that is always needed
+    list,           // words with commas between them; empty: none
+    path_list,      // absolute paths, likewise
 };
 
 struct ConfigRow {
@@ -46,6 +49,10 @@ Result<ConfigValues> resolve_config(std::span<const ConfigRow> rows, const Confi
 // The file: one YAML document, a flat mapping. Unknown keys are refused, with all known ones.
 Result<ConfigValues> read_config_file(std::span<const ConfigRow> rows, const std::string& yaml);
 
+// invalid_argument, naming the key and all choices, where `value` is none of them.
+Result<> check_choice(std::string_view name, std::string_view value,
+                      std::initializer_list<std::string_view> choices);
+
 // The resolved values as a file that read_config_file takes.
 std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& values);
 
@@ -57,8 +64,16 @@ std::string print_config(std::span<const ConfigRow> rows, const ConfigValues& va
 #define CONFIG_MEMBER_flag bool
 #define CONFIG_MEMBER_address std::string
 #define CONFIG_MEMBER_absolute_path std::string
+#define CONFIG_MEMBER_list std::vector<std::string>
+#define CONFIG_MEMBER_path_list std::vector<std::string>
 
 namespace tessera {
+// The parts of a list, without the space around them.
+std::vector<std::string> split_list(std::string_view text);
+
+inline void config_assign(std::vector<std::string>& to, const std::string& value) {
+    to = split_list(value);
+}
 inline void config_assign(std::string& to, const std::string& value) {
     to = value;
 }

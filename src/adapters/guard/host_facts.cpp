@@ -1,0 +1,48 @@
+#include "adapters/guard/host_facts.hpp"
+
+#include <sys/utsname.h>
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "adapters/os/text_file.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kLabel = "security.selinux";
+
+// A container does not see /sys/fs/selinux, but the label of its process: USER:ROLE:TYPE:LEVEL.
+// AppArmor's profiles, in the same file, have no such form.
+bool may_enforce_selinux() {
+    const auto enforce = read_text_file("/sys/fs/selinux/enforce");
+    if (enforce) return enforce->starts_with('1');
+    const auto own = read_text_file("/proc/self/attr/current");
+    return own && std::ranges::count(*own, ':') >= 3;
+}
+
+std::string label_of(const std::filesystem::path& path) {
+    std::array<char, 256> label{};
+    const ssize_t size = getxattr(path.c_str(), kLabel, label.data(), label.size() - 1);
+    return size > 0 ? std::string(label.data()) : std::string();
+}
+
+}  // namespace
+
+HostFacts read_host_facts(const std::filesystem::path& guard_folder) {
+    HostFacts facts;
+    utsname system = {};
+    if (uname(&system) == 0) facts.kernel = system.release;
+    facts.enforces_selinux = may_enforce_selinux();
+    if (!facts.enforces_selinux) return facts;
+    // Files that are made in a folder get its type. Whether it worked is seen in the label.
+    [[maybe_unused]] const int done = setxattr(guard_folder.c_str(), kLabel, kContainerFileLabel,
+                                               std::strlen(kContainerFileLabel) + 1, 0);
+    facts.selinux_label = label_of(guard_folder);
+    return facts;
+}
+
+}  // namespace tessera

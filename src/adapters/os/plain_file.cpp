@@ -1,0 +1,84 @@
+#include "adapters/os/plain_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+class Descriptor {
+  public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    void replace(int fd) {
+        const int error = errno;
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = fd;
+        errno = error;
+    }
+    [[nodiscard]] int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+tl::unexpected<Error> refused(const std::string& path, int error) {
+    if (error == ELOOP || error == ENOTDIR)
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: a part of the path is a symbolic link or no folder", path));
+    return fail(error == ENOENT ? Code::not_found : Code::unavailable,
+                fmt::format("{}: {}", path, std::strerror(error)));
+}
+
+// Part by part: openat2(2), which does this in one call, needs Linux 5.6.
+int open_without_links(const std::string& path) {
+    Descriptor at(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (std::size_t begin = 1; at.get() >= 0;) {
+        const std::size_t slash = path.find('/', begin);
+        const std::string part = path.substr(begin, slash - begin);
+        if (slash == std::string::npos)
+            return ::openat(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (!part.empty())
+            at.replace(
+                ::openat(at.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        begin = slash + 1;
+    }
+    return -1;
+}
+
+}  // namespace
+
+Result<std::string> read_plain_file(const std::string& path, std::size_t most) {
+    if (!path.starts_with('/'))
+        return fail(Code::invalid_argument, fmt::format("{}: not an absolute path", path));
+    const Descriptor file(open_without_links(path));
+    struct stat about = {};
+    if (file.get() < 0 || ::fstat(file.get(), &about) != 0) return refused(path, errno);
+    if (!S_ISREG(about.st_mode))
+        return fail(Code::invalid_argument, fmt::format("{}: not a regular file", path));
+    std::string text;
+    std::array<char, 16 << 10> part{};
+    while (true) {
+        const ssize_t size = ::read(file.get(), part.data(), part.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) return refused(path, errno);
+        if (size == 0) return text;
+        text.append(part.data(), static_cast<std::size_t>(size));
+        if (text.size() > most)
+            return fail(Code::invalid_argument,
+                        fmt::format("{}: larger than {} bytes", path, most));
+    }
+}
+
+}  // namespace tessera

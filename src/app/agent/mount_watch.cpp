@@ -1,0 +1,82 @@
+#include "app/agent/mount_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/log.hpp"
+
+namespace tessera {
+
+void MountWatch::started(HeldContainer container, std::int64_t pid) {
+    if (pid <= 0) return;
+    const std::scoped_lock lock(mutex_);
+    Key key{container.pod, container.container};
+    watched_.insert_or_assign(std::move(key), Watched{std::move(container), pid});
+}
+
+void MountWatch::look() {
+    std::map<Key, Watched> all;
+    {
+        const std::scoped_lock lock(mutex_);
+        all = watched_;
+    }
+    for (auto& [key, watched] : all) {
+        const bool goes_on = look_at(watched);
+        const std::scoped_lock lock(mutex_);
+        const auto now = watched_.find(key);
+        // A container that started again meanwhile has another process.
+        if (now == watched_.end() || now->second.pid != watched.pid) continue;
+        if (goes_on) {
+            now->second.is_reported = watched.is_reported;
+        } else {
+            watched_.erase(now);
+        }
+    }
+}
+
+// A process number is given out again: only one that is of this pod counts.
+bool MountWatch::look_at(Watched& watched) {
+    const PodUid& pod = watched.container.pod;
+    if (ports_.processes.pod_of(watched.pid) != pod) return false;
+    const auto mounted = ports_.shares.check_mounted(watched.container, watched.pid);
+    if (mounted || mounted.error().code != Code::conflict) return true;
+    // It may have ended between the two questions, and its mounts with it.
+    if (ports_.processes.pod_of(watched.pid) != pod) return false;
+    if (!watched.is_reported) watched.is_reported = report(watched, mounted.error());
+    if (!ends_them_) return true;
+    const auto ended = ports_.processes.end(watched.pid, pod);
+    if (ended) {
+        log_event(Event::evader_ended, {{"pod_uid", pod.str()}, {"pid", watched.pid}});
+    } else if (ended.error().code != Code::not_found) {
+        log_event(Event::evader_goes_on, {{"reason", ended.error().text}});
+    }
+    return true;
+}
+
+bool MountWatch::report(const Watched& watched, const Error& error) {
+    log_event(Event::enforcement_covered, {{"pod_uid", watched.container.pod.str()},
+                                           {"pod", watched.container.name.str()},
+                                           {"reason", error.text}});
+    if (watched.container.name.name.empty()) return true;
+    const auto told = ports_.events.tell(
+        {.pod = watched.container.pod,
+         .name = watched.container.name,
+         .type = PodEventType::warning,
+         .reason = kEnforcementCovered,
+         .message = fmt::format("The files that enforce the GPU share are no longer in force: {}{}",
+                                error.text, ends_them_ ? ". The container is restarted" : ""),
+         .source = "tessera-agent"});
+    if (told) return true;
+    log_event(Event::api_trouble, {{"reason", told.error().text}});
+    return told.error().code != Code::unavailable;
+}
+
+void MountWatch::run(Clock& clock, const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        look();
+        clock.sleep_for(kPeriod, stop);
+    }
+}
+
+}  // namespace tessera

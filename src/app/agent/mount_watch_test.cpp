@@ -1,0 +1,88 @@
+// Goal: a container whose enforcement is covered or removed while it runs is reported once,
+// restarted where that is wanted, and nothing is done to any other process.
+#include "app/agent/mount_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_pod_events.hpp"
+#include "testing/fakes/fake_process_table.hpp"
+
+namespace tessera {
+namespace {
+
+class MountWatchTest : public testing::Test {
+  protected:
+    MountWatchTest() { processes_.pods = {{7, PodUid("a")}, {8, PodUid("b")}}; }
+    static HeldContainer container(const std::string& pod) {
+        return {PodUid(pod), {"team", pod}, "main"};
+    }
+
+    FakeShareHolder shares_;
+    FakeProcessTable processes_;
+    FakePodEvents events_;
+    MountWatch watch_{{shares_, processes_, events_}, false};
+    MountWatch strict_{{shares_, processes_, events_}, true};
+};
+
+TEST_F(MountWatchTest, ReportsOnce) {
+    watch_.started(container("a"), 7);
+    watch_.started(container("b"), 8);
+    watch_.look();
+    EXPECT_TRUE(events_.told.empty());
+    shares_.covered = {8};
+    watch_.look();
+    watch_.look();
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_EQ(events_.told[0].name, (PodName{"team", "b"}));
+    EXPECT_EQ(events_.told[0].reason, kEnforcementCovered);
+    EXPECT_NE(events_.told[0].message.find("covered"), std::string::npos);
+    EXPECT_TRUE(processes_.ended.empty());
+}
+
+TEST_F(MountWatchTest, RestartsWhereWanted) {
+    strict_.started(container("b"), 8);
+    shares_.covered = {8};
+    strict_.look();
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{8});
+    EXPECT_NE(events_.told.at(0).message.find("restarted"), std::string::npos);
+}
+
+// Goal: the number of a process that ended is another's now.
+TEST_F(MountWatchTest, ForgetsProcessesThatEnded) {
+    strict_.started(container("a"), 7);
+    processes_.pods[7] = PodUid("stranger");
+    shares_.covered = {7};
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty());
+    EXPECT_TRUE(processes_.ended.empty());
+    processes_.pods[7] = PodUid("a");
+    strict_.look();
+    EXPECT_TRUE(processes_.ended.empty()) << "it is not watched any more";
+}
+
+// Goal: the event is told again where the API server could not be reached, and a container that
+// starts again is a new one.
+TEST_F(MountWatchTest, TellsAgain) {
+    watch_.started(container("a"), 7);
+    shares_.covered = {7, 9};
+    events_.next_error = Error{Code::unavailable, "away"};
+    watch_.look();
+    EXPECT_TRUE(events_.told.empty());
+    watch_.look();
+    EXPECT_EQ(events_.told.size(), 1U);
+    processes_.pods[9] = PodUid("a");
+    watch_.started(container("a"), 9);
+    watch_.look();
+    EXPECT_EQ(events_.told.size(), 2U);
+}
+
+TEST_F(MountWatchTest, WithoutAProcessThereIsNothingToWatch) {
+    strict_.started(container("a"), 0);
+    shares_.covered = {0};
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty());
+}
+
+}  // namespace
+}  // namespace tessera

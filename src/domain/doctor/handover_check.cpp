@@ -1,0 +1,65 @@
+#include "domain/doctor/handover_check.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+#include "domain/handover/runtime_support.hpp"
+
+namespace tessera::doctor {
+namespace {
+
+struct Runtime {
+    std::string name;
+    std::string version;
+};
+
+// "containerd://2.3.7"
+Runtime runtime_of(const Node& node) {
+    const std::size_t at = node.runtime.find("://");
+    if (at == std::string::npos) return {"a runtime of no name", node.runtime};
+    return {node.runtime.substr(0, at), node.runtime.substr(at + 3)};
+}
+
+std::string count_of(const std::map<std::string, int>& runtimes) {
+    std::string text;
+    for (const auto& [runtime, nodes] : runtimes)
+        text += fmt::format("{}{} on {} node{}", text.empty() ? "" : ", ", runtime, nodes,
+                            nodes == 1 ? "" : "s");
+    return text;
+}
+
+}  // namespace
+
+Judgement handover(const Facts& facts) {
+    if (!facts.nodes) return unread(facts.nodes.error());
+    Faults dropping;
+    Faults without_device;
+    std::map<std::string, int> runtimes;
+    for (const Node& node : *facts.nodes) {
+        if (!node.has_report) continue;
+        const Runtime runtime = runtime_of(node);
+        const std::string& name = node.inventory.name.str();
+        ++runtimes[fmt::format("{} {}", runtime.name, runtime.version)];
+        const auto carried =
+            node.identity == "nri" ? check_cdi_from_nri(runtime.name, runtime.version) : Result<>();
+        if (!carried) dropping.add(fmt::format("{}: {}", name, carried.error().text));
+        if (!node.inventory.handover_fault.empty())
+            without_device.add(fmt::format("{}: {}", name, node.inventory.handover_fault));
+    }
+    if (dropping.any()) {
+        return {Status::failed, dropping.text(),
+                "containers that ask for a GPU are refused there until then"};
+    }
+    if (without_device.any()) {
+        return {Status::warning, without_device.text(),
+                "generate the specification (nvidia-ctk cdi generate), name its kind (the agent's "
+                "--cdi-kind), or have pods name a runtimeClassName whose runtime injects GPUs (the "
+                "agent's --environment-handlers)"};
+    }
+    if (runtimes.empty()) return {Status::ok, "no node has published its GPUs yet", ""};
+    return {Status::ok, count_of(runtimes), ""};
+}
+
+}  // namespace tessera::doctor

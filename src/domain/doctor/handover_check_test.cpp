@@ -1,0 +1,63 @@
+// Goal: a node whose runtime would leave out the GPUs, or that has no device for them, is named
+// with the fix; otherwise the runtime of each node is shown.
+#include "domain/doctor/handover_check.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::doctor {
+namespace {
+
+Node node(const std::string& name, const std::string& runtime, const std::string& identity) {
+    Node out;
+    out.inventory.name = NodeName(name);
+    out.has_report = true;
+    out.runtime = runtime;
+    out.identity = identity;
+    return out;
+}
+
+Facts facts_of(std::vector<Node> nodes) {
+    Facts facts;
+    facts.nodes = std::move(nodes);
+    return facts;
+}
+
+TEST(HandoverCheck, ShowsTheRuntimes) {
+    Node other = node("other", "containerd://2.0.5", "nri");
+    other.has_report = false;
+    const Judgement good = handover(
+        facts_of({node("a", "containerd://2.3.7", "nri"), node("b", "containerd://2.3.7", "nri"),
+                  node("c", "cri-o://1.34.2", "nri"), node("d", "containerd://1.7.2", "kubelet"),
+                  node("e", "odd", "nri"), other}));
+    EXPECT_EQ(good.status, Status::ok);
+    EXPECT_EQ(good.found,
+              "a runtime of no name odd on 1 node, containerd 1.7.2 on 1 node, containerd 2.3.7 on "
+              "2 nodes, cri-o 1.34.2 on 1 node");
+    EXPECT_EQ(handover(facts_of({})).status, Status::ok);
+}
+
+TEST(HandoverCheck, RuntimesThatDropCdiDevices) {
+    const Judgement bad = handover(
+        facts_of({node("a", "containerd://2.0.5", "nri"), node("b", "containerd://2.3.7", "nri")}));
+    EXPECT_EQ(bad.status, Status::failed);
+    EXPECT_NE(bad.found.find("a: containerd 2.0.5 ignores CDI devices"), std::string::npos);
+    EXPECT_EQ(bad.found.find("b: "), std::string::npos);
+}
+
+TEST(HandoverCheck, GpusWithoutADevice) {
+    Node bare = node("a", "containerd://2.3.7", "nri");
+    bare.inventory.handover_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
+    const Judgement bad = handover(facts_of({bare}));
+    EXPECT_EQ(bad.status, Status::warning);
+    EXPECT_NE(bad.found.find("a: no CDI device"), std::string::npos);
+    EXPECT_NE(bad.fix.find("--cdi-kind"), std::string::npos);
+}
+
+TEST(HandoverCheck, NodesThatCannotBeRead) {
+    Facts facts;
+    facts.nodes = fail(Code::permission_denied, "list nodes");
+    EXPECT_EQ(handover(facts).status, Status::skipped);
+}
+
+}  // namespace
+}  // namespace tessera::doctor

@@ -1,0 +1,98 @@
+#include "domain/handover/mount_conflicts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+// The part of `path` after `marker`, up to the next slash; empty where there is none.
+std::string_view part_after(std::string_view path, std::string_view marker) {
+    const std::size_t at = path.find(marker);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = path.substr(at + marker.size());
+    return rest.substr(0, rest.find('/'));
+}
+
+tl::unexpected<Error> conflict(const ContainerMount& mount, std::string_view path,
+                               std::string_view what, std::string_view fix) {
+    return fail(Code::invalid_argument,
+                fmt::format("volume {} is mounted at {}, {} {}, which enforces the container's GPU "
+                            "share; {}",
+                            mount.volume.empty() ? volume_of(mount.source) : mount.volume,
+                            mount.destination, what, path, fix));
+}
+
+Result<> check_one(const ContainerMount& mount, std::string_view path) {
+    const std::string at = normalized_path(mount.destination);
+    if (is_at_or_below(at, path)) {
+        return conflict(mount, path, at == path ? "in place of" : "below",
+                        "mount it somewhere else");
+    }
+    if (mount.read_only && is_at_or_below(path, at)) {
+        return conflict(mount, path, "and it is read-only, so the runtime cannot create",
+                        "mount it somewhere else, or mount single files of it by subPath");
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string normalized_path(std::string_view path) {
+    std::vector<std::string_view> parts;
+    while (!path.empty()) {
+        const std::size_t slash = path.find('/');
+        const std::string_view part = path.substr(0, slash);
+        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+        if (part.empty() || part == ".") continue;
+        if (part != "..") {
+            parts.push_back(part);
+        } else if (!parts.empty()) {
+            parts.pop_back();
+        }
+    }
+    std::string out;
+    for (const std::string_view part : parts)
+        out.append("/").append(part);
+    return out.empty() ? "/" : out;
+}
+
+bool is_at_or_below(std::string_view path, std::string_view folder) {
+    if (folder == "/" || path == folder) return true;
+    return path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+std::string volume_of(std::string_view source) {
+    // PODS/UID/volumes/PLUGIN/NAME and PODS/UID/volume-subpaths/NAME/CONTAINER/INDEX.
+    const std::string_view by_subpath = part_after(source, "/volume-subpaths/");
+    if (!by_subpath.empty()) return std::string(by_subpath);
+    const std::string_view plugin = part_after(source, "/volumes/");
+    const std::string_view name =
+        plugin.empty() ? plugin : part_after(source, fmt::format("/volumes/{}/", plugin));
+    return std::string(name.empty() ? source : name);
+}
+
+Result<std::optional<ContainerMount>> check_mounts(std::span<const ContainerMount> mounts,
+                                                   std::span<const std::string> ours,
+                                                   std::span<const std::string> merge_from) {
+    std::optional<ContainerMount> merged;
+    for (const ContainerMount& mount : mounts) {
+        const std::string source = normalized_path(mount.source);
+        const bool may_merge = !mount.source.empty() &&
+                               std::ranges::any_of(merge_from, [&](const std::string& folder) {
+                                   return is_at_or_below(source, normalized_path(folder));
+                               });
+        // Spelled as ours, so that the runtime puts ours in its place and does not add it.
+        if (may_merge && mount.destination == kPreloadList) {
+            merged = mount;
+            continue;
+        }
+        for (const std::string& path : ours)
+            TRY_VOID(check_one(mount, path));
+    }
+    return merged;
+}
+
+}  // namespace tessera

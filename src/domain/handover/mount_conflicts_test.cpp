@@ -1,0 +1,100 @@
+// Goal: no mount of a pod's own covers, replaces or prevents a mount that enforces its share,
+// however its path is spelled; what does not disturb ours is allowed.
+#include "domain/handover/mount_conflicts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+const std::array<std::string, 3> kOurs = {"/usr/local/tessera/limits", std::string(kPreloadList),
+                                          std::string(kNixPreloadList)};
+constexpr const char* kConfigMap =
+    "/var/lib/kubelet/pods/0f3c/volumes/kubernetes.io~configmap/settings";
+
+std::string refusal(const ContainerMount& mount, std::span<const std::string> merge_from = {}) {
+    const auto checked = check_mounts(std::array{mount}, kOurs, merge_from);
+    return checked ? "" : checked.error().text;
+}
+
+TEST(NormalizedPath, Table) {
+    for (const auto& [path, expected] : std::vector<std::pair<std::string, std::string>>{
+             {"/etc/ld.so.preload", "/etc/ld.so.preload"},
+             {"/etc/ld.so.preload/", "/etc/ld.so.preload"},
+             {"/etc/ld.so.preload//", "/etc/ld.so.preload"},
+             {"//etc///ld.so.preload", "/etc/ld.so.preload"},
+             {"/etc/./ld.so.preload/.", "/etc/ld.so.preload"},
+             {"/etc/x/../ld.so.preload", "/etc/ld.so.preload"},
+             {"/../etc/ld.so.preload", "/etc/ld.so.preload"},
+             {"etc/ld.so.preload", "/etc/ld.so.preload"},
+             {"/etc/...", "/etc/..."},
+             {"", "/"},
+             {"/", "/"},
+             {"..", "/"}})
+        EXPECT_EQ(normalized_path(path), expected) << path;
+}
+
+TEST(IsAtOrBelow, Table) {
+    EXPECT_TRUE(is_at_or_below("/etc", "/etc"));
+    EXPECT_TRUE(is_at_or_below("/etc/a", "/etc"));
+    EXPECT_TRUE(is_at_or_below("/etc", "/"));
+    EXPECT_FALSE(is_at_or_below("/etcetera", "/etc"));
+    EXPECT_FALSE(is_at_or_below("/", "/etc"));
+    EXPECT_FALSE(is_at_or_below("/usr", "/etc"));
+}
+
+TEST(VolumeOf, Table) {
+    EXPECT_EQ(volume_of(kConfigMap), "settings");
+    EXPECT_EQ(volume_of("/var/lib/kubelet/pods/0f3c/volume-subpaths/settings/main/0"), "settings");
+    EXPECT_EQ(volume_of("/var/lib/kubelet/pods/0f3c/volumes/kubernetes.io~csi/disk/mount"), "disk");
+    EXPECT_EQ(volume_of("/opt/volumes"), "/opt/volumes");
+    EXPECT_EQ(volume_of("/data"), "/data");
+    EXPECT_EQ(volume_of(""), "");
+}
+
+TEST(MountConflicts, AtOrBelowOneOfOurs) {
+    for (const char* path : {"/etc/ld.so.preload", "/etc/ld.so.preload/", "/etc//ld.so.preload",
+                             "/etc/ld-nix.so.preload", "/etc/ld.so.preload/more",
+                             "/usr/local/tessera/limits/", "/usr/../etc/ld.so.preload"}) {
+        for (const bool read_only : {true, false}) {
+            const std::string text = refusal({path, kConfigMap, read_only});
+            EXPECT_NE(text.find("volume settings is mounted at " + std::string(path)),
+                      std::string::npos)
+                << path << ": " << text;
+        }
+    }
+}
+
+TEST(MountConflicts, AboveOneOfOurs) {
+    for (const char* path : {"/etc", "/etc/", "/usr", "/usr/local", "/usr/local/tessera", "/"}) {
+        EXPECT_EQ(refusal({path, "/empty-dir", false}), "") << path;
+        EXPECT_NE(refusal({path, kConfigMap, true}).find("read-only"), std::string::npos) << path;
+    }
+}
+
+TEST(MountConflicts, Elsewhere) {
+    for (const char* path : {"/etc/hosts", "/etc/ld.so.preload.d", "/etc/ld.so.pre", "/data",
+                             "/usr/local/tessera/other", "/usr/local/tesseract", "/dev/shm"})
+        EXPECT_EQ(refusal({path, kConfigMap, true}), "") << path;
+}
+
+// Goal: an injector's list is merged where the administrator says so, and nowhere else.
+TEST(MountConflicts, MergesAnInjectorsList) {
+    const std::array<std::string, 1> from = {"/opt/injector"};
+    const ContainerMount injected{"/etc/ld.so.preload", "/opt/injector/ld.so.preload", true};
+    EXPECT_NE(refusal(injected), "");
+    const auto merged = check_mounts(std::array{injected}, kOurs, from);
+    ASSERT_TRUE(merged) << merged.error().text;
+    EXPECT_EQ(*merged, injected);
+    for (const char* source : {"/opt/injector-2/ld.so.preload", "/opt/injector/../evil", "/opt"})
+        EXPECT_NE(refusal({"/etc/ld.so.preload", source, true}, from), "") << source;
+    EXPECT_NE(refusal({"/usr/local/tessera/limits", "/opt/injector/limits", true}, from), "");
+    EXPECT_NE(refusal({"/etc/ld.so.preload/x", "/opt/injector/x", true}, from), "");
+    EXPECT_NE(refusal({"/etc/ld.so.preload/", "/opt/injector/x", true}, from), "")
+        << "the runtime would keep it beside ours";
+}
+
+}  // namespace
+}  // namespace tessera

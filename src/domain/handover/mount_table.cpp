@@ -1,0 +1,62 @@
+#include "domain/handover/mount_table.hpp"
+
+#include <algorithm>
+
+#include "domain/handover/mount_conflicts.hpp"
+
+namespace tessera {
+namespace {
+
+// The kernel adds this to the root of a mount whose file was removed or replaced.
+constexpr std::string_view kDeleted = "//deleted";
+
+const MountEntry* entry_of(std::span<const MountEntry> mounts, std::int64_t id) {
+    const auto at = std::ranges::find(mounts, id, &MountEntry::id);
+    return at == mounts.end() ? nullptr : &*at;
+}
+
+// `of` itself, or a mount that it stands on. A table from a file may have a circle.
+bool is_in_chain(std::span<const MountEntry> mounts, const MountEntry& of, std::int64_t id) {
+    const MountEntry* entry = &of;
+    for (std::size_t steps = 0; entry != nullptr && steps <= mounts.size(); steps++) {
+        if (entry->id == id) return true;
+        entry = entry->parent == entry->id ? nullptr : entry_of(mounts, entry->parent);
+    }
+    return false;
+}
+
+// The mount through which a lookup of `path` ends: every other mount at or above `path` is one that
+// it stands on. Mounts of which none is so cover each other in a way that the table does not show.
+const MountEntry* top_mount(std::span<const MountEntry> mounts, std::string_view path) {
+    for (const MountEntry& candidate : mounts) {
+        if (!is_at_or_below(path, candidate.mount_point)) continue;
+        const bool is_top = std::ranges::all_of(mounts, [&](const MountEntry& other) {
+            return !is_at_or_below(path, other.mount_point) ||
+                   is_in_chain(mounts, candidate, other.id);
+        });
+        if (is_top) return &candidate;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::optional<StoredAt> stored_at(std::span<const MountEntry> mounts, std::string_view path) {
+    const MountEntry* mount = top_mount(mounts, path);
+    if (mount == nullptr) return std::nullopt;
+    const std::string_view rest =
+        path.substr(mount->mount_point == "/" ? 0 : mount->mount_point.size());
+    return StoredAt{mount->device, normalized_path(mount->root + "/" + std::string(rest))};
+}
+
+bool is_mounted_at(std::span<const MountEntry> mounts, std::string_view path,
+                   const StoredAt& file) {
+    const MountEntry* mount = top_mount(mounts, path);
+    if (mount == nullptr || mount->mount_point != path || mount->device != file.device)
+        return false;
+    std::string_view root = mount->root;
+    if (root.ends_with(kDeleted)) root.remove_suffix(kDeleted.size());
+    return root == file.path;
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// What is mounted in a process's mount namespace, in the terms of proc(5) "mountinfo": which file a
+// path really leads to. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+struct MountEntry {
+    std::int64_t id = 0;
+    std::int64_t parent = 0;
+    std::string device;       // "major:minor" of the file system
+    std::string root;         // path in that file system
+    std::string mount_point;  // path in the namespace
+
+    friend bool operator==(const MountEntry&, const MountEntry&) = default;
+};
+
+// A file or folder by where it is stored: the same in every namespace.
+struct StoredAt {
+    std::string device;
+    std::string path;  // in the file system of that device
+
+    friend bool operator==(const StoredAt&, const StoredAt&) = default;
+};
+
+// Where the file that a namespace shows at `path` (normalized, without links) is stored. Nothing
+// where no mount holds it.
+std::optional<StoredAt> stored_at(std::span<const MountEntry> mounts, std::string_view path);
+
+// Whether a mount of exactly this file stands at exactly `path`, and no other mount covers it or a
+// folder above it. A file that was replaced since it was mounted still counts.
+bool is_mounted_at(std::span<const MountEntry> mounts, std::string_view path, const StoredAt& file);
+
+}  // namespace tessera

@@ -1,0 +1,81 @@
+// Goal: what covers a mount of ours is seen, and nothing else is taken for it.
+#include "domain/handover/mount_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tessera {
+namespace {
+
+const StoredAt kList{"8:1", "/var/lib/tessera/guard/ld.so.preload"};
+constexpr const char* kPath = "/etc/ld.so.preload";
+
+// A container's root, and our file on it.
+std::vector<MountEntry> guarded() {
+    return {{10, 1, "0:50", "/", "/"},
+            {11, 10, "0:51", "/", "/proc"},
+            {12, 10, "8:1", kList.path, kPath}};
+}
+
+TEST(MountTable, OurMountOnTop) {
+    EXPECT_TRUE(is_mounted_at(guarded(), kPath, kList));
+    EXPECT_FALSE(is_mounted_at(guarded(), "/etc/other", kList));
+    EXPECT_FALSE(is_mounted_at({}, kPath, kList));
+}
+
+// Goal: an agent that was upgraded has replaced its file; containers keep the one they have.
+TEST(MountTable, AFileThatWasReplaced) {
+    auto mounts = guarded();
+    mounts[2].root += "//deleted";
+    EXPECT_TRUE(is_mounted_at(mounts, kPath, kList));
+}
+
+TEST(MountTable, AnotherFileInItsPlace) {
+    auto mounts = guarded();
+    mounts[2].root = "/somewhere/else";
+    EXPECT_FALSE(is_mounted_at(mounts, kPath, kList));
+    mounts = guarded();
+    mounts[2].device = "8:2";
+    EXPECT_FALSE(is_mounted_at(mounts, kPath, kList));
+    mounts.pop_back();
+    EXPECT_FALSE(is_mounted_at(mounts, kPath, kList)) << "nothing of ours is mounted";
+}
+
+// Goal: a mount over ours, and one over a folder above it that came later.
+TEST(MountTable, CoveredMounts) {
+    auto over = guarded();
+    over.push_back({13, 12, "8:1", "/tenant/empty", kPath});
+    EXPECT_FALSE(is_mounted_at(over, kPath, kList));
+    auto above = guarded();
+    above.push_back({13, 10, "0:60", "/", "/etc"});
+    EXPECT_FALSE(is_mounted_at(above, kPath, kList));
+}
+
+// Goal: a volume above ours that ours stands on covers nothing.
+TEST(MountTable, AVolumeBelowOurs) {
+    const std::vector<MountEntry> mounts = {{10, 1, "0:50", "/", "/"},
+                                            {11, 10, "8:1", "/pods/empty-dir", "/etc"},
+                                            {12, 11, "8:1", kList.path, kPath}};
+    EXPECT_TRUE(is_mounted_at(mounts, kPath, kList));
+    EXPECT_EQ(stored_at(mounts, "/etc/passwd"), (StoredAt{"8:1", "/pods/empty-dir/passwd"}));
+}
+
+TEST(MountTable, WhereAFileIsStored) {
+    const std::vector<MountEntry> mounts = {
+        {10, 1, "0:50", "/", "/"},
+        {11, 10, "8:1", "/var/lib/tessera/guard", "/var/lib/tessera/guard"}};
+    EXPECT_EQ(stored_at(mounts, "/var/lib/tessera/guard/ld.so.preload"), kList);
+    EXPECT_EQ(stored_at(mounts, "/bin/sh"), (StoredAt{"0:50", "/bin/sh"}));
+    EXPECT_FALSE(stored_at({}, "/bin/sh"));
+}
+
+// Goal: a table that makes no sense ends, and shows nothing of ours.
+TEST(MountTable, ACircle) {
+    const std::vector<MountEntry> mounts = {
+        {10, 11, "0:50", "/", "/"}, {11, 10, "0:50", "/", "/"}, {12, 12, "8:1", kList.path, kPath}};
+    EXPECT_FALSE(is_mounted_at(mounts, kPath, kList));
+}
+
+}  // namespace
+}  // namespace tessera

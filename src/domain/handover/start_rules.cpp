@@ -1,0 +1,77 @@
+#include "domain/handover/start_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "domain/handover/handover.hpp"
+#include "domain/handover/mount_conflicts.hpp"
+#include "domain/handover/runtime_support.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kCudaVisibleDevices = "CUDA_VISIBLE_DEVICES";
+// Images from before NVIDIA_VISIBLE_DEVICES name this one, and get every GPU.
+constexpr std::string_view kCudaVersion = "CUDA_VERSION";
+// The toolkit reads the names of the GPUs from mounts below this folder, where it is so configured.
+constexpr std::string_view kDevicesAsMounts = "/var/run/nvidia-container-devices";
+
+bool names_no_gpu(std::string_view value) {
+    return value.empty() || value == kVoidDevices || value == "none";
+}
+
+}  // namespace
+
+Result<> check_setup(const ContainerSetup& setup, const StartRules& rules) {
+    TRY_VOID(check_runtime_handler(setup.runtime_handler));
+    if (setup.is_privileged && rules.refuse_privileged) {
+        return fail(Code::permission_denied,
+                    fmt::format("container {} is privileged, so it could use every GPU of the "
+                                "node; this cluster does not give GPU shares to privileged "
+                                "containers (--privileged-containers=refuse): remove "
+                                "securityContext.privileged",
+                                setup.name));
+    }
+    return {};
+}
+
+Environment privileged_env(std::string_view uuids) {
+    return {{std::string(kCudaVisibleDevices), std::string(uuids)}};
+}
+
+std::vector<std::string> values_of(std::span<const std::string> env, std::string_view name) {
+    std::vector<std::string> values;
+    for (const std::string& variable : env) {
+        const std::size_t equals = variable.find('=');
+        if (equals != std::string::npos && std::string_view(variable).substr(0, equals) == name)
+            values.push_back(variable.substr(equals + 1));
+    }
+    return values;
+}
+
+Result<Environment> environment_without_gpus(const ContainerSetup& setup,
+                                             std::span<const std::string> env,
+                                             std::string_view name_space, const StartRules& rules) {
+    if (rules.unrestricted_namespaces.contains(name_space)) return Environment{};
+    for (const ContainerMount& mount : setup.mounts) {
+        if (!is_at_or_below(normalized_path(mount.destination), kDevicesAsMounts)) continue;
+        return fail(Code::invalid_argument,
+                    fmt::format("container {} mounts {}, which asks NVIDIA's runtime for GPUs "
+                                "without a GPU share; remove the mount, or ask for a share",
+                                setup.name, mount.destination));
+    }
+    const auto visible = values_of(env, kVisibleDevices);
+    // The runtime replaces the first entry only; the second would count in the container.
+    if (visible.size() > 1 && !std::ranges::all_of(visible, names_no_gpu)) {
+        return fail(Code::invalid_argument,
+                    fmt::format("container {} sets {} {} times; remove it from the pod", setup.name,
+                                kVisibleDevices, visible.size()));
+    }
+    const bool is_asked = visible.empty() ? !values_of(env, kCudaVersion).empty()
+                                          : !std::ranges::all_of(visible, names_no_gpu);
+    if (!is_asked) return Environment{};
+    return Environment{{std::string(kVisibleDevices), std::string(kVoidDevices)}};
+}
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+// Which containers may start with a GPU share, and what a container without one may see. Pure; both
+// ways to identify a container use these rules.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "domain/handover/container_setup.hpp"
+
+namespace tessera {
+
+// What an administrator decides for a node.
+struct StartRules {
+    // Runtime handlers that inject GPUs by NVIDIA_VISIBLE_DEVICES; "default" is the default one.
+    std::vector<std::string> environment_handlers;
+    // Namespaces whose containers may see GPUs that they did not ask for: monitoring agents.
+    std::set<std::string, std::less<>> unrestricted_namespaces;
+    // Folders of the node from which a pod may mount its own list of libraries to preload.
+    std::vector<std::string> preload_merge_from;
+    bool refuse_privileged = false;
+};
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// What keeps a container with a GPU share from starting, whatever the share is: unsupported or
+// permission_denied, with the fix.
+Result<> check_setup(const ContainerSetup& setup, const StartRules& rules);
+
+// The variable that makes CUDA use exactly these GPUs in a privileged container, which has the
+// device files of all of the node. `uuids` as in NVIDIA_VISIBLE_DEVICES.
+Environment privileged_env(std::string_view uuids);
+
+// For a container that asked for no GPU: the environment that keeps a runtime of NVIDIA's from
+// injecting GPUs into it, where the container's own `env` ("NAME=value" each) or mounts ask for
+// some. invalid_argument where that cannot be prevented.
+Result<Environment> environment_without_gpus(const ContainerSetup& setup,
+                                             std::span<const std::string> env,
+                                             std::string_view name_space, const StartRules& rules);
+
+// The values that `env` has for `name`, in order.
+std::vector<std::string> values_of(std::span<const std::string> env, std::string_view name);
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// Goal: a pod's volumes, privileges and RuntimeClass are known by container.
+#include "wire/container_setup_json.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+TEST(ContainerSetups, Reads) {
+    const auto document = JsonDocument::parse(R"({"spec": {
+        "runtimeClassName": "nvidia",
+        "volumes": [{"name": "settings", "configMap": {"name": "x"}},
+                    {"name": "apm", "hostPath": {"path": "/opt/apm"}},
+                    {"name": "scratch", "emptyDir": {}},
+                    {"name": "bad", "hostPath": 3}, 7],
+        "initContainers": [{"name": "prepare", "securityContext": {"privileged": true}}],
+        "containers": [{"name": "main", "volumeMounts": [
+            {"name": "settings", "mountPath": "/etc/ld.so.preload/"},
+            {"name": "apm", "mountPath": "/etc/ld.so.preload", "subPath": "ld.so.preload",
+             "readOnly": true},
+            {"name": "apm", "mountPath": "/apm", "subPathExpr": "x"},
+            {"name": "scratch", "mountPath": "/etc"}, {"name": "none", "mountPath": "/x"},
+            {"name": "bad", "mountPath": "/y"}, 5]
+}]
+}
+})");
+    ASSERT_TRUE(document);
+    EXPECT_EQ(read_container_setups(document->root()),
+              (std::vector<ContainerSetup>{
+                  {"prepare", "nvidia", true, {}},
+                  {"main",
+                   "nvidia",
+                   false,
+                   {{"/etc/ld.so.preload/", "", true, "settings"},
+                    {"/etc/ld.so.preload", "/opt/apm/ld.so.preload", true, "apm"},
+                    {"/apm", "", false, "apm"},
+                    {"/etc", "", false, "scratch"},
+                    {"/x", "", false, "none"},
+                    {"/y", "", false, "bad"},
+                    {"", "", false, ""}}}}));
+}
+
+TEST(ContainerSetups, OfAnotherForm) {
+    for (const char* text : {"{}", "3", R"({"spec": {"containers": {"name": "main"}}})",
+                             R"({"spec": {"containers": [3, null]}})"}) {
+        const auto document = JsonDocument::parse(text);
+        ASSERT_TRUE(document);
+        for (const ContainerSetup& setup : read_container_setups(document->root()))
+            EXPECT_EQ(setup, ContainerSetup{}) << text;
+    }
+}
+
+}  // namespace
+}  // namespace tessera

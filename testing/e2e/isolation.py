@@ -1,0 +1,147 @@
+"""What a pod's own specification and image may do against the enforcement of its share, on the real
+kubelet and runtime."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from e2e import pods
+from e2e.case import StackCase
+from e2e.gate import CHECKPOINT
+from e2e.truth import Json
+
+SHARE = pods.aliyun(2)
+TAKES_TOO_MUCH = "gpuhog --once 3GiB"
+IDLE = "echo memory: free; exec sleep 1000"
+FORGETS_EVERY = 10  # seconds (ShareKeeper::kForget)
+
+
+def with_volume(name: str, path: str, volume: Json, *, script: str = "exec sleep 1000",
+                **mount: Any) -> Json:
+    """A pod with a share of 2 GiB whose container has a volume at `path`."""
+    main = pods.container("main", SHARE, script=script,
+                          volumeMounts=[{"name": "settings", "mountPath": path, **mount}])
+    return pods.pod(name, main, node="node-a", volumes=[{"name": "settings", **volume}])
+
+
+class Isolated(StackCase):
+    """Runs on case.two_nodes; the agents have the guard."""
+
+    guard = True
+
+    CONFIG_MAP = {"configMap": {"name": "settings"}}
+    EMPTY_DIR: Json = {"emptyDir": {}}
+
+    def setUp(self) -> None:
+        self.cluster.kubectl("apply", "-f", "-", input=(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"
+            "data: {ld.so.preload: '', limits: ''}\n"))
+
+    def says(self, name: str, command: str, container: str = "main") -> str:
+        """What a shell in the container says, its errors too."""
+        return self.cluster.kubectl("exec", name, "-c", container, "--", "sh", "-c",
+                                    f"{{ {command}; }} 2>&1; true")
+
+    def assert_refused(self, name: str, *parts: str) -> None:
+        """Its container has not run, and the pod's event says why."""
+        self.wait_event(name, *parts)
+        for status in self.pod(name)["status"].get("containerStatuses", []):
+            self.assertFalse(status.get("started"), status)
+
+    def test_a_volume_in_place_of_the_guards_files(self) -> None:
+        """However its path is spelled; the runtime would put it on top of ours."""
+        paths = {"slash": "/etc/ld.so.preload/", "dots": "/etc/x/../ld.so.preload",
+                 "doubled": "/etc//ld.so.preload", "nix": "/etc/ld-nix.so.preload",
+                 "library": "/usr/local/tessera/libtessera-guard.so",
+                 "below": "/usr/local/tessera/accounts/x"}
+        self.create(*(with_volume(f"over-{name}", path, self.CONFIG_MAP)
+                      for name, path in paths.items()),
+                    with_volume("over-file", "/etc/ld.so.preload", self.CONFIG_MAP,
+                                subPath="ld.so.preload"))
+        for name in (*paths, "file"):
+            self.assert_refused(f"over-{name}", "volume settings is mounted at",
+                                "mount it somewhere else")
+
+    def test_a_volume_above_the_guards_files(self) -> None:
+        """A writable one is below ours; in a read-only one the runtime could not make the file."""
+        self.create(with_volume("read-only", "/etc", self.CONFIG_MAP))
+        self.assert_refused("read-only", "volume settings is mounted at /etc", "read-only")
+        self.running(with_volume("writable", "/etc", self.EMPTY_DIR,
+                                 script=IDLE))
+        self.assertIn("OUT_OF_MEMORY", self.says("writable", TAKES_TOO_MUCH))
+
+    def test_a_container_that_asks_for_no_gpu_sees_none(self) -> None:
+        show = "echo visible=$NVIDIA_VISIBLE_DEVICES; echo memory: free; exec sleep 1000"
+        env = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
+        self.running(pods.pod("none", pods.container("main", script=show, env=env), node="node-a"))
+        expected = "void" if self.identity == "nri" else "all"  # docs/limits.md
+        self.assertIn(f"visible={expected}\n", self.log("none").text)
+
+    def test_a_node_without_a_device_for_the_gpu(self) -> None:
+        """The container does not start without its GPU; the event names what was looked for, and so
+        does doctor. It starts once the specification is there."""
+        self.cluster.nsenter("node-b", "mv", "/run/cdi/nvidia.json", "/run/cdi/nvidia.off")
+        try:
+            self.create(pods.simple("no-device", SHARE, node="node-b"))
+            self.assert_refused("no-device", "no CDI device of kind nvidia.com/gpu for GPU-",
+                                "/etc/cdi or /var/run/cdi", "--cdi-kind", "runtimeClassName")
+            self.cluster.wait_for("doctor says so", lambda: "node-b: no CDI device of kind" in next(
+                check for check in json.loads(self.stack.run_tessera(
+                    "doctor", "-o", "json", check=False).stdout)["checks"]
+                if check["check"] == "handover")["found"])
+        finally:
+            self.cluster.nsenter("node-b", "mv", "/run/cdi/nvidia.off", "/run/cdi/nvidia.json")
+        self.wait_running("no-device")
+
+    def test_kubelet_that_lost_its_record_takes_no_share_away(self) -> None:
+        """Its checkpoint is damaged, it starts again with an empty record, and a new GPU pod is
+        admitted: pods that run keep their shares, also one that has not used its GPU yet."""
+        computes, idle = self.running(
+            pods.simple("computes", SHARE, node="node-a"),
+            pods.pod("idle", pods.container("main", SHARE, script=IDLE), node="node-a"))
+        self.cluster.nsenter("node-a", "sh", "-c", f"echo rubbish > {CHECKPOINT}")
+        self.cluster.restart("kubelet", "node-a")
+        self.cluster.wait_for("kubelet has its devices again", lambda: self.api.json(
+            "GET", "/api/v1/nodes/node-a")["status"]["allocatable"]["tessera.dev/gpu"] != "0")
+        self.running(pods.simple("new", SHARE, node="node-a"))
+        time.sleep(2 * FORGETS_EVERY)
+        for name in ("computes", "idle"):
+            self.assertIn("OUT_OF_MEMORY", self.says(name, TAKES_TOO_MUCH))
+        for made in (computes, idle):
+            uid = made["metadata"]["uid"]
+            self.cluster.nsenter("node-a", "ls", f"/var/lib/tessera/guard/pods/{uid}/main/accounts")
+            self.assertEqual(self.pod(made["metadata"]["name"])["status"]["containerStatuses"][0]
+                             ["restartCount"], 0)
+
+
+class IsolatedByNri(Isolated):
+    """What only the runtime's own view of a container shows."""
+
+    def linked(self, name: str) -> Json:
+        """A pod whose own volume at /etc turns the path of the list into a link, and which mounts an
+        empty list where the link leads: the runtime follows the link, so that one is on top."""
+        pod = with_volume(name, "/etc", self.EMPTY_DIR)
+        pod["spec"]["initContainers"] = [pods.container(
+            "links", script="ln -s /zz/list /x/ld.so.preload",
+            volumeMounts=[{"name": "settings", "mountPath": "/x"}])]
+        pod["spec"]["volumes"].append({"name": "lists", **self.CONFIG_MAP})
+        pod["spec"]["containers"][0]["volumeMounts"].append(
+            {"name": "lists", "mountPath": "/zz/list", "subPath": "ld.so.preload"})
+        return pod
+
+    def test_a_link_in_place_of_the_guards_list(self) -> None:
+        """Nothing in the pod's specification shows it; the mounts of the container do."""
+        self.create(self.linked("linked"))
+        self.assert_refused("linked", "/etc/ld.so.preload", "reached by a symbolic link")
+
+    def test_a_neighbour_that_removes_the_guards_list(self) -> None:
+        """Who removes the file that a mount stands on, in another container, removes the mount."""
+        pod = with_volume("detached", "/etc", self.EMPTY_DIR,
+                          script=IDLE)
+        pod["spec"]["containers"].append(pods.container(
+            "remover", script="while rm -f /x/ld.so.preload; do sleep 1; done",
+            volumeMounts=[{"name": "settings", "mountPath": "/x"}]))
+        self.create(pod)
+        self.wait_event("detached", "no longer in force", "/etc/ld.so.preload", "is restarted")

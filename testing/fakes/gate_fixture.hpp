@@ -1,0 +1,70 @@
+// What the tests of Gate have in common: a node with two GPUs of 16 GiB, and containers of a pod.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/agent/gate.hpp"
+#include "testing/fakes/fake_kube_api.hpp"
+#include "testing/fakes/fake_node.hpp"
+#include "wire/allocation_json.hpp"
+
+namespace tessera {
+
+inline const NodeName kNode("n1");
+// The runtime reads NVIDIA_VISIBLE_DEVICES, so no CDI device is needed.
+inline const StartRules kByEnvironment = {.environment_handlers = {"default"}};
+inline const std::string kSlots = "tessera.dev/gpu";
+
+class GateTest : public ::testing::Test {
+  protected:
+    GateTest() {
+        driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
+        EXPECT_TRUE(cards_.load());
+    }
+    static GpuShare share(int card, int gib) {
+        return {GpuUuid("GPU-" + std::to_string(card)), card, gibibytes(gib), {}, false};
+    }
+    static Allocation allocation(std::vector<ContainerAllocation> containers) {
+        return {PodUid("uid-p"), kNode, DialectId::native, std::move(containers)};
+    }
+    static RuntimeContainer container(const std::string& name) {
+        RuntimeContainer out;
+        out.id = "id-" + name;
+        out.name = name;
+        out.setup.name = name;
+        out.running = true;
+        out.pod_uid = PodUid("uid-p");
+        out.pod = {"default", "p"};
+        return out;
+    }
+    // One whose pod's annotation is this.
+    static RuntimeContainer annotated(const std::string& name, const Allocation& allocation) {
+        RuntimeContainer out = container(name);
+        out.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation);
+        return out;
+    }
+    // And to which kubelet gave devices.
+    RuntimeContainer given(const std::string& name, const Allocation& allocation) {
+        holds("uid-p", name, {"slot of " + name});
+        return annotated(name, allocation);
+    }
+    void holds(const std::string& pod, const std::string& name, std::set<std::string> ids,
+               std::vector<std::string> cdi = {}, const std::string& resource = kSlots) {
+        holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
+    }
+
+    FakeGpuInventory driver_;
+    FakeKubeApi kube_;
+    FakeDevicePluginHost plugins_;
+    FakeDeviceHolders holders_;
+    FakeCdiStore cdi_;
+    Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
+    Gate gate_{
+        {cards_, kube_, holders_, plugins_, cdi_, nullptr}, kNode, Identity::nri, kByEnvironment};
+};
+
+}  // namespace tessera
