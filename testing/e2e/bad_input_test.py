@@ -110,8 +110,9 @@ class BadInputTest(StackCase):
     # ---- stored state
 
     def test_an_allocation_of_a_newer_release_blocks_its_node(self) -> None:
-        """What it holds cannot be read: nothing may be placed beside it."""
-        newer = json.dumps({"version": 99, "pod": "x", "node": "node-a"})
+        """What it holds cannot be read: nothing may be placed beside it. It names no other pod, so
+        it is no copy, which would close no node (copies.py)."""
+        newer = json.dumps({"version": 99, "node": "node-a"})
         self.create(pods.simple("newer", pods.aliyun(1), nodeName="node-a",
                                 annotations={truth.ALLOCATION: newer,
                                              truth.ALLOCATION_MAC: self.stack.sign(newer)}))
