@@ -30,7 +30,7 @@ class SeeingTest(StackCase):
         self.running(pods.simple("one", pods.native("1Gi")))
         text = self.stack.tessera("doctor")  # fails with its status when a check does
         lines = text.splitlines()
-        self.assertEqual(len(lines), 12, text)
+        self.assertEqual(len(lines), 13, text)
         for line in lines:
             self.assertRegex(line, r"^ok       \w+ +\S.*$", text)
             self.assertNotIn("->", line)
