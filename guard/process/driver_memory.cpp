@@ -9,17 +9,6 @@
 
 namespace tessera::guard {
 
-constinit std::atomic<std::uint64_t> seen_keys[kSeenKeys] = {};
-
-void note_seen(std::uint64_t key) {
-    seen_place(key).store(key, std::memory_order_relaxed);
-}
-
-void forget_all_seen() {
-    for (std::atomic<std::uint64_t>& each : seen_keys)
-        each.store(0, std::memory_order_relaxed);
-}
-
 std::uint64_t unexplained(int card) {
     std::size_t free = 0;
     std::size_t total = 0;

@@ -12,12 +12,11 @@
 // Any thread. All want begin() to have succeeded.
 #pragma once
 
-#include <atomic>
-
 #include "guard/inject/driver.hpp"
 #include "guard/process/charges.hpp"
 #include "guard/process/devices.hpp"
 #include "guard/process/measured.hpp"
+#include "guard/process/seen.hpp"
 
 namespace tessera::guard {
 
@@ -60,22 +59,6 @@ CUresult measure_twice(int card, std::uint64_t expected, const Call& call, const
     if (second.missing < missing) missing = second.missing;
     return result;
 }
-
-// Whether the process has met this before: a function that was launched, a name that was looked up
-// in a module. It may be forgotten, and is where a handle may become another's. On the way of every
-// launch: no lock.
-inline constexpr unsigned kSeenBits = 10;
-inline constexpr unsigned kSeenKeys = 1U << kSeenBits;
-extern constinit std::atomic<std::uint64_t> seen_keys[kSeenKeys];
-
-inline std::atomic<std::uint64_t>& seen_place(std::uint64_t key) {
-    return seen_keys[(key >> 4U ^ key >> (4U + kSeenBits)) & (kSeenKeys - 1)];
-}
-inline bool is_seen(std::uint64_t key) {
-    return seen_place(key).load(std::memory_order_relaxed) == key;
-}
-void note_seen(std::uint64_t key);
-void forget_all_seen();
 
 // Around the first launch of a function, or the first look-up of one: what the driver takes by it.
 // It counts where the account stood still meanwhile: what a neighbour of the container gives back,
