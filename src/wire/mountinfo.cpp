@@ -59,9 +59,10 @@ Result<std::vector<MountEntry>> read_mountinfo(std::string_view text) {
     for (int number = 1; !text.empty(); number++) {
         const std::size_t end = text.find('\n');
         MountEntry entry;
-        if (!parse_line(text.substr(0, end), entry))
+        if (!parse_line(text.substr(0, end), entry)) {
             return fail(Code::invalid_argument,
                         fmt::format("mountinfo: line {} is of another form", number));
+        }
         out.push_back(std::move(entry));
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     }

@@ -222,10 +222,11 @@ std::vector<std::string> GuardFolder::mount_points() const {
 }
 
 Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t pid) const {
-    if (pid <= 0)
+    if (pid <= 0) {
         return fail(Code::unavailable, fmt::format("container {}: the runtime names no process of "
                                                    "it, so its mounts cannot be checked",
                                                    container.container));
+    }
     TRY(const auto own_text, read_text_file("/proc/self/mountinfo"));
     TRY(const auto own, read_mountinfo(own_text));
     auto text = read_text_file(fmt::format("/proc/{}/mountinfo", pid));

@@ -34,9 +34,10 @@ class Descriptor {
 };
 
 tl::unexpected<Error> refused(const std::string& path, int error) {
-    if (error == ELOOP || error == ENOTDIR)
+    if (error == ELOOP || error == ENOTDIR) {
         return fail(Code::invalid_argument,
                     fmt::format("{}: a part of the path is a symbolic link or no folder", path));
+    }
     return fail(error == ENOENT ? Code::not_found : Code::unavailable,
                 fmt::format("{}: {}", path, std::strerror(error)));
 }
@@ -49,9 +50,10 @@ int open_without_links(const std::string& path) {
         const std::string part = path.substr(begin, slash - begin);
         if (slash == std::string::npos)
             return ::openat(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (!part.empty())
+        if (!part.empty()) {
             at.replace(
                 ::openat(at.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        }
         begin = slash + 1;
     }
     return -1;
@@ -75,9 +77,10 @@ Result<std::string> read_plain_file(const std::string& path, std::size_t most) {
         if (size < 0) return refused(path, errno);
         if (size == 0) return text;
         text.append(part.data(), static_cast<std::size_t>(size));
-        if (text.size() > most)
+        if (text.size() > most) {
             return fail(Code::invalid_argument,
                         fmt::format("{}: larger than {} bytes", path, most));
+        }
     }
 }
 
