@@ -112,7 +112,7 @@ bool is_lived_in(int fd, int slot) {
 bool is_anyone_in(int fd) {
     struct flock lock = lock_of(0, F_WRLCK);
     lock.l_len = 0;  // to the end, wherever the layout of another release has its slots
-    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 SeatError take_seat(const char* accounts_path, Seat& seat) {

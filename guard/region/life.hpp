@@ -29,7 +29,8 @@ SeatError take_seat(const char* accounts_path, Seat& seat);
 // Whether a process lives in the slot. `fd` is any descriptor of the accounts file, also a
 // read-only one, through which nobody has locked anything.
 bool is_lived_in(int fd, int slot);
-// The same of any slot, also in accounts of another release's layout.
+// The same of any slot, also in accounts of another release's layout. True where the kernel does
+// not say.
 bool is_anyone_in(int fd);
 
 // Gives back what processes held that are no more, and what only descriptors held that are closed

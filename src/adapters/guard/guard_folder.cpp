@@ -42,6 +42,8 @@ constexpr const char* kInContainer = "/usr/local/tessera";
 // A pod's own list of libraries to preload has some lines.
 constexpr std::size_t kMostPreloadBytes = std::size_t{64} << 10;
 
+constexpr std::size_t kMostMountinfoBytes = std::size_t{4} << 20;
+
 std::string in_container(std::string_view name) {
     return fmt::format("{}/{}", kInContainer, name);
 }
@@ -128,12 +130,12 @@ GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
 Result<> GuardFolder::install() {
     const fs::path folder = options_.folder;
     TRY_VOID(make_folder(folder));
-    TRY_VOID(make_folder(folder / kPods));
     // The agent goes on: the node's whole GPUs need no guard.
     if (auto checked = check_host(read_host_facts(folder)); !checked) {
         fault_ = checked.error().text;
         log_event(Event::guard_unusable, {{"reason", fault_}});
     }
+    TRY_VOID(make_folder(folder / kPods));  // of the label that the folder has by now
     struct statvfs about = {};
     if (statvfs(folder.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0) {
         return fail(Code::invalid_argument,
@@ -229,7 +231,12 @@ Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t
     }
     TRY(const auto own_text, read_text_file("/proc/self/mountinfo"));
     TRY(const auto own, read_mountinfo(own_text));
-    auto text = read_text_file(fmt::format("/proc/{}/mountinfo", pid));
+    // A tenant may make mounts by the thousand, which are not read to their end.
+    auto text = read_text_file_up_to(fmt::format("/proc/{}/mountinfo", pid), kMostMountinfoBytes);
+    if (!text && text.error().code == Code::invalid_argument)
+        return fail(Code::conflict, fmt::format("container {} has more mounts than can be checked; "
+                                                "make fewer",
+                                                container.container));
     if (!text) {
         return fail(
             text.error().in("the container's mounts cannot be checked; does the agent's "
@@ -281,7 +288,11 @@ bool GuardFolder::is_in_use(const PodUid& pod) const {
         // Not through OpenRegion: a region of another release is in use all the same.
         const int accounts =
             open((region.path / guard::kAccountsName).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        if (accounts < 0) return;
+        // Only what is not there is in no use: too many open files say nothing.
+        if (accounts < 0) {
+            is_used |= errno != ENOENT;
+            return;
+        }
         is_used |= guard::is_anyone_in(accounts);
         close(accounts);
     });

@@ -25,6 +25,8 @@ constexpr CdiVersion kOwnVersion = {0, 6, 0};
 // A vendor's specification has some ten kilobytes for each GPU.
 constexpr std::size_t kMostSpecBytes = std::size_t{8} << 20;
 
+constexpr std::size_t kMostProblems = 2;
+
 bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -120,8 +122,12 @@ CdiFolder::Found CdiFolder::vendor_specs() {
 Error CdiFolder::not_found(const GpuUuid& uuid, const Found& found) const {
     std::string text = fmt::format("no CDI device of kind {} for {} in {}", options_.vendor_kind,
                                    uuid.str(), fmt::join(options_.folders, " or "));
-    for (const std::string& problem : found.problems)
-        text += "; " + problem;
+    // It becomes a pod's event and part of the Node's report: both are of bounded size.
+    const std::size_t named = std::min(found.problems.size(), kMostProblems);
+    for (std::size_t i = 0; i < named; i++)
+        text += "; " + found.problems[i];
+    if (named < found.problems.size())
+        text += fmt::format("; and {} more files", found.problems.size() - named);
     return {Code::not_found, std::move(text)};
 }
 

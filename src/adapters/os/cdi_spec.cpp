@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
+
+#include "domain/handover/runtime_support.hpp"
 
 namespace tessera {
 namespace {
@@ -77,6 +80,7 @@ CdiSpec convert(const YAML::Node& node) {
     Converter converter;
     CdiSpec out;
     out.kind = node["kind"].as<std::string>();
+    if (!is_cdi_kind(out.kind)) throw std::invalid_argument("its kind is not vendor/class");
     if (node["cdiVersion"]) out.version = parse_version(node["cdiVersion"].as<std::string>());
     out.edits = converter.edits(node["containerEdits"]);
     for (const YAML::Node& device : node["devices"]) {

@@ -34,9 +34,10 @@ TEST(CdiSpec, RefusesWhatIsNone) {
         "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nkind: x/y\n"
         "containerEdits: {env: [*e,*e,*e,*e,*e]}\n";
     for (const std::string& text : std::vector<std::string>{
-             "", "[]", "text", "{", "kind: [a]", "kind: x/y\ndevices: [1]", "cdiVersion: 1.0.0",
-             "kind: x/y\ncdiVersion: {a: b}", "kind: x/y\ndevices: [{name: {a: b}}]",
-             "kind: x/y\ncontainerEdits: [a]", "kind: x/y\ndevices: [{name: a, containerEdits: 3}]",
+             "", "kind: \"x/\xff\"", "kind: \"x/y\\nz\"", "[]", "text", "{", "kind: [a]",
+             "kind: x/y\ndevices: [1]", "cdiVersion: 1.0.0", "kind: x/y\ncdiVersion: {a: b}",
+             "kind: x/y\ndevices: [{name: {a: b}}]", "kind: x/y\ncontainerEdits: [a]",
+             "kind: x/y\ndevices: [{name: a, containerEdits: 3}]",
              "kind: x/y\ncontainerEdits: {deviceNodes: [{major: many}]}",
              "kind: x/y\ncontainerEdits: {env: [\"A=\xff\"]}", laughs}) {
         const auto spec = read_cdi_spec(text);

@@ -47,6 +47,17 @@ std::string fresh_share_name() {
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+constexpr std::string_view kNvidiaResources = "nvidia.com/";
+
+// Whether kubelet gave the container devices of NVIDIA's plugin, or of another that uses its names.
+bool has_foreign_gpu(const RuntimeContainer& container,
+                     const Result<std::vector<DeviceHolder>>& record) {
+    return record && std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
+               return holder.pod == container.pod_uid && holder.container == container.name &&
+                      holder.resource.starts_with(kNvidiaResources);
+           });
+}
+
 tl::unexpected<Error> refuse(const Error& error) {
     return fail(error.in("Tessera"));
 }
@@ -204,6 +215,8 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
     }
     switch (judged.standing) {
         case Standing::plain:
+            // GPUs of another device plugin: what kubelet hands over for it is the container's own.
+            if (has_foreign_gpu(container, record)) return ContainerEdits{};
             return edits_without_gpus(container);
         case Standing::gpushares:  // kubelet hands over what it was given then
             return ContainerEdits{};
@@ -314,6 +327,16 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
     return edits;
 }
 
+// One that started without the guard, or under a release with other mounts, has no files of ours to
+// lose: it is not watched.
+bool Gate::has_our_mounts(const RuntimeContainer& container) const {
+    if (ports_.holder == nullptr) return false;
+    return std::ranges::all_of(ports_.holder->mount_points(), [&](const std::string& point) {
+        return std::ranges::find(container.setup.mounts, point, &ContainerMount::destination) !=
+               container.setup.mounts.end();
+    });
+}
+
 // Where that cannot be read it may have been.
 bool Gate::was_resized(const PodUid& pod) const {
     if (ports_.limits == nullptr) return false;
@@ -336,7 +359,7 @@ std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& con
         const bool without_share = judged->standing == Standing::placed &&
                                    !was_handed(container, *judged->allocation, inventory->gpus,
                                                was_resized(container.pod_uid));
-        if (!without_share && judged->standing == Standing::placed)
+        if (!without_share && judged->standing == Standing::placed && has_our_mounts(container))
             watch_mounts(container, *judged->allocation);
         if (!without_share && judged->standing != Standing::unplaced) continue;
         evictions.push_back(

@@ -90,6 +90,7 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
                                    const AllocationSeal* seal);
     [[nodiscard]] Result<Allocation> newest_of(const Allocation& allocation,
                                                const PodUid& pod) const;
+    [[nodiscard]] bool has_our_mounts(const RuntimeContainer& container) const;
     [[nodiscard]] bool was_resized(const PodUid& pod) const;
     Result<ContainerEdits> edits_for(const Allocation& allocation, const Starting& container);
     // Of shares that are not whole cards.

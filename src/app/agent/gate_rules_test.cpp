@@ -1,6 +1,8 @@
 // Goal: a share is handed over only where it arrives whole and is in force; a container that asks
 // for no GPU sees none.
 #include "testing/builders/builders.hpp"
+#include "testing/fakes/fake_pod_events.hpp"
+#include "testing/fakes/fake_process_table.hpp"
 #include "testing/fakes/gate_fixture.hpp"
 
 namespace tessera {
@@ -131,6 +133,41 @@ TEST_F(GateRules, VerifiesWhatTheRuntimeDid) {
     bad = good;
     bad.pid = 0;
     EXPECT_TRUE(gate_by_cdi_.verify(bad)) << "the runtime names no process";
+}
+
+// Goal: a container that another device plugin gave a GPU keeps it.
+TEST_F(GateRules, GpusOfAnotherPlugin) {
+    holds("uid-p", "other", {"GPU-7"}, {}, "nvidia.com/gpu");
+    RuntimeContainer other = container("other");
+    other.env = {"NVIDIA_VISIBLE_DEVICES=GPU-7"};
+    EXPECT_EQ(gate_by_cdi_.complete(other), ContainerEdits{});
+    other.name = "sidecar";
+    EXPECT_NE(gate_by_cdi_.complete(other), ContainerEdits{});
+}
+
+// Goal: after a restart of the agent the mounts of containers that run are watched, and those of
+// containers that started without the guard, or with the mounts of another release, are not.
+TEST_F(GateRules, WatchesTheMountsOfContainersThatRun) {
+    FakeProcessTable processes;
+    processes.pods = {{42, PodUid("uid-p")}};
+    FakePodEvents events;
+    MountWatch watch({holder_, processes, events}, true);
+    ports_.mounts = &watch;
+    Gate gate(ports_, kNode, Identity::nri, rules_);
+    const RuntimeContainer starting = placed();
+    const auto edits = gate.complete(starting);
+    ASSERT_TRUE(edits);
+    RuntimeContainer runs = made(starting, *edits);
+    holder_.covered = {42};
+    runs.setup.mounts = {{.destination = "/guard", .source = "/x"}};
+    EXPECT_TRUE(gate.synchronize({runs}).empty());
+    watch.look();
+    EXPECT_TRUE(events.told.empty());
+    EXPECT_TRUE(processes.ended.empty());
+    runs.setup.mounts.push_back({.destination = "/etc/ld.so.preload", .source = "/y"});
+    EXPECT_TRUE(gate.synchronize({runs}).empty());
+    watch.look();
+    EXPECT_EQ(events.told.size(), 1U);
 }
 
 TEST_F(GateRules, VerifiesNothingOfOthers) {

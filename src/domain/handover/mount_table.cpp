@@ -1,6 +1,7 @@
 #include "domain/handover/mount_table.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "domain/handover/mount_conflicts.hpp"
 
@@ -9,6 +10,9 @@ namespace {
 
 // The kernel adds this to the root of a mount whose file was removed or replaced.
 constexpr std::string_view kDeleted = "//deleted";
+
+// More mounts at and above one path are a tenant's attempt to keep the question busy.
+constexpr std::size_t kMostAtOnePath = 64;
 
 const MountEntry* entry_of(std::span<const MountEntry> mounts, std::int64_t id) {
     const auto at = std::ranges::find(mounts, id, &MountEntry::id);
@@ -28,13 +32,15 @@ bool is_in_chain(std::span<const MountEntry> mounts, const MountEntry& of, std::
 // The mount through which a lookup of `path` ends: every other mount at or above `path` is one that
 // it stands on. Mounts of which none is so cover each other in a way that the table does not show.
 const MountEntry* top_mount(std::span<const MountEntry> mounts, std::string_view path) {
-    for (const MountEntry& candidate : mounts) {
-        if (!is_at_or_below(path, candidate.mount_point)) continue;
-        const bool is_top = std::ranges::all_of(mounts, [&](const MountEntry& other) {
-            return !is_at_or_below(path, other.mount_point) ||
-                   is_in_chain(mounts, candidate, other.id);
+    std::vector<MountEntry> above;  // and at `path`; each stands on another of them
+    for (const MountEntry& mount : mounts)
+        if (is_at_or_below(path, mount.mount_point)) above.push_back(mount);
+    if (above.size() > kMostAtOnePath) return nullptr;
+    for (const MountEntry& candidate : above) {
+        const bool is_top = std::ranges::all_of(above, [&](const MountEntry& other) {
+            return is_in_chain(above, candidate, other.id);
         });
-        if (is_top) return &candidate;
+        if (is_top) return entry_of(mounts, candidate.id);
     }
     return nullptr;
 }

@@ -70,6 +70,16 @@ TEST(MountTable, WhereAFileIsStored) {
     EXPECT_FALSE(stored_at({}, "/bin/sh"));
 }
 
+// Goal: thousands of mounts over ours take no time worth the name, and ours is not on top.
+TEST(MountTable, ThousandsOfMounts) {
+    auto mounts = guarded();
+    for (std::int64_t id = 13; id < 10'013; id++)
+        mounts.push_back({id, id - 1, "8:1", "/tenant/empty", kPath});
+    EXPECT_FALSE(is_mounted_at(mounts, kPath, kList));
+    EXPECT_FALSE(stored_at(mounts, kPath));
+    EXPECT_TRUE(stored_at(mounts, "/etc/passwd"));
+}
+
 // Goal: a table that makes no sense ends, and shows nothing of ours.
 TEST(MountTable, ACircle) {
     const std::vector<MountEntry> mounts = {
