@@ -1,5 +1,7 @@
 #include "app/scheduler/keeper.hpp"
 
+#include "base/check.hpp"
+
 namespace tessera {
 
 Keeper::Keeper() : view_(std::make_shared<ClusterView>()), thread_([this] { run(); }) {}
@@ -56,6 +58,7 @@ void Keeper::run() {
 }
 
 void Keeper::apply() {
+    TESSERA_CHECK(!thread_.joinable(), "the state has one owner: its thread applies the changes");
     std::vector<Entry> batch;
     {
         const std::scoped_lock lock(mutex_);

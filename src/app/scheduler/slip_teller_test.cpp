@@ -30,7 +30,7 @@ class SlipTellerTest : public ::testing::Test {
         return out;
     }
 
-    Keeper keeper_;
+    Keeper keeper_{[] {}};
     FakeClock clock_;
     FakePodEvents events_;
     bool leads_ = true;
