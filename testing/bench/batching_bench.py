@@ -3,7 +3,7 @@
 
 From Kubernetes 1.35 on kube-scheduler may give the next pod of the same kind the next node of the
 last ranking, without asking an extender to score. The same 1,000 pods, with the gate
-OpportunisticBatching on and off, on control planes made anew. The row without an extender shows
+OpportunisticBatching on and off, on fresh control planes. The row without an extender shows
 that the measurement sees batching where it happens.
 """
 

@@ -137,7 +137,7 @@ class IsolatedByNri(Isolated):
         self.assert_refused("linked", "/etc/ld.so.preload", "reached by a symbolic link")
 
     def test_a_neighbour_that_removes_the_guards_list(self) -> None:
-        """Who removes the file that a mount stands on, in another container, removes the mount."""
+        """Removing the file that a mount stands on, in another container, removes the mount."""
         pod = with_volume("detached", "/etc", self.EMPTY_DIR,
                           script=IDLE)
         pod["spec"]["containers"].append(pods.container(

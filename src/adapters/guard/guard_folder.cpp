@@ -233,10 +233,11 @@ Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t
     TRY(const auto own, read_mountinfo(own_text));
     // A tenant may make mounts by the thousand, which are not read to their end.
     auto text = read_text_file_up_to(fmt::format("/proc/{}/mountinfo", pid), kMostMountinfoBytes);
-    if (!text && text.error().code == Code::invalid_argument)
+    if (!text && text.error().code == Code::invalid_argument) {
         return fail(Code::conflict, fmt::format("container {} has more mounts than can be checked; "
                                                 "make fewer",
                                                 container.container));
+    }
     if (!text) {
         return fail(
             text.error().in("the container's mounts cannot be checked; does the agent's "
@@ -268,10 +269,8 @@ std::vector<ShareUse> GuardFolder::uses() const {
 
 std::set<PodUid> GuardFolder::pods() const {
     std::set<PodUid> pods;
-    std::error_code error;
-    for (fs::directory_iterator it(fs::path(options_.folder) / kPods, error);
-         !error && it != fs::directory_iterator(); it.increment(error))
-        pods.insert(PodUid(it->path().filename().string()));
+    for (const fs::path& pod : paths_in(fs::path(options_.folder) / kPods))
+        pods.insert(PodUid(pod.filename().string()));
     return pods;
 }
 

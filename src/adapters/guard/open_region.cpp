@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "adapters/os/text_file.hpp"
 #include "guard/region/limits.hpp"
 #include "guard/region/look.hpp"
 #include "guard/region/uuid.hpp"
@@ -12,19 +13,6 @@
 namespace fs = std::filesystem;
 
 namespace tessera {
-namespace {
-
-// As far as the folder can be read.
-template <typename Body>
-void for_each_in(const fs::path& folder, const Body& body) {
-    std::error_code error;
-    for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
-         it.increment(error))
-        body(it->path());
-}
-
-}  // namespace
-
 std::unique_ptr<OpenRegion> OpenRegion::open(const fs::path& region) {
     std::unique_ptr<OpenRegion> opened(new OpenRegion);
     const fs::path limits = region / guard::kLimitsName;
@@ -69,11 +57,10 @@ void OpenRegion::cut_back() const {
 }
 
 void for_each_region(const fs::path& pods, const std::function<void(const RegionPath&)>& body) {
-    for_each_in(pods, [&](const fs::path& pod) {
-        for_each_in(pod, [&](const fs::path& region) {
+    for (const fs::path& pod : paths_in(pods)) {
+        for (const fs::path& region : paths_in(pod))
             body({pod.filename().string(), region.filename().string(), region});
-        });
-    });
+    }
 }
 
 GpuUuid card_of(const guard::CardLimit& limit) {

@@ -31,13 +31,8 @@ bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// As far as the folder can be read.
 std::vector<fs::path> files_of(const std::string& folder) {
-    std::vector<fs::path> out;
-    std::error_code error;
-    for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
-         it.increment(error))
-        out.push_back(it->path());
+    std::vector<fs::path> out = paths_in(folder);
     std::ranges::sort(out);
     return out;
 }

@@ -5,9 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "adapters/os/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -69,19 +70,7 @@ Result<std::string> read_plain_file(const std::string& path, std::size_t most) {
     if (file.get() < 0 || ::fstat(file.get(), &about) != 0) return refused(path, errno);
     if (!S_ISREG(about.st_mode))
         return fail(Code::invalid_argument, fmt::format("{}: not a regular file", path));
-    std::string text;
-    std::array<char, 16 << 10> part{};
-    while (true) {
-        const ssize_t size = ::read(file.get(), part.data(), part.size());
-        if (size < 0 && errno == EINTR) continue;
-        if (size < 0) return refused(path, errno);
-        if (size == 0) return text;
-        text.append(part.data(), static_cast<std::size_t>(size));
-        if (text.size() > most) {
-            return fail(Code::invalid_argument,
-                        fmt::format("{}: larger than {} bytes", path, most));
-        }
-    }
+    return read_to_end(file.get(), path, most);
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Reading a file of a folder that somebody else writes: no link of theirs leads anywhere else.
+// Reading a file of a folder that other programs write: no link of theirs leads anywhere else.
 #pragma once
 
 #include <cstddef>

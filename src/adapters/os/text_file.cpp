@@ -78,26 +78,35 @@ Result<std::string> read_text_file(const std::string& path) {
 Result<std::string> read_text_file_up_to(const std::string& path, std::size_t most) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return failed(path, errno);
+    auto text = read_to_end(fd, path, most);
+    ::close(fd);
+    return text;
+}
+
+Result<std::string> read_to_end(int fd, const std::string& path, std::size_t most) {
     std::string text;
     std::array<char, 16 << 10> part{};
     ssize_t size = 0;
     while ((size = ::read(fd, part.data(), part.size())) != 0) {
         if (size < 0 && errno == EINTR) continue;
-        if (size < 0) {
-            const int error = errno;
-            ::close(fd);
-            return failed(path, error);
-        }
+        if (size < 0) return failed(path, errno);
         text.append(part.data(), static_cast<std::size_t>(size));
         if (text.size() > most) {
-            ::close(fd);
             return fail(Code::invalid_argument,
                         fmt::format("{}: is larger than {} bytes, the most that is read of a file",
                                     path, most));
         }
     }
-    ::close(fd);
     return text;
+}
+
+std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> out;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(folder, error);
+         !error && it != std::filesystem::directory_iterator(); it.increment(error))
+        out.push_back(it->path());
+    return out;
 }
 
 Result<> check_writable(const std::string& path) {

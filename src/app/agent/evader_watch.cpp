@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/agent/process_end.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -54,7 +55,9 @@ void EvaderWatch::look() {
         const auto pids =
             options_.ends_them ? uncounted(evader, uses) : std::vector<std::int64_t>{};
         report(evader, !pids.empty());
-        if (due.contains({evader.pod, evader.card})) end(evader, pids);
+        if (!due.contains({evader.pod, evader.card})) continue;
+        for (const std::int64_t pid : pids)
+            end_and_log(ports_.processes, pid, evader.pod);
     }
     const std::scoped_lock lock(mutex_);
     found_ = std::move(found);
@@ -122,17 +125,6 @@ void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
     if (told) return;
     log_event(Event::api_trouble, {{"reason", told.error().text}});
     if (told.error().code == Code::unavailable) told_.erase(key);
-}
-
-void EvaderWatch::end(const Unaccounted& evader, const std::vector<std::int64_t>& pids) {
-    for (const std::int64_t pid : pids) {
-        const auto ended = ports_.processes.end(pid, evader.pod);
-        if (ended) {
-            log_event(Event::evader_ended, {{"pod_uid", evader.pod.str()}, {"pid", pid}});
-        } else if (ended.error().code != Code::not_found) {
-            log_event(Event::evader_goes_on, {{"reason", ended.error().text}});
-        }
-    }
 }
 
 void EvaderWatch::run(Clock& clock, const std::stop_token& stop) {

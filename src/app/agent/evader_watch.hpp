@@ -83,7 +83,6 @@ class EvaderWatch {
     std::vector<std::int64_t> uncounted(const Unaccounted& evader,
                                         const std::vector<ShareUse>& uses);
     void report(const Unaccounted& evader, bool is_ended);
-    void end(const Unaccounted& evader, const std::vector<std::int64_t>& pids);
 
     const EvaderPorts ports_;
     const EvaderOptions options_;

@@ -254,6 +254,8 @@ Result<ContainerEdits> Gate::edits_without_gpus(const RuntimeContainer& containe
 // What was asked of the runtime is not what it did: versions that drop CDI devices, or have CDI
 // switched off, start the container all the same. So it is looked at before its program runs.
 Result<> Gate::verify(const RuntimeContainer& container) {
+    // Without an allocation there is nothing to compare, and kubelet's record need not be read.
+    if (!annotation(container, key::kAllocation)) return {};
     const auto judged = judge(container, ports_.holders.list(), ports_.seal);
     if (judged && judged->standing != Standing::placed) return {};
     auto checked = judged ? check_handed_over(container, *judged->allocation)
@@ -275,7 +277,7 @@ Result<> Gate::check_handed_over(const RuntimeContainer& container, const Alloca
     if (!was_handed(container, allocation, inventory->gpus, was_resized(container.pod_uid)))
         return not_handed_over("the environment");
     const ContainerAllocation& share = *find_container(allocation, container.name);
-    if (auto devices = check_devices(container, share); !devices)
+    if (auto devices = check_devices(container, share, *inventory); !devices)
         return not_handed_over(devices.error().text);
     // A runtime that does not name the process leaves its mounts unchecked (docs/limits.md).
     if (ports_.holder == nullptr || !has_share(share) || container.pid == 0) return {};
@@ -293,10 +295,10 @@ void Gate::watch_mounts(const RuntimeContainer& container, const Allocation& all
 }
 
 // A device that brings nothing by itself cannot be seen.
-Result<> Gate::check_devices(const RuntimeContainer& container, const ContainerAllocation& share) {
-    const auto inventory = ports_.cards.inventory();
+Result<> Gate::check_devices(const RuntimeContainer& container, const ContainerAllocation& share,
+                             const NodeInventory& inventory) {
     for (const GpuShare& part : share.gpus) {
-        const Gpu* gpu = find_gpu(inventory->gpus, part.uuid);
+        const Gpu* gpu = find_gpu(inventory.gpus, part.uuid);
         if (gpu == nullptr) continue;
         const auto device = ports_.cdi.vendor_device(gpu->uuid, gpu->minor);
         if (!device) continue;

@@ -104,7 +104,8 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     Result<ContainerEdits> edits_without_gpus(const RuntimeContainer& container);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
     Result<> check_handed_over(const RuntimeContainer& container, const Allocation& allocation);
-    Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share);
+    Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share,
+                           const NodeInventory& inventory);
     RuntimeIdentity runtime() const;
     // The files that enforce its share are watched from now on, if it has any.
     void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "app/agent/process_end.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -44,13 +45,7 @@ bool MountWatch::look_at(Watched& watched) {
     // It may have ended between the two questions, and its mounts with it.
     if (ports_.processes.pod_of(watched.pid) != pod) return false;
     if (!watched.is_reported) watched.is_reported = report(watched, mounted.error());
-    if (!ends_them_) return true;
-    const auto ended = ports_.processes.end(watched.pid, pod);
-    if (ended) {
-        log_event(Event::evader_ended, {{"pod_uid", pod.str()}, {"pid", watched.pid}});
-    } else if (ended.error().code != Code::not_found) {
-        log_event(Event::evader_goes_on, {{"reason", ended.error().text}});
-    }
+    if (ends_them_) end_and_log(ports_.processes, watched.pid, pod);
     return true;
 }
 

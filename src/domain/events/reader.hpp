@@ -1,4 +1,4 @@
-// For whom a text is that names pods. What a pod's own events and conditions say is read by the
+// Which pods a text may name. What a pod's own events and conditions say is read by the
 // users of its namespace, and Kubernetes keeps the pods of other namespaces from them: their names
 // and priorities are left out. This is the only place that decides it (docs/limits.md, "Control
 // plane"). Logs, `tessera doctor` and `tessera explain` are for readers who see all pods anyway:
