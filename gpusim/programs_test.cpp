@@ -189,7 +189,7 @@ TEST(Gpusimctl, SaysWhatIsWrong) {
     EXPECT_THAT(says("xid 2 48"), AllOf(HasSubstr("no card 2"), HasSubstr("status 1")));
     EXPECT_THAT(says("lose GPU-x"), AllOf(HasSubstr("no card GPU-x"), HasSubstr("status 1")));
     EXPECT_THAT(says("ecc 0 triple"), HasSubstr("neither single nor double"));
-    EXPECT_THAT(says("driver new"), HasSubstr("neither current, old nor dead"));
+    EXPECT_THAT(says("driver new"), HasSubstr("neither current, old, dead nor reload"));
     EXPECT_THAT(says("show /nowhere"),
                 AllOf(HasSubstr("no simulated driver here"), HasSubstr("status 1")));
     EXPECT_THAT(says("create /nowhere.yaml /tmp/x"), HasSubstr("/nowhere.yaml: No such file"));

@@ -57,5 +57,7 @@ static_assert(sizeof(nvmlEventData_t) == 32 && offsetof(nvmlEventData_t, gpuInst
 static_assert(NVML_ERROR_INSUFFICIENT_SIZE == 7 && NVML_ERROR_GPU_IS_LOST == 15);
 static_assert(NVML_ERROR_TIMEOUT == 10 && NVML_ERROR_UNKNOWN == 999);
 static_assert(nvmlEventTypeXidCriticalError == 8);
+static_assert(NVML_COMPUTEMODE_PROHIBITED == 2 && NVML_COMPUTEMODE_EXCLUSIVE_PROCESS == 3);
+static_assert(NVML_MEMORY_ERROR_TYPE_UNCORRECTED == 1 && NVML_VOLATILE_ECC == 0);
 
 TEST(NvidiaAbi, HoldsAtCompileTime) {}

@@ -177,15 +177,76 @@ Done driver(const Arguments& arguments) {
     } kDrivers[] = {{"current", gpusim::NvmlKind::current},
                     {"old", gpusim::NvmlKind::old},
                     {"dead", gpusim::NvmlKind::dead}};
+    const auto state = gpusim::open_root(arguments.root, Access::read_write);
+    if (!state) return tl::unexpected(state.error());
+    if (arguments.words[0] == "reload") {
+        state->file->driver_loads.fetch_add(1);
+        return {};
+    }
     for (const auto& row : kDrivers) {
         if (arguments.words[0] != row.name) continue;
-        const auto state = gpusim::open_root(arguments.root, Access::read_write);
-        if (!state) return tl::unexpected(state.error());
         state->file->nvml_kind.store(row.kind);
         return {};
     }
     return tl::unexpected(
-        fmt::format("\"{}\" is neither current, old nor dead", arguments.words[0]));
+        fmt::format("\"{}\" is neither current, old, dead nor reload", arguments.words[0]));
+}
+
+// One state of a card that an administrator or a fault sets, and what NVML then says.
+struct Setting {
+    const char* name;
+    const char* value;
+    void (*set)(gpusim::Card&);
+};
+
+template <gpusim::Hidden What, bool IsHidden>
+void set_hidden(gpusim::Card& card) {
+    if (IsHidden) {
+        card.hidden.fetch_or(What);
+    } else {
+        card.hidden.fetch_and(~std::uint32_t{What});
+    }
+}
+
+constexpr Setting kSettings[] = {
+    {"mig", "on", [](gpusim::Card& card) { card.mig_mode.store(NVML_DEVICE_MIG_ENABLE); }},
+    {"mig", "off", [](gpusim::Card& card) { card.mig_mode.store(NVML_DEVICE_MIG_DISABLE); }},
+    {"compute-mode", "default",
+     [](gpusim::Card& card) { card.compute_mode.store(NVML_COMPUTEMODE_DEFAULT); }},
+    {"compute-mode", "prohibited",
+     [](gpusim::Card& card) { card.compute_mode.store(NVML_COMPUTEMODE_PROHIBITED); }},
+    {"compute-mode", "exclusive-process",
+     [](gpusim::Card& card) { card.compute_mode.store(NVML_COMPUTEMODE_EXCLUSIVE_PROCESS); }},
+    {"rows", "good", [](gpusim::Card& card) { card.remapped_rows.store(gpusim::Rows::good); }},
+    {"rows", "pending",
+     [](gpusim::Card& card) { card.remapped_rows.store(gpusim::Rows::pending); }},
+    {"rows", "failed", [](gpusim::Card& card) { card.remapped_rows.store(gpusim::Rows::failed); }},
+    {"retired-pages", "none", [](gpusim::Card& card) { card.retired_pages.store(0); }},
+    {"retired-pages", "pending", [](gpusim::Card& card) { card.retired_pages.store(1); }},
+    {"memory-errors", "none", [](gpusim::Card& card) { card.uncorrected_errors.store(0); }},
+    {"memory-errors", "some", [](gpusim::Card& card) { card.uncorrected_errors.store(1); }},
+    {"memory", "known", set_hidden<gpusim::kHidesMemory, false>},
+    {"memory", "hidden", set_hidden<gpusim::kHidesMemory, true>},
+    {"reserve", "known", set_hidden<gpusim::kHidesReserve, false>},
+    {"reserve", "hidden", set_hidden<gpusim::kHidesReserve, true>},
+    {"minor", "known", set_hidden<gpusim::kHidesMinor, false>},
+    {"minor", "hidden", set_hidden<gpusim::kHidesMinor, true>},
+    {"name", "known", set_hidden<gpusim::kHidesName, false>},
+    {"name", "hidden", set_hidden<gpusim::kHidesName, true>},
+    {"topology", "known", set_hidden<gpusim::kHidesTopology, false>},
+    {"topology", "hidden", set_hidden<gpusim::kHidesTopology, true>},
+};
+
+Done set(const Arguments& arguments) {
+    std::string known;
+    for (const Setting& row : kSettings) {
+        known += fmt::format(" {}={}", row.name, row.value);
+        if (arguments.words[1] != row.name || arguments.words[2] != row.value) continue;
+        return change_card(
+            arguments, [&row](gpusim::CardsFile& file, int card) { row.set(file.cards[card]); });
+    }
+    return tl::unexpected(
+        fmt::format("\"{} {}\" is none of{}", arguments.words[1], arguments.words[2], known));
 }
 
 Done fault_allocation(const Arguments& arguments) {
@@ -241,6 +302,12 @@ Done recover(const Arguments& arguments) {
         file.cards[card].recovery_action.store(NVML_GPU_RECOVERY_ACTION_NONE);
         file.cards[card].lost.store(0);
         file.cards[card].failing_allocation.store(0);
+        file.cards[card].hidden.store(0);
+        file.cards[card].mig_mode.store(NVML_DEVICE_MIG_DISABLE);
+        file.cards[card].compute_mode.store(NVML_COMPUTEMODE_DEFAULT);
+        file.cards[card].remapped_rows.store(gpusim::Rows::good);
+        file.cards[card].retired_pages.store(0);
+        file.cards[card].uncorrected_errors.store(0);
     });
 }
 
@@ -262,14 +329,21 @@ constexpr Command kCommands[] = {
     {"sharing", "CARD HOW", 2, 2,
      "processes have the card by turns (turns, as at first) or, as under MPS, side-by-side",
      sharing},
-    {"driver", "current|old|dead", 1, 1,
-     "NVML of an old driver cannot say what a card wants; a dead one fails every call", driver},
+    {"driver", "current|old|dead|reload", 1, 1,
+     "NVML of an old driver cannot say what a card wants; a dead one fails every call; after a "
+     "reload every call of an NVML that came up before fails",
+     driver},
+    {"set", "CARD WHAT VALUE", 3, 3,
+     "mig on|off; compute-mode default|prohibited|exclusive-process; rows good|pending|failed; "
+     "retired-pages none|pending; memory-errors none|some; and what NVML says of the card: memory, "
+     "reserve, minor, name, topology: known|hidden",
+     set},
 };
 
 void print_help(std::FILE* out) {
     fmt::print(out, "usage: gpusimctl [--root ROOT] COMMAND ...\n\n");
     for (const Command& command : kCommands) {
-        fmt::print(out, "  {:8}{:22}{}\n", command.name, command.operands, command.help);
+        fmt::print(out, "  {:8}{:25}{}\n", command.name, command.operands, command.help);
     }
     fmt::print(out,
                "\nCARD is a UUID or an index. ROOT is --root, else $GPUSIM_ROOT, else {}.\n"

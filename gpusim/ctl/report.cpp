@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/nvidia/nvml.h"
 #include "gpusim/state/timeline.hpp"
 
 namespace gpusim {
@@ -11,6 +12,12 @@ std::string condition(const State& state, const Card& card) {
     std::string words = card.lost.load() != 0 ? "lost" : "ok";
     if (card.recovery_action.load() != 0) words += ", wants a reset";
     if (card.nvml_error.load() != 0) words += ", fails";
+    if (card.mig_mode.load() != 0) words += ", MIG on";
+    if (card.compute_mode.load() != NVML_COMPUTEMODE_DEFAULT) words += ", compute mode not default";
+    if (card.remapped_rows.load() != Rows::good || card.retired_pages.load() != 0 ||
+        card.uncorrected_errors.load() != 0) {
+        words += ", memory errors";
+    }
     if (!has_marker(state, card)) words += ", hidden";
     return words;
 }

@@ -42,6 +42,10 @@ nvmlReturn_t find_pair(nvmlDevice_t device1, nvmlDevice_t device2, const Card*& 
     return error != NVML_SUCCESS ? error : gpusim::find_card(device2, &second);
 }
 
+bool hides_topology(const Card& card) {
+    return gpusim::hides(card, gpusim::kHidesTopology);
+}
+
 bool is_same(std::uint32_t a, std::uint32_t b) {
     return a == b && a != gpusim::kNone;
 }
@@ -105,8 +109,11 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned int len
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned int length) {
     const Card* card = nullptr;
-    const nvmlReturn_t error = gpusim::find_card(device, &card);
-    return error != NVML_SUCCESS ? error : gpusim::copy_text(card->model, name, length);
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (gpusim::hides(*card, gpusim::kHidesName)) return NVML_ERROR_NOT_SUPPORTED;
+    return gpusim::copy_text(card->model, name, length);
 }
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int* index) {
@@ -125,6 +132,7 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int* minor_n
         return error;
     }
     if (minor_number == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (gpusim::hides(*card, gpusim::kHidesMinor)) return NVML_ERROR_NOT_SUPPORTED;
     *minor_number = card->minor;
     return NVML_SUCCESS;
 }
@@ -199,6 +207,7 @@ nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevic
         return error;
     }
     if (level == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (hides_topology(*first) || hides_topology(*second)) return NVML_ERROR_NOT_SUPPORTED;
     if (first == second) {
         *level = NVML_TOPOLOGY_INTERNAL;
     } else if (is_same(first->pcie_switch, second->pcie_switch)) {
@@ -220,14 +229,36 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
     }
     if (status == nullptr || first == second || caps < 0 || caps > NVML_P2P_CAPS_INDEX_PCI)
         return NVML_ERROR_INVALID_ARGUMENT;
+    if (hides_topology(*first) || hides_topology(*second)) return NVML_ERROR_NOT_SUPPORTED;
     const bool is_by_link = caps == NVML_P2P_CAPS_INDEX_NVLINK;
     const bool is_ok = !is_by_link || is_same(first->nvlink, second->nvlink);
     *status = is_ok ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
     return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int*, unsigned int*) {
-    return not_supported(device);
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int* current,
+                                  unsigned int* pending) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    constexpr int kAmpere = 8;
+    const unsigned mode = card->mig_mode.load();
+    if (mode == 0 && card->compute_major < kAmpere) return NVML_ERROR_NOT_SUPPORTED;
+    if (current == nullptr || pending == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *current = mode;
+    *pending = mode;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (mode == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *mode = static_cast<nvmlComputeMode_t>(card->compute_mode.load());
+    return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int set_size,
@@ -238,6 +269,7 @@ nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int set_s
     }
     if (set_size == 0 || set == nullptr || scope > NVML_AFFINITY_SCOPE_SOCKET)
         return NVML_ERROR_INVALID_ARGUMENT;
+    if (hides_topology(*card)) return NVML_ERROR_NOT_SUPPORTED;
     std::memset(set, 0, set_size * sizeof *set);
     set[0] = 1UL << card->numa;
     return NVML_SUCCESS;

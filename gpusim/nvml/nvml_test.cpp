@@ -162,6 +162,79 @@ TEST_F(Nvml, PlacesCards) {
     });
 }
 
+// Goal: what an administrator or a fault has made of a card is what NVML says of it, at once, and
+// `recover` undoes it.
+TEST_F(Nvml, ACardThatIsSetOtherwise) {
+    in_child([&] {
+        const Library nvml(node_.library("libnvidia-ml.so.1"));
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        nvmlDevice_t card = nullptr;
+        ASSERT_EQ(CALL(nvml, nvmlDeviceGetHandleByIndex_v2)(0, &card), NVML_SUCCESS);
+        // All that can be set, as NVML tells it: MIG, compute mode, rows pending and failed,
+        // retired pages, errors, and what it answers for the size, minor and name.
+        const auto state = [&] {
+            unsigned mig = 0;
+            unsigned pending = 0;
+            unsigned rows[4] = {};
+            nvmlComputeMode_t mode{};
+            nvmlEnableState_t pages{};
+            unsigned long long errors = 0;
+            nvmlMemory_t memory{};
+            char name[NVML_DEVICE_NAME_V2_BUFFER_SIZE] = {};
+            const auto has_mig = CALL(nvml, nvmlDeviceGetMigMode)(card, &mig, &pending);
+            CALL(nvml, nvmlDeviceGetComputeMode)(card, &mode);
+            CALL(nvml, nvmlDeviceGetRemappedRows)(card, rows, rows + 1, rows + 2, rows + 3);
+            CALL(nvml, nvmlDeviceGetRetiredPagesPendingStatus)(card, &pages);
+            CALL(nvml, nvmlDeviceGetTotalEccErrors)
+            (card, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &errors);
+            return std::vector<int>{has_mig == NVML_SUCCESS ? static_cast<int>(mig) : -1,
+                                    static_cast<int>(mode),
+                                    static_cast<int>(rows[2]),
+                                    static_cast<int>(rows[3]),
+                                    static_cast<int>(pages),
+                                    static_cast<int>(errors),
+                                    CALL(nvml, nvmlDeviceGetMemoryInfo)(card, &memory),
+                                    CALL(nvml, nvmlDeviceGetMinorNumber)(card, &mig),
+                                    CALL(nvml, nvmlDeviceGetName)(card, name, sizeof name)};
+        };
+        constexpr int kHidden = NVML_ERROR_NOT_SUPPORTED;
+        const std::vector<int> good = {-1, 0, 0, 0, 0, 0, 0, 0, 0};
+        const std::pair<const char*, std::vector<int>> rows[] = {
+            {"mig on", {1, 0, 0, 0, 0, 0, 0, 0, 0}},
+            {"compute-mode exclusive-process", {-1, 3, 0, 0, 0, 0, 0, 0, 0}},
+            {"compute-mode prohibited", {-1, 2, 0, 0, 0, 0, 0, 0, 0}},
+            {"rows pending", {-1, 0, 1, 0, 0, 0, 0, 0, 0}},
+            {"rows failed", {-1, 0, 0, 1, 0, 0, 0, 0, 0}},
+            {"retired-pages pending", {-1, 0, 0, 0, 1, 0, 0, 0, 0}},
+            {"memory-errors some", {-1, 0, 0, 0, 0, 1, 0, 0, 0}},
+            {"memory hidden", {-1, 0, 0, 0, 0, 0, kHidden, 0, 0}},
+            {"minor hidden", {-1, 0, 0, 0, 0, 0, 0, kHidden, 0}},
+            {"name hidden", {-1, 0, 0, 0, 0, 0, 0, 0, kHidden}},
+        };
+        for (const auto& [setting, expected] : rows) {
+            EXPECT_EQ(state(), good);
+            ASSERT_EQ(node_.control(std::string("set 0 ") + setting), 0);
+            EXPECT_EQ(state(), expected) << setting;
+            ASSERT_EQ(node_.control("recover 0"), 0);
+        }
+    });
+    EXPECT_NE(node_.control("set 0 mig maybe"), 0);
+}
+
+// Goal: a driver that was loaded anew answers only an NVML that comes up after it.
+TEST_F(Nvml, ADriverThatWasLoadedAnew) {
+    in_child([&] {
+        const Library nvml(node_.library("libnvidia-ml.so.1"));
+        unsigned count = 0;
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        ASSERT_EQ(node_.control("driver reload"), 0);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_ERROR_UNKNOWN);
+        ASSERT_EQ(CALL(nvml, nvmlShutdown)(), NVML_SUCCESS);
+        ASSERT_EQ(CALL(nvml, nvmlInit_v2)(), NVML_SUCCESS);
+        EXPECT_EQ(CALL(nvml, nvmlDeviceGetCount_v2)(&count), NVML_SUCCESS);
+    });
+}
+
 TEST(NvmlLinks, AreThoseOfTheCards) {
     const SimulatedNode node(
         "cards:\n"

@@ -1,5 +1,6 @@
 #include "gpusim/nvml/session.hpp"
 
+#include <link.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -34,12 +35,22 @@ nvmlReturn_t start() {
     if (!find_directory(&nvml, directory)) return NVML_ERROR_DRIVER_NOT_LOADED;
     const nvmlReturn_t opened = result_of(open_state(nvml.state, directory, Access::read_only));
     if (opened != NVML_SUCCESS) return opened;
+    nvml.driver_loads = nvml.state.file->driver_loads.load();
     nvml.present = present_cards(nvml.state, std::getenv("NVIDIA_VISIBLE_DEVICES"));
     for (int i = 0; i < nvml.present.count; i++) {
         const int card = nvml.present.cards[i];
         nvml.devices[card] = {card, static_cast<unsigned>(i)};
     }
     return NVML_SUCCESS;
+}
+
+int is_cuda(dl_phdr_info* library, std::size_t, void*) {
+    return std::strstr(library->dlpi_name, "libcuda") != nullptr ? 1 : 0;
+}
+
+// libcuda of the same process may hold locks, which closing would drop.
+void stop() {
+    if (dl_iterate_phdr(is_cuda, nullptr) == 0) close_state(nvml.state);
 }
 
 }  // namespace
@@ -55,14 +66,16 @@ nvmlReturn_t initialize() {
 nvmlReturn_t shut_down() {
     pthread_mutex_lock(&mutex);
     const bool was_up = users.load() > 0;
-    if (was_up) users.fetch_sub(1);
+    if (was_up && users.fetch_sub(1) == 1) stop();
     pthread_mutex_unlock(&mutex);
     return was_up ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
 }
 
 nvmlReturn_t ready() {
     if (users.load() <= 0) return NVML_ERROR_UNINITIALIZED;
-    return nvml.state.file->nvml_kind.load() == NvmlKind::dead ? NVML_ERROR_UNKNOWN : NVML_SUCCESS;
+    const bool answers = nvml.state.file->nvml_kind.load() != NvmlKind::dead &&
+                         nvml.state.file->driver_loads.load() == nvml.driver_loads;
+    return answers ? NVML_SUCCESS : NVML_ERROR_UNKNOWN;
 }
 
 nvmlReturn_t card_error(const Card& card) {

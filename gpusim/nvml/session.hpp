@@ -20,6 +20,7 @@ namespace gpusim {
 struct Nvml {
     State state;
     CardList present;
+    std::uint32_t driver_loads;        // CardsFile::driver_loads when it came up
     nvmlDevice_st devices[kMaxCards];  // by card
 };
 
@@ -28,11 +29,17 @@ extern constinit Nvml nvml;
 nvmlReturn_t initialize();
 nvmlReturn_t shut_down();
 
-// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED; NVML_ERROR_UNKNOWN of a dead driver.
+// NVML_SUCCESS or NVML_ERROR_UNINITIALIZED; NVML_ERROR_UNKNOWN of a dead driver, and of one that
+// was loaded again since NVML came up.
 nvmlReturn_t ready();
 
 // What NVML answers in place of the truth about this card; NVML_SUCCESS where it tells the truth.
 nvmlReturn_t card_error(const Card& card);
+
+// Whether NVML answers NVML_ERROR_NOT_SUPPORTED to what it is asked there.
+inline bool hides(const Card& card, Hidden what) {
+    return (card.hidden.load() & what) != 0;
+}
 
 // The card behind a handle: NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT for what is no
 // handle, and what card_error says.

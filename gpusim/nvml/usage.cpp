@@ -24,6 +24,7 @@ nvmlReturn_t read_memory(nvmlDevice_t device, Memory* memory) {
     if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
         return error;
     }
+    if (gpusim::hides(*card, gpusim::kHidesMemory)) return NVML_ERROR_NOT_SUPPORTED;
     // Without the decision lock the sum may mix two moments and overshoot; a card cannot.
     const std::uint64_t capacity = gpusim::capacity_bytes(*card);
     const std::uint64_t sum = gpusim::used_bytes(nvml.state, device->card);
@@ -105,6 +106,8 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
     Memory now = {};
     if (const nvmlReturn_t error = read_memory(device, &now); error != NVML_SUCCESS) return error;
     if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (gpusim::hides(nvml.state.file->cards[device->card], gpusim::kHidesReserve))
+        return NVML_ERROR_NOT_SUPPORTED;
     if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     *memory = {nvmlMemory_v2, now.total, now.reserved, now.free, now.used};
     return NVML_SUCCESS;
@@ -176,5 +179,49 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
     if (values == nullptr || count <= 0) return NVML_ERROR_INVALID_ARGUMENT;
     for (int i = 0; i < count; i++)
         read_field(*card, values[i]);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int* corrected,
+                                       unsigned int* uncorrected, unsigned int* is_pending,
+                                       unsigned int* failure_occurred) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (corrected == nullptr || uncorrected == nullptr || is_pending == nullptr ||
+        failure_occurred == nullptr) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    const gpusim::Rows rows = card->remapped_rows.load();
+    *corrected = 0;
+    *uncorrected = rows == gpusim::Rows::good ? 0 : 1;
+    *is_pending = rows == gpusim::Rows::pending ? 1 : 0;
+    *failure_occurred = rows == gpusim::Rows::failed ? 1 : 0;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device,
+                                                    nvmlEnableState_t* is_pending) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (is_pending == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    *is_pending = card->retired_pages.load() != 0 ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
+                                         nvmlEccCounterType_t counter, unsigned long long* count) {
+    const Card* card = nullptr;
+    if (const nvmlReturn_t error = gpusim::find_card(device, &card); error != NVML_SUCCESS) {
+        return error;
+    }
+    if (count == nullptr || type > NVML_MEMORY_ERROR_TYPE_UNCORRECTED ||
+        counter > NVML_AGGREGATE_ECC) {
+        return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    *count = type == NVML_MEMORY_ERROR_TYPE_UNCORRECTED ? card->uncorrected_errors.load() : 0;
     return NVML_SUCCESS;
 }

@@ -26,7 +26,7 @@
 namespace gpusim {
 
 inline constexpr char kMagic[8] = {'g', 'p', 'u', 's', 'i', 'm', '\n', '\0'};
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 
 inline constexpr int kMaxCards = 64;
 inline constexpr int kMaxSlots = 1024;
@@ -50,6 +50,18 @@ enum class Sharing : std::uint32_t { turns, side_by_side };
 // What the next kernel on a card does instead of its work.
 enum class KernelFault : std::uint32_t { none, illegal_address, uncorrectable_ecc, hang };
 
+// What NVML does not say of a card: bits of Card::hidden.
+enum Hidden : std::uint32_t {
+    kHidesMemory = 1,    // its size, as of a GPU that shares the host's memory
+    kHidesReserve = 2,   // apart from what is in use
+    kHidesMinor = 4,     // its number in /dev
+    kHidesName = 8,      // its model
+    kHidesTopology = 16  // links and the NUMA node
+};
+
+// Repairs of the card's memory: which ones wait for a reset, and whether one was impossible.
+enum class Rows : std::uint32_t { good, pending, failed };
+
 struct Card {
     char uuid[48];   // "GPU-" and 36 characters
     char model[96];  // as nvmlDeviceGetName gives it
@@ -70,6 +82,12 @@ struct Card {
     std::atomic<std::uint32_t> lost;             // 1 from `gpusimctl lose` to `recover`
     std::atomic<std::uint32_t> recovery_action;  // an nvmlDeviceGpuRecoveryAction_t
     std::atomic<std::uint32_t> nvml_error;       // what NVML answers for the card; 0: the truth
+    std::atomic<std::uint32_t> hidden;           // bits of Hidden
+    std::atomic<std::uint32_t> mig_mode;         // 1: on
+    std::atomic<std::uint32_t> compute_mode;     // an nvmlComputeMode_t
+    std::atomic<Rows> remapped_rows;
+    std::atomic<std::uint32_t> retired_pages;       // 1: some are to be retired at the next reset
+    std::atomic<std::uint32_t> uncorrected_errors;  // of its memory, since the driver was loaded
     std::atomic<Sharing> sharing;
     std::atomic<KernelFault> next_kernel;
     // This many allocations from now, one fails although there is room; 0: none.
@@ -135,6 +153,7 @@ struct CardsFile {
     std::uint32_t version;
     std::uint32_t card_count;
     std::atomic<NvmlKind> nvml_kind;
+    std::atomic<std::uint32_t> driver_loads;  // NVML that came up before the last one is of no use
     Card cards[kMaxCards];
     std::atomic<std::uint32_t> event_bell;    // futex: changes with every event
     std::atomic<std::uint64_t> events_total;  // number of the newest event
@@ -149,7 +168,7 @@ struct CardsFile {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-static_assert(sizeof(Card) == 248);
+static_assert(sizeof(Card) == 272);
 static_assert(offsetof(CardsFile, slots) % 8 == 0);
 
 inline std::uint64_t capacity_bytes(const Card& card) {

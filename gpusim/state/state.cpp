@@ -137,6 +137,14 @@ OpenResult open_state(State& state, const char* directory, Access access) {
     return OpenResult::ok;
 }
 
+void close_state(State& state) {
+    if (state.file != nullptr) munmap(state.file, sizeof(CardsFile));
+    if (state.locks_fd >= 0) close(state.locks_fd);
+    if (state.memory_fd >= 0) close(state.memory_fd);
+    state.file = nullptr;
+    state.locks_fd = state.memory_fd = -1;
+}
+
 bool has_marker(const State& state, const Card& card) {
     char path[kMaxPath];
     const int length = std::snprintf(path, sizeof path, "%s/dev/nvidia%u", state.directory,

@@ -35,6 +35,10 @@ struct State {
 // descriptor of `locks` is kept if it still is the same file. On failure `state` is as before.
 OpenResult open_state(State& state, const char* directory, Access access);
 
+// Unmaps and closes what open_state opened. Not in a process that may hold a lock of `locks`:
+// closing any descriptor of that file drops them all (locks.hpp).
+void close_state(State& state);
+
 // True where the card's marker file `dev/nvidia<minor>` is there, as /dev/nvidia<minor> would be.
 bool has_marker(const State& state, const Card& card);
 
