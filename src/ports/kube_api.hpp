@@ -41,6 +41,11 @@ struct NodePod {
     std::vector<ContainerSetup> setups;  // of all its containers, init containers too
 };
 
+struct NodeShown {
+    bool matches = false;
+    StringMap labels;
+};
+
 class KubeApi {
   public:
     virtual ~KubeApi() = default;
@@ -67,9 +72,9 @@ class KubeApi {
     virtual Result<std::vector<PodFacts>> list_pods(const NodeName& node = {}) = 0;
     virtual Result<std::vector<NodePod>> list_node_pods(const NodeName& node) = 0;
 
-    // True when the node shows these annotations and these capacities already.
-    virtual Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
-                                    const StringMap& amounts) = 0;
+    // Whether the node shows these annotations and these capacities already, and its labels.
+    virtual Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
+                                         const StringMap& amounts) = 0;
     virtual Result<> annotate_node(const NodeName& node, const StringMap& annotations) = 0;
     // Capacity and allocatable of resources that no device plugin counts.
     virtual Result<> set_node_resources(const NodeName& node, const StringMap& amounts) = 0;

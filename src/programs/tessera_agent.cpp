@@ -13,6 +13,7 @@
 #include "adapters/os/cdi_folder.hpp"
 #include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
+#include "app/agent/driver_wait.hpp"
 #include "app/agent/gate.hpp"
 #include "app/agent/metrics.hpp"
 #include "base/dns_name.hpp"
@@ -94,6 +95,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     TRY(const auto seal, load_seal(config.allocation_key_file));
     const AllocationSeal* sealed = seal ? &*seal : nullptr;
     KubeClient kube(connection.endpoint, sealed);
+    wait_for_driver(kube, node, stop);
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
     const bool is_guarded = !config.guard_library.empty();

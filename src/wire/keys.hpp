@@ -6,6 +6,8 @@
 namespace tessera::key {
 
 inline constexpr std::string_view kGpus = "tessera.dev/gpus";  // Node: docs/formats/node-gpus.md
+// Node: "in-use", or "released" while the agent has let go of the driver (driver_release.hpp).
+inline constexpr std::string_view kDriver = "tessera.dev/driver";
 inline constexpr std::string_view kAllocation =
     "tessera.dev/allocation";  // Pod: docs/formats/allocation.md
 inline constexpr std::string_view kAllocationMac = "tessera.dev/allocation-mac";  // its signature

@@ -15,6 +15,28 @@ namespace {
 constexpr std::string_view kByGuard = "guard";
 constexpr std::string_view kByNothing = "none";
 
+constexpr std::string_view kHealthy = "healthy";
+constexpr std::string_view kUnhealthy = "unhealthy";
+constexpr std::string_view kNotShareable = "not-shareable";
+
+std::string_view health_of(GpuCondition condition) {
+    switch (condition) {
+        case GpuCondition::healthy:
+            return kHealthy;
+        case GpuCondition::unhealthy:
+            return kUnhealthy;
+        case GpuCondition::not_shareable:
+            return kNotShareable;
+    }
+    return kUnhealthy;
+}
+
+// What we do not know counts as a fault: nothing is to be placed there.
+GpuCondition read_condition(std::string_view health) {
+    if (health == kHealthy) return GpuCondition::healthy;
+    return health == kNotShareable ? GpuCondition::not_shareable : GpuCondition::unhealthy;
+}
+
 tl::unexpected<Error> bad(std::string_view field, std::string_view why) {
     return fail(Code::invalid_argument, fmt::format("tessera.dev/gpus: {}: {}", field, why));
 }
@@ -59,20 +81,22 @@ Result<Gpu> read_gpu(JsonValue json) {
     const auto index = json["index"].integer();
     if (!index || *index < 0 || *index > 1024) return bad("index", "missing or out of range");
     gpu.index = static_cast<int>(*index);
-    gpu.minor = static_cast<int>(
-        std::clamp<std::int64_t>(json["minor"].integer().value_or(*index), 0, 1'000'000));
+    gpu.minor = static_cast<int>(std::clamp<std::int64_t>(
+        json["minor"].integer().value_or(kMinorUnknown), kMinorUnknown, 1'000'000));
     gpu.model = json["model"].text_or("");
     const auto memory = json["memory"].integer();
     const std::int64_t reserved = json["reserved"].integer().value_or(0);
-    if (!memory || *memory <= 0 || *memory > std::int64_t{1} << 50) {
+    gpu.condition = read_condition(json["health"].text_or(kHealthy));
+    // A size that nobody knows is that of a card which is not given.
+    const std::int64_t least = gpu.usable() ? 1 : 0;
+    if (!memory || *memory < least || *memory > std::int64_t{1} << 50) {
         return bad("memory", "missing or out of range");
     }
-    if (reserved < 0 || reserved >= *memory) return bad("reserved", "out of range");
+    if (reserved < 0 || reserved > *memory - least) return bad("reserved", "out of range");
     gpu.memory = {*memory};
     gpu.reserved = {reserved};
     gpu.excess = {json["excess"].integer().value_or(0)};
     if (gpu.excess < Bytes{} || gpu.excess > gpu.capacity()) return bad("excess", "out of range");
-    gpu.healthy = json["health"].text_or("healthy") == "healthy";
     gpu.reason = json["reason"].text_or("");
     TRY(gpu.links, read_links(json));
     return gpu;
@@ -94,13 +118,13 @@ std::string write_node_gpus(const NodeGpus& gpus) {
                 w.object([&] {
                     w.member("uuid", gpu.uuid.str());
                     w.member("index", gpu.index);
-                    w.member("minor", gpu.minor);
+                    if (gpu.minor != kMinorUnknown) w.member("minor", gpu.minor);
                     w.member("model", gpu.model);
                     w.member("memory", gpu.memory.count);
                     w.member("reserved", gpu.reserved.count);
                     if (gpu.excess != Bytes{}) w.member("excess", gpu.excess.count);
-                    w.member("health", gpu.healthy ? "healthy" : "unhealthy");
-                    if (!gpu.healthy) w.member("reason", gpu.reason);
+                    w.member("health", health_of(gpu.condition));
+                    if (!gpu.usable()) w.member("reason", gpu.reason);
                     if (gpu.links.numa != kNumaUnknown) w.member("numa", gpu.links.numa);
                     write_peers(w, "pcie", gpu.links.pcie);
                     write_peers(w, "nvlink", gpu.links.nvlink);

@@ -22,7 +22,7 @@ NodeGpus example() {
     NodeGpus gpus{MemoryUnit::gib, "nri", Holding::none, build::node("n1", 2, gibibytes(16)).gpus};
     gpus.gpus[0].reserved = mebibytes(512);
     gpus.gpus[1].minor = 4;
-    gpus.gpus[1].healthy = false;
+    gpus.gpus[1].condition = GpuCondition::unhealthy;
     gpus.gpus[1].reason = "Xid 79";
     return gpus;
 }
@@ -79,8 +79,8 @@ TEST(NodeGpusJson, EmptyAndSorted) {
         R"({"version":1,"gpus":[{"uuid":"b","index":3,"memory":9},{"uuid":"a","index":1,"memory":9}]})");
     ASSERT_TRUE(read) << read.error().text;
     EXPECT_EQ(read->gpus[0].uuid, GpuUuid("a"));
-    EXPECT_EQ(read->gpus[0].minor, 1);
-    EXPECT_TRUE(read->gpus[0].healthy);
+    EXPECT_EQ(read->gpus[0].minor, kMinorUnknown);
+    EXPECT_TRUE(read->gpus[0].usable());
     EXPECT_EQ(read->unit, MemoryUnit::gib);
 }
 
@@ -100,7 +100,21 @@ TEST(NodeGpusJson, UnknownHealthIsUnhealthy) {
     const auto read = read_node_gpus(
         R"({"version":1,"gpus":[{"uuid":"a","index":0,"memory":9,"health":"draining"}]})");
     ASSERT_TRUE(read);
-    EXPECT_FALSE(read->gpus[0].healthy);
+    EXPECT_EQ(read->gpus[0].condition, GpuCondition::unhealthy);
+}
+
+// Goal: a card that cannot be shared is told from one with a fault, and needs no size; one that can
+// does.
+TEST(NodeGpusJson, NotShareable) {
+    const auto read = read_node_gpus(
+        R"({"version":1,"gpus":[{"uuid":"a","index":0,"memory":0,"health":"not-shareable",)"
+        R"("reason":"MIG mode is on"}]})");
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->gpus[0].condition, GpuCondition::not_shareable);
+    EXPECT_EQ(read->gpus[0].reason, "MIG mode is on");
+    EXPECT_EQ(read->gpus[0].memory, Bytes{});
+    EXPECT_FALSE(read_node_gpus(
+        R"({"version":1,"gpus":[{"uuid":"a","index":0,"memory":0,"health":"healthy"}]})"));
 }
 
 std::string with(std::string_view from, std::string_view to) {
@@ -163,12 +177,13 @@ RC_GTEST_PROP(NodeGpusJsonProperty, ComesBack, ()) {
     const auto count = draw(5);
     for (std::int64_t i = 0; i < count; ++i) {
         Gpu gpu = build::gpu(random_text(), static_cast<int>(i), {1 + draw(std::int64_t{1} << 50)});
-        gpu.minor = static_cast<int>(draw(256));
+        gpu.minor = static_cast<int>(draw(257)) - 1;
         gpu.model = random_text();
         gpu.reserved = {draw(gpu.memory.count)};
         gpu.excess = {draw(gpu.capacity().count + 1)};
-        gpu.healthy = draw(2) == 0;
-        gpu.reason = gpu.healthy ? "" : random_text();
+        gpu.condition = static_cast<GpuCondition>(draw(3));
+        gpu.reason = gpu.usable() ? "" : random_text();
+        if (!gpu.usable() && draw(4) == 0) gpu.memory = gpu.reserved = gpu.excess = {};
         gpus.gpus.push_back(std::move(gpu));
     }
     const auto read = read_node_gpus(write_node_gpus(gpus));

@@ -35,7 +35,7 @@ class Health(StackCase):
         made, = self.running(pods.simple("avoids", pods.native("1Gi"), node=NODE))
         self.assertEqual(self.card_of(truth.uuids(made)[0]).index, 0)
         self.create(pods.simple("too-large", pods.native("20Gi"), node=NODE))
-        self.wait_event("too-large", "asked 20Gi", "1 unhealthy")
+        self.wait_event("too-large", "asked 20Gi", "1 out of use")
         self.gpusim(NODE, "recover", "1")
         self.wait_health(1, True)
         self.wait_allocatable(39)

@@ -28,8 +28,13 @@ class Card:
     index: int
     minor: int
     memory: int
-    healthy: bool
+    condition: str  # healthy, unhealthy, not-shareable
     reason: str
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it may be given."""
+        return self.condition == "healthy"
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,8 @@ def cards(nodes: Iterable[Json]) -> list[Card]:
     for node in nodes:
         published = json.loads(node["metadata"].get("annotations", {}).get(GPUS, '{"gpus":[]}'))
         for gpu in published["gpus"]:
-            found.append(Card(node["metadata"]["name"], gpu["uuid"], gpu["index"], gpu["minor"],
-                              gpu["memory"] - gpu["reserved"], gpu["health"] == "healthy",
+            found.append(Card(node["metadata"]["name"], gpu["uuid"], gpu["index"],
+                              gpu.get("minor", -1), gpu["memory"] - gpu["reserved"], gpu["health"],
                               gpu.get("reason", "")))
     return sorted(found, key=lambda card: (card.node, card.index))
 

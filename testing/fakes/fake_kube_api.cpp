@@ -234,8 +234,13 @@ void FakeKubeApi::put_setups(const PodUid& pod, std::vector<ContainerSetup> setu
     setups_[pod] = std::move(setups);
 }
 
-Result<bool> FakeKubeApi::node_shows(const NodeName& node, const StringMap& annotations,
-                                     const StringMap& amounts) {
+void FakeKubeApi::label_node(const NodeName& node, StringMap labels) {
+    const std::scoped_lock lock(mutex_);
+    labels_[node] = std::move(labels);
+}
+
+Result<NodeShown> FakeKubeApi::node_shows(const NodeName& node, const StringMap& annotations,
+                                          const StringMap& amounts) {
     const std::scoped_lock lock(mutex_);
     if (down_) return no_answer();
     const auto has_all = [](const StringMap& shown, const StringMap& wanted) {
@@ -245,7 +250,8 @@ Result<bool> FakeKubeApi::node_shows(const NodeName& node, const StringMap& anno
         }
         return true;
     };
-    return has_all(annotations_[node], annotations) && has_all(resources_[node], amounts);
+    return NodeShown{has_all(annotations_[node], annotations) && has_all(resources_[node], amounts),
+                     labels_[node]};
 }
 
 Result<> FakeKubeApi::annotate_node(const NodeName& node, const StringMap& annotations) {

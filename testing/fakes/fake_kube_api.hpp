@@ -63,10 +63,12 @@ class FakeKubeApi final : public KubeApi {
     Result<std::vector<NodeInventory>> list_nodes() override;
     Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
+    // In place of what it had.
+    void label_node(const NodeName& node, StringMap labels);
     // What list_node_pods() says of the containers of this pod.
     void put_setups(const PodUid& pod, std::vector<ContainerSetup> setups);
-    Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
-                            const StringMap& amounts) override;
+    Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
+                                 const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 
@@ -79,6 +81,7 @@ class FakeKubeApi final : public KubeApi {
     std::map<PodName, PodFacts> pods_;
     std::map<PodUid, std::vector<ContainerSetup>> setups_;
     std::map<NodeName, StringMap> annotations_;
+    std::map<NodeName, StringMap> labels_;
     std::map<NodeName, StringMap> resources_;
     std::vector<NodeChanges> node_history_;  // every change; each watch reads on from its place
     std::vector<PodChanges> pod_history_;

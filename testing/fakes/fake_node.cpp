@@ -38,7 +38,36 @@ int FakeGpuInventory::reads() const {
 Result<std::vector<GpuReading>> FakeGpuInventory::read() {
     const std::scoped_lock lock(mutex_);
     ++reads_;
+    if (!is_open_ || is_stale_) return fail(Code::unavailable, "Unknown Error");
     return readings_;
+}
+
+Result<> FakeGpuInventory::reopen() {
+    const std::scoped_lock lock(mutex_);
+    ++reopens_;
+    is_open_ = true;
+    is_stale_ = false;
+    return {};
+}
+
+void FakeGpuInventory::close() {
+    const std::scoped_lock lock(mutex_);
+    is_open_ = false;
+}
+
+void FakeGpuInventory::load_anew() {
+    const std::scoped_lock lock(mutex_);
+    is_stale_ = true;
+}
+
+bool FakeGpuInventory::is_open() const {
+    const std::scoped_lock lock(mutex_);
+    return is_open_;
+}
+
+int FakeGpuInventory::reopens() const {
+    const std::scoped_lock lock(mutex_);
+    return reopens_;
 }
 
 void FakeGpuInventory::set_processes(Result<std::vector<GpuProcess>> processes) {

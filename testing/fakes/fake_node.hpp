@@ -35,11 +35,22 @@ class FakeGpuInventory final : public GpuInventory {
     Result<std::vector<GpuReading>> read() override;
     Result<std::vector<GpuProcess>> processes() override;
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
+    Result<> reopen() override;
+    void close() override;
+
+    // Until reopen(), as of a driver that was loaded anew, every call fails.
+    void load_anew();
+    [[nodiscard]] bool is_open() const;
+    // How often reopen() was called.
+    [[nodiscard]] int reopens() const;
 
   private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     int reads_ = 0;
+    int reopens_ = 0;
+    bool is_open_ = true;
+    bool is_stale_ = false;
     Result<std::vector<GpuReading>> readings_;
     Result<std::vector<GpuProcess>> processes_;
     std::deque<GpuFault> faults_;

@@ -44,7 +44,7 @@ std::string words_of(const PodObject& pod) {
 std::string words_of(const NodeObject& node) {
     std::string cards;
     for (const Gpu& gpu : node.inventory.gpus)
-        cards += gpu.healthy ? " ok" : " bad";
+        cards += gpu.usable() ? " ok" : " bad";
     return node.inventory.name.str() + cards;
 }
 

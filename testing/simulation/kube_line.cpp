@@ -194,12 +194,13 @@ Result<std::vector<NodePod>> KubeLine::list_node_pods(const NodeName& node) {
     return out;
 }
 
-Result<bool> KubeLine::node_shows(const NodeName& name, const StringMap& annotations,
-                                  const StringMap& amounts) {
-    return exchange<bool>(Kind::read, [&]() -> Result<bool> {
+Result<NodeShown> KubeLine::node_shows(const NodeName& name, const StringMap& annotations,
+                                       const StringMap& amounts) {
+    return exchange<NodeShown>(Kind::read, [&]() -> Result<NodeShown> {
         const auto at = server_.nodes().find(name);
         if (at == server_.nodes().end()) return fail(Code::not_found, "node not found");
-        return shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts);
+        return NodeShown{
+            shows(at->second->annotations, annotations) && shows(at->second->amounts, amounts), {}};
     });
 }
 

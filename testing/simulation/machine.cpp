@@ -49,7 +49,7 @@ Result<std::vector<GpuReading>> Machine::read() {
                        .memory = card.memory,
                        .reserved = {},
                        .lost = card.lost ? "GPU is lost" : "",
-                       .recovery = card.faulty ? RecoveryAction::needed : RecoveryAction::none});
+                       .recovery = card.faulty ? RecoveryAction::reset : RecoveryAction::none});
         ++index;
     }
     return out;

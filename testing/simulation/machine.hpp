@@ -60,6 +60,8 @@ class Machine final : public GpuInventory, public DeviceHolders, public CdiStore
     Result<std::vector<GpuProcess>> processes() override { return std::vector<GpuProcess>{}; }
     // Never called: the agent's loop is the simulation's (agent.cpp).
     Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override;
+    Result<> reopen() override { return {}; }
+    void close() override {}
     Result<std::vector<DeviceHolder>> list() override { return written; }
     Result<CdiDevice> vendor_device(const GpuUuid& uuid, int minor) override;
     Result<> write_share(const std::string& share, const ContainerEdits& edits) override;

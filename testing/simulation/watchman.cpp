@@ -86,7 +86,7 @@ void Watchman::check_node(const NodeView& node, const Machine& machine) {
     if (!node.nominees.empty()) broken(name + " keeps room for a pod that is gone");
     if (node.cards.size() != machine.cards.size()) broken(name + " does not show its cards");
     for (const Card& card : node.cards) {
-        if (!card.healthy) broken(name + " has a card that did not recover");
+        if (!card.usable) broken(name + " has a card that did not recover");
         if (card.held != Bytes{} || card.holders != 0 || card.cores_held != Percent{}) {
             broken(name + " has memory that nobody holds and that is not free");
         }

@@ -312,19 +312,21 @@ Result<std::vector<NodePod>> KubeClient::list_node_pods(const NodeName& node) {
     return pods;
 }
 
-Result<bool> KubeClient::node_shows(const NodeName& node, const StringMap& annotations,
-                                    const StringMap& amounts) {
+Result<NodeShown> KubeClient::node_shows(const NodeName& node, const StringMap& annotations,
+                                         const StringMap& amounts) {
     TRY(const auto document, get("/api/v1/nodes/" + node.str(), KubeClient::kOneObject));
+    NodeShown out{.matches = true, .labels = {}};
+    for (const auto& [key, value] : document.root()["metadata"]["labels"].members())
+        out.labels.emplace(std::string(key), value.text_or(""));
     const JsonValue shown = document.root()["metadata"]["annotations"];
-    for (const auto& [key, value] : annotations) {
-        if (shown[key].text() != value) return false;
-    }
+    for (const auto& [key, value] : annotations)
+        out.matches &= shown[key].text() == value;
     for (const auto& [resource, amount] : amounts) {
         const auto capacity =
             parse_whole_quantity(document.root()["status"]["capacity"][resource].text_or(""));
-        if (!capacity || std::to_string(*capacity) != amount) return false;
+        out.matches &= capacity && std::to_string(*capacity) == amount;
     }
-    return true;
+    return out;
 }
 
 Result<> KubeClient::annotate_node(const NodeName& node, const StringMap& annotations) {

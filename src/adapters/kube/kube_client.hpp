@@ -39,8 +39,8 @@ class KubeClient final : public KubeApi, public NodePods, public PodGroups {
     Result<std::vector<NodeInventory>> list_nodes() override;
     Result<std::vector<PodFacts>> list_pods(const NodeName& node) override;
     Result<std::vector<NodePod>> list_node_pods(const NodeName& node) override;
-    Result<bool> node_shows(const NodeName& node, const StringMap& annotations,
-                            const StringMap& amounts) override;
+    Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
+                                 const StringMap& amounts) override;
     Result<> annotate_node(const NodeName& node, const StringMap& annotations) override;
     Result<> set_node_resources(const NodeName& node, const StringMap& amounts) override;
 

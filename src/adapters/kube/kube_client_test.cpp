@@ -145,15 +145,17 @@ TEST(KubeClient, NodeShows) {
     ScriptedServer server;
     server.answer(
         "GET /api/v1/nodes/n", 200,
-        R"({"metadata":{"annotations":{"k":"v"}},"status":{"capacity":{"r":"32Gi","s":"1k"}}})");
+        R"({"metadata":{"annotations":{"k":"v"},"labels":{"l":"w"}},"status":{"capacity":{"r":"32Gi","s":"1k"}}})");
     KubeClient kube(server.endpoint());
     const NodeName node("n");
-    EXPECT_TRUE(*kube.node_shows(node, {{"k", "v"}}, {{"r", "34359738368"}, {"s", "1000"}}));
-    EXPECT_TRUE(*kube.node_shows(node, {}, {}));
-    EXPECT_FALSE(*kube.node_shows(node, {{"k", "w"}}, {}));
-    EXPECT_FALSE(*kube.node_shows(node, {{"x", "v"}}, {}));
-    EXPECT_FALSE(*kube.node_shows(node, {}, {{"r", "1"}}));
-    EXPECT_FALSE(*kube.node_shows(node, {}, {{"missing", "1"}}));
+    EXPECT_TRUE(
+        kube.node_shows(node, {{"k", "v"}}, {{"r", "34359738368"}, {"s", "1000"}})->matches);
+    EXPECT_TRUE(kube.node_shows(node, {}, {})->matches);
+    EXPECT_FALSE(kube.node_shows(node, {{"k", "w"}}, {})->matches);
+    EXPECT_FALSE(kube.node_shows(node, {{"x", "v"}}, {})->matches);
+    EXPECT_FALSE(kube.node_shows(node, {}, {{"r", "1"}})->matches);
+    EXPECT_FALSE(kube.node_shows(node, {}, {{"missing", "1"}})->matches);
+    EXPECT_EQ(kube.node_shows(node, {}, {})->labels, (StringMap{{"l", "w"}}));
     EXPECT_FALSE(kube.node_shows(NodeName("gone"), {}, {}));
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 
+#include "adapters/nvml/nvml_card.hpp"
 #include "adapters/nvml/nvml_library.hpp"
 #include "adapters/nvml/nvml_links.hpp"
 #include "base/log.hpp"
@@ -38,62 +39,111 @@ Result<Nvml> resolve(void* library) {
     return fail(Code::unsupported, "the driver's NVML is too old; it lacks" + missing);
 }
 
-class NvmlInventory final : public GpuInventory {
+// A library that is loaded, and NVML that is up. Left to itself it is neither afterwards.
+class OpenNvml {
   public:
-    NvmlInventory(void* library, const Nvml& nvml)
-        : library_(library), nvml_(nvml), links_(nvml_) {}
-
-    ~NvmlInventory() override {
-        if (events_ != nullptr) nvml_.nvmlEventSetFree(events_);
-        nvml_.nvmlShutdown();
+    // Errors: unavailable, naming the folders that were searched or what NVML answered;
+    // unsupported.
+    static Result<std::unique_ptr<OpenNvml>> open(const std::string& driver_root);
+    ~OpenNvml() {
+        if (is_up_) nvml.nvmlShutdown();
         dlclose(library_);
     }
+    OpenNvml(const OpenNvml&) = delete;
+    OpenNvml& operator=(const OpenNvml&) = delete;
+
+    Nvml nvml;
+
+  private:
+    explicit OpenNvml(void* library) : library_(library) {}
+    void* library_;
+    bool is_up_ = false;
+};
+
+Result<std::unique_ptr<OpenNvml>> OpenNvml::open(const std::string& driver_root) {
+    std::string searched;
+    for (const char* folder : kLibraryFolders) {
+        const std::string path =
+            driver_root + (driver_root.ends_with('/') ? "" : "/") + folder + "/" + kLibrary;
+        void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) {
+            searched += "; " + std::string(dlerror());
+            continue;
+        }
+        std::unique_ptr<OpenNvml> out(new OpenNvml(library));
+        TRY(out->nvml, resolve(library));
+        const nvmlReturn_t got = out->nvml.nvmlInit_v2();
+        if (got != NVML_SUCCESS) {
+            return fail(Code::unavailable,
+                        fmt::format("{}: nvmlInit: {}", path, out->nvml.nvmlErrorString(got)));
+        }
+        out->is_up_ = true;
+        return out;
+    }
+    return fail(Code::unavailable,
+                fmt::format("no {} under {}: is NVIDIA's driver installed, and is "
+                            "driver_root right?{}",
+                            kLibrary, driver_root, searched));
+}
+
+class NvmlInventory final : public GpuInventory {
+  public:
+    explicit NvmlInventory(std::string driver_root) : driver_root_(std::move(driver_root)) {}
+    ~NvmlInventory() override { close(); }
     NvmlInventory(const NvmlInventory&) = delete;
     NvmlInventory& operator=(const NvmlInventory&) = delete;
 
     Result<std::vector<GpuReading>> read() override {
         const std::scoped_lock lock(mutex_);
+        TRY_VOID(check_open());
         unsigned count = 0;
         TRY_VOID(ok(nvml_.nvmlDeviceGetCount_v2(&count), "nvmlDeviceGetCount"));
         std::vector<GpuReading> readings;
-        std::vector<nvmlDevice_t> devices;  // parallel
+        std::vector<nvmlDevice_t> devices;  // parallel; null where there is no handle
         for (unsigned i = 0; i < count; ++i) {
             nvmlDevice_t device = nullptr;
             GpuReading reading;
             nvmlReturn_t got = nvml_.nvmlDeviceGetHandleByIndex_v2(i, &device);
             if (got == NVML_SUCCESS) {
                 handles_[i] = device;
-                got = read_card(device, i, reading);
+                got = cards_.read(device, i, reading);
             }
             if (got == NVML_SUCCESS) {
-                skipped_.erase(i);
                 known_[device] = reading;
-                readings.push_back(std::move(reading));
-                devices.push_back(device);
-            } else if (const auto known = known_.find(handles_[i]); known != known_.end()) {
-                // A card in trouble no longer says who it is: what it said before still holds.
-                reading = known->second;
-                reading.lost = nvml_.nvmlErrorString(got);
-                reading.recovery = RecoveryAction::unknown;
-                readings.push_back(std::move(reading));
-                devices.push_back(known->first);
-            } else if (skipped_.insert(i).second) {
-                log_event(Event::gpu_skipped,
-                          {{"index", static_cast<int>(i)}, {"reason", nvml_.nvmlErrorString(got)}});
+                named_[i] = reading;
+            } else {
+                reading = in_trouble(i, nvml_.nvmlErrorString(got));
             }
+            readings.push_back(std::move(reading));
+            devices.push_back(handles_[i]);
         }
+        unname_doubles(readings);
         links_.read(devices, readings);
         return readings;
     }
 
-    Result<std::vector<GpuProcess>> processes() override {
-        if (nvml_.nvmlDeviceGetComputeRunningProcesses_v3 == nullptr)
-            return fail(Code::unsupported, "the driver's NVML is too old to list processes");
+    // The library is loaded anew, too: it must be of the version of the driver.
+    Result<> reopen() override {
         const std::scoped_lock lock(mutex_);
+        shut_down();
+        TRY(open_, OpenNvml::open(driver_root_));
+        nvml_ = open_->nvml;
+        return {};
+    }
+
+    void close() override {
+        const std::scoped_lock lock(mutex_);
+        shut_down();
+    }
+
+    Result<std::vector<GpuProcess>> processes() override {
+        const std::scoped_lock lock(mutex_);
+        TRY_VOID(check_open());
         std::vector<GpuProcess> found;
         Result<> answered;  // a card in trouble hides none of the others
         for (const auto& [device, reading] : known_) {
-            if (auto added = add_processes(device, reading.uuid, found); !added) answered = added;
+            auto added = cards_.add_processes(device, reading.uuid, found);
+            if (!added) answered = added;
         }
         if (!answered && found.empty()) return fail(answered.error());
         return found;
@@ -123,12 +173,61 @@ class NvmlInventory final : public GpuInventory {
         return fail(Code::unavailable, fmt::format("{}: {}", what, nvml_.nvmlErrorString(result)));
     }
 
+    Result<> check_open() const {
+        if (open_ != nullptr) return {};
+        return fail(Code::unavailable, "the driver was let go of");
+    }
+
+    // Handles are of one time that NVML is up. What a card said of itself outlives it.
+    void shut_down() {
+        if (events_ != nullptr) nvml_.nvmlEventSetFree(events_);
+        events_ = nullptr;
+        subscribed_.clear();
+        known_.clear();
+        handles_.clear();
+        links_ = LinkReader(nvml_);
+        open_ = nullptr;
+    }
+
+    // A card that no longer says who it is: what it said before still holds.
+    GpuReading in_trouble(unsigned index, const char* error) {
+        GpuReading reading;
+        const auto known = known_.find(handles_[index]);
+        const auto named = named_.find(index);
+        if (known != known_.end()) {
+            reading = known->second;
+        } else if (named != named_.end()) {
+            reading = named->second;
+        } else {
+            reading.index = static_cast<int>(index);
+            reading.uuid = unidentified_gpu(reading.index);
+        }
+        reading.lost = error;
+        reading.recovery = RecoveryAction::unknown;
+        return reading;
+    }
+
+    // A card in trouble goes by its place, and after some trouble another may have that.
+    static void unname_doubles(std::vector<GpuReading>& readings) {
+        std::set<GpuUuid> answered;
+        for (const GpuReading& reading : readings) {
+            if (reading.lost.empty()) answered.insert(reading.uuid);
+        }
+        for (std::size_t i = 0; i < readings.size(); ++i) {
+            GpuReading& reading = readings[i];
+            if (reading.lost.empty() || !answered.contains(reading.uuid)) continue;
+            const int index = static_cast<int>(i);
+            reading = {.uuid = unidentified_gpu(index), .index = index, .lost = reading.lost};
+        }
+    }
+
     // To the cards that were read since the last time, too. One that cannot report events is still
     // a card: its probes tell.
     Result<> subscribe() {
+        const std::scoped_lock lock(mutex_);
+        TRY_VOID(check_open());
         if (events_ == nullptr)
             TRY_VOID(ok(nvml_.nvmlEventSetCreate(&events_), "nvmlEventSetCreate"));
-        const std::scoped_lock lock(mutex_);
         for (const auto& [device, reading] : known_) {
             if (subscribed_.contains(device)) continue;
             const nvmlReturn_t got =
@@ -138,79 +237,7 @@ class NvmlInventory final : public GpuInventory {
         return {};
     }
 
-    nvmlReturn_t read_card(nvmlDevice_t device, unsigned index, GpuReading& out) const {
-        std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> uuid{};
-        std::array<char, NVML_DEVICE_NAME_V2_BUFFER_SIZE> name{};
-        unsigned minor = 0;
-        nvmlReturn_t got = nvml_.nvmlDeviceGetUUID(device, uuid.data(), uuid.size());
-        if (got == NVML_SUCCESS) got = nvml_.nvmlDeviceGetName(device, name.data(), name.size());
-        if (got == NVML_SUCCESS) got = nvml_.nvmlDeviceGetMinorNumber(device, &minor);
-        if (got == NVML_SUCCESS) got = read_memory(device, out);
-        if (got != NVML_SUCCESS) return got;
-        out.uuid = GpuUuid(uuid.data());
-        out.index = static_cast<int>(index);
-        out.minor = static_cast<int>(minor);
-        out.model = name.data();
-        out.recovery = read_recovery(device);
-        return NVML_SUCCESS;
-    }
-
-    // There may be more by the time of the second question: then it is asked again.
-    Result<> add_processes(nvmlDevice_t device, const GpuUuid& uuid,
-                           std::vector<GpuProcess>& found) const {
-        std::vector<nvmlProcessInfo_t> infos(16);
-        nvmlReturn_t got = NVML_ERROR_INSUFFICIENT_SIZE;
-        for (unsigned count = 0; got == NVML_ERROR_INSUFFICIENT_SIZE;) {
-            count = static_cast<unsigned>(infos.size());
-            got = nvml_.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos.data());
-            infos.resize(got == NVML_SUCCESS ? count : infos.size() * 2);
-        }
-        if (got == NVML_ERROR_GPU_IS_LOST) return {};
-        TRY_VOID(ok(got, "nvmlDeviceGetComputeRunningProcesses"));
-        for (const nvmlProcessInfo_t& info : infos) {
-            // NVML's "not available" is the largest number.
-            const auto used = static_cast<std::int64_t>(info.usedGpuMemory);
-            if (used < 0) {
-                return fail(Code::unsupported,
-                            "the driver does not say what each process uses of a card");
-            }
-            found.push_back({.card = uuid, .pid = info.pid, .used = {used}});
-        }
-        return {};
-    }
-
-    nvmlReturn_t read_memory(nvmlDevice_t device, GpuReading& out) const {
-        if (nvml_.nvmlDeviceGetMemoryInfo_v2 != nullptr) {
-            nvmlMemory_v2_t memory{};
-            memory.version = nvmlMemory_v2;
-            const nvmlReturn_t got = nvml_.nvmlDeviceGetMemoryInfo_v2(device, &memory);
-            if (got == NVML_SUCCESS) {
-                out.memory = {static_cast<std::int64_t>(memory.total)};
-                out.reserved = {static_cast<std::int64_t>(memory.reserved)};
-                out.used = {static_cast<std::int64_t>(memory.used)};
-                return got;
-            }
-            if (got == NVML_ERROR_GPU_IS_LOST) return got;
-        }
-        nvmlMemory_t memory{};
-        const nvmlReturn_t got = nvml_.nvmlDeviceGetMemoryInfo(device, &memory);
-        out.memory = {static_cast<std::int64_t>(memory.total)};
-        out.used = {static_cast<std::int64_t>(memory.used)};
-        return got;
-    }
-
-    RecoveryAction read_recovery(nvmlDevice_t device) const {
-        if (nvml_.nvmlDeviceGetFieldValues == nullptr) return RecoveryAction::unknown;
-        nvmlFieldValue_t value{};
-        value.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
-        const nvmlReturn_t got = nvml_.nvmlDeviceGetFieldValues(device, 1, &value);
-        if (got != NVML_SUCCESS || value.nvmlReturn != NVML_SUCCESS) return RecoveryAction::unknown;
-        return value.value.uiVal == NVML_GPU_RECOVERY_ACTION_NONE ? RecoveryAction::none
-                                                                  : RecoveryAction::needed;
-    }
-
-    void* library_;
-    const Nvml nvml_;
+    const std::string driver_root_;
     // Of the thread that waits for faults.
     nvmlEventSet_t events_ = nullptr;
     std::set<nvmlDevice_t> subscribed_;
@@ -219,34 +246,19 @@ class NvmlInventory final : public GpuInventory {
     // be.
     std::map<nvmlDevice_t, GpuReading> known_;  // as last read
     std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last given
-    LinkReader links_;
-    std::set<unsigned> skipped_;  // cards that never said who they are: log once
+    std::map<unsigned, GpuReading> named_;      // by index, as last read; outlives the handles
+    std::unique_ptr<OpenNvml> open_;            // null: let go of
+    Nvml nvml_;                                 // of open_
+    CardReader cards_{nvml_};
+    LinkReader links_{nvml_};
 };
 
 }  // namespace
 
 Result<std::unique_ptr<GpuInventory>> open_nvml(const std::string& driver_root) {
-    std::string searched;
-    for (const char* folder : kLibraryFolders) {
-        const std::string path =
-            driver_root + (driver_root.ends_with('/') ? "" : "/") + folder + "/" + kLibrary;
-        void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            searched += "; " + std::string(dlerror());
-            continue;
-        }
-        TRY(const Nvml nvml, resolve(library));
-        const nvmlReturn_t got = nvml.nvmlInit_v2();
-        if (got != NVML_SUCCESS) {
-            return fail(Code::unavailable,
-                        fmt::format("{}: nvmlInit: {}", path, nvml.nvmlErrorString(got)));
-        }
-        return std::make_unique<NvmlInventory>(library, nvml);
-    }
-    return fail(Code::unavailable,
-                fmt::format("no {} under {}: is NVIDIA's driver installed, and is "
-                            "driver_root right?{}",
-                            kLibrary, driver_root, searched));
+    auto opened = std::make_unique<NvmlInventory>(driver_root);
+    TRY_VOID(opened->reopen());
+    return opened;
 }
 
 }  // namespace tessera

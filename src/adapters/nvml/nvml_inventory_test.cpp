@@ -1,6 +1,9 @@
 #include "adapters/nvml/nvml_inventory.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 #include "gpusim/test_support/simulated_node.hpp"
 
@@ -115,7 +118,7 @@ TEST_F(NvmlLinksTest, AreReadAndKept) {
 TEST_F(NvmlLinksTest, ComeWithTheCard) {
     control("lose 1");
     open();
-    EXPECT_EQ(read().size(), 2U);
+    EXPECT_EQ(read().size(), 3U);
     control("recover 1");
     EXPECT_EQ(links(), expected_);
 }
@@ -136,13 +139,19 @@ TEST_F(NvmlInventoryTest, OneCardInTrouble) {
     EXPECT_EQ(read(), before);
 }
 
-// Goal: a card that is broken at the start does not keep the node from its others. Once it says who
-// it is, it is there, and its faults are heard.
+// Goal: a card that is broken at the start does not keep the node from its others, and is shown by
+// its place. Once it says who it is, it has its name, and its faults are heard.
 TEST_F(NvmlInventoryTest, BrokenFromTheStart) {
     control("fail 0");
     control("lose 1");
     open();
     EXPECT_EQ(troubles(), (Words{"-", "-", ""}));
+    const auto cards = read();
+    ASSERT_EQ(cards.size(), 3U);
+    EXPECT_EQ(cards[0].uuid, unidentified_gpu(0));
+    EXPECT_EQ(cards[0].lost, "Unknown Error");
+    EXPECT_EQ(cards[1].uuid, unidentified_gpu(1));
+    EXPECT_EQ(cards[1].lost, "GPU is lost");
     EXPECT_EQ(fault(), std::nullopt);
     control("recover 0");
     EXPECT_EQ(troubles(), (Words{"", "-", ""}));
@@ -160,7 +169,7 @@ TEST_F(NvmlInventoryTest, FaultsNameTheirCard) {
     control("lose 1");
     EXPECT_EQ(fault(), (GpuFault{uuid(2), 48}));
     EXPECT_EQ(fault(), (GpuFault{uuid(1), 79}));
-    EXPECT_EQ(reading_of(2).recovery, RecoveryAction::needed);
+    EXPECT_EQ(reading_of(2).recovery, RecoveryAction::reset);
 }
 
 // Goal: a driver without the field that says what a card needs is told from one that needs nothing.
@@ -182,6 +191,116 @@ TEST_F(NvmlInventoryTest, DeadDriver) {
     control("driver current");
     EXPECT_EQ(read(), before);
     EXPECT_EQ(fault(), std::nullopt);
+}
+
+// Goal: each state in which a card cannot be shared, or is faulty, is read while the agent runs,
+// and so is its end.
+TEST_F(NvmlInventoryTest, ReadsModesAndMemoryFaults) {
+    open();
+    const GpuReading good = reading_of(1);
+    EXPECT_EQ(good.setup, GpuSetup{});
+    EXPECT_EQ(good.faults, MemoryFaults{});
+    const struct {
+        const char* setting;
+        GpuSetup setup;
+        MemoryFaults faults;
+    } rows[] = {
+        {"mig on", {.mig = true}, {}},
+        {"compute-mode exclusive-process", {.compute_mode = ComputeMode::exclusive}, {}},
+        {"compute-mode prohibited", {.compute_mode = ComputeMode::prohibited}, {}},
+        {"rows pending", {}, {.remap_pending = true}},
+        {"rows failed", {}, {.remap_failed = true}},
+        {"retired-pages pending", {}, {.retire_pending = true}},
+        {"memory-errors some", {}, {.uncorrected = true}},
+    };
+    for (const auto& row : rows) {
+        control(std::string("set 1 ") + row.setting);
+        GpuReading expected = good;
+        expected.setup = row.setup;
+        expected.faults = row.faults;
+        EXPECT_EQ(reading_of(1), expected) << row.setting;
+        control("recover 1");
+        EXPECT_EQ(reading_of(1), good) << row.setting;
+    }
+}
+
+// Goal: what a driver need not answer takes no card away, and nothing is made up in its place.
+TEST_F(NvmlInventoryTest, WhatTheDriverDoesNotSay) {
+    for (const char* hidden : {"minor", "name", "topology", "memory"})
+        control(fmt::format("set 0 {} hidden", hidden));
+    open();
+    const GpuReading card = reading_of(0);
+    EXPECT_EQ(card.lost, "");
+    EXPECT_EQ(card.minor, kMinorUnknown);
+    EXPECT_EQ(card.model, "");
+    EXPECT_EQ(card.memory, Bytes{});
+    EXPECT_FALSE(card.setup.knows_memory);
+    EXPECT_EQ(card.links, CardLinks{});
+    EXPECT_EQ(read().size(), 3U);
+}
+
+// Goal: a driver that counts its reserve as used is not offered with it, whoever computes there.
+TEST_F(NvmlInventoryTest, AReserveThatIsNotToldApart) {
+    control("set 0 reserve hidden");
+    open();
+    EXPECT_EQ(reading_of(0).reserved, Bytes{360 * kMiB});
+    EXPECT_EQ(reading_of(0).used, Bytes{});
+    EXPECT_EQ(reading_of(0).memory, gibibytes(15));
+}
+
+// Goal: a driver that was loaded anew answers again once it is reopened, and a card that is broken
+// then keeps the name that it had.
+TEST_F(NvmlInventoryTest, ReopensADriverThatWasLoadedAnew) {
+    open();
+    const auto before = read();
+    EXPECT_EQ(fault(), std::nullopt);
+    control("driver reload");
+    EXPECT_FALSE(driver_->read());
+    EXPECT_FALSE(driver_->read()) << "it does not come back by itself";
+    control("lose 1");
+    const auto reopened = driver_->reopen();
+    ASSERT_TRUE(reopened) << reopened.error().text;
+    EXPECT_EQ(troubles(), (Words{"", "GPU is lost", ""}));
+    control("recover 1");
+    EXPECT_EQ(read(), before);
+    EXPECT_EQ(fault(), std::nullopt);
+    control("xid 2 48");
+    EXPECT_EQ(fault(), (GpuFault{uuid(2), 48}));
+}
+
+// The files of the driver that this process has open or mapped, a line for each time.
+std::string driver_files(const std::string& root) {
+    std::string out;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(root) != std::string::npos) out += line + "\n";
+    }
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const auto target = std::filesystem::read_symlink(entry, gone).string();
+        if (target.find(root) != std::string::npos) out += target + "\n";
+    }
+    return out;
+}
+
+// Goal: a driver that was let go of can be unloaded: no file of it is open or mapped. It is asked
+// for nothing until it is taken up again.
+TEST_F(NvmlInventoryTest, LetsGoOfTheDriver) {
+    const std::string root = std::filesystem::canonical(node_.root()).string();
+    const std::string of_test = driver_files(root);
+    open();
+    const auto before = read();
+    EXPECT_EQ(fault(), std::nullopt);
+    EXPECT_NE(driver_files(root), of_test);
+    driver_->close();
+    EXPECT_EQ(driver_files(root), of_test);
+    const Error released{Code::unavailable, "the driver was let go of"};
+    EXPECT_EQ(driver_->read().error(), released);
+    EXPECT_EQ(driver_->processes().error(), released);
+    EXPECT_EQ(driver_->wait_fault(0ms).error(), released);
+    driver_->close();
+    ASSERT_TRUE(driver_->reopen());
+    EXPECT_EQ(read(), before);
 }
 
 // Goal: no driver, and a driver that does not come up, are errors that say where it was looked for.

@@ -7,10 +7,11 @@ namespace tessera {
 void LinkReader::read(std::span<const nvmlDevice_t> devices, std::span<GpuReading> readings) {
     ++reading_;
     for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (devices[i] == nullptr) continue;
         CardLinks links{.numa = numa(devices[i])};
         for (std::size_t other = 0; other < devices.size(); ++other) {
             const int index = readings[other].index;
-            if (other == i || index > kMostLinkedIndex) continue;
+            if (other == i || devices[other] == nullptr || index > kMostLinkedIndex) continue;
             const Pair to = pair(devices[i], devices[other]);
             const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(index);
             if (to.pcie) links.pcie |= bit;
@@ -32,16 +33,16 @@ LinkReader::Pair LinkReader::pair(nvmlDevice_t a, nvmlDevice_t b) {
 }
 
 bool LinkReader::are_behind_one_switch(nvmlDevice_t a, nvmlDevice_t b) const {
-    if (nvml_.nvmlDeviceGetTopologyCommonAncestor == nullptr) return false;
+    if (nvml_->nvmlDeviceGetTopologyCommonAncestor == nullptr) return false;
     nvmlGpuTopologyLevel_t level = NVML_TOPOLOGY_SYSTEM;
-    return nvml_.nvmlDeviceGetTopologyCommonAncestor(a, b, &level) == NVML_SUCCESS &&
+    return nvml_->nvmlDeviceGetTopologyCommonAncestor(a, b, &level) == NVML_SUCCESS &&
            level <= NVML_TOPOLOGY_MULTIPLE;
 }
 
 bool LinkReader::are_by_nvlink(nvmlDevice_t a, nvmlDevice_t b) const {
-    if (nvml_.nvmlDeviceGetP2PStatus == nullptr) return false;
+    if (nvml_->nvmlDeviceGetP2PStatus == nullptr) return false;
     nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
-    return nvml_.nvmlDeviceGetP2PStatus(a, b, NVML_P2P_CAPS_INDEX_NVLINK, &status) ==
+    return nvml_->nvmlDeviceGetP2PStatus(a, b, NVML_P2P_CAPS_INDEX_NVLINK, &status) ==
                NVML_SUCCESS &&
            status == NVML_P2P_STATUS_OK;
 }
@@ -50,8 +51,8 @@ int LinkReader::numa(nvmlDevice_t device) {
     const auto known = numas_.find(device);
     if (known != numas_.end()) return known->second;
     unsigned long nodes = 0;
-    const bool has_told = nvml_.nvmlDeviceGetMemoryAffinity != nullptr &&
-                          nvml_.nvmlDeviceGetMemoryAffinity(
+    const bool has_told = nvml_->nvmlDeviceGetMemoryAffinity != nullptr &&
+                          nvml_->nvmlDeviceGetMemoryAffinity(
                               device, 1, &nodes, NVML_AFFINITY_SCOPE_NODE) == NVML_SUCCESS;
     // A card near to several is near to none in particular.
     if (!has_told || std::popcount(nodes) != 1) return kNumaUnknown;

@@ -17,9 +17,10 @@ class LinkReader {
   public:
     static constexpr int kReadingsBetween = 30;
 
-    explicit LinkReader(const Nvml& nvml) : nvml_(nvml) {}
+    explicit LinkReader(const Nvml& nvml) : nvml_(&nvml) {}
 
-    // Writes the links of the cards; `devices` and `readings` are parallel.
+    // Writes the links of the cards; `devices` and `readings` are parallel. A card without a handle
+    // (null) has none.
     void read(std::span<const nvmlDevice_t> devices, std::span<GpuReading> readings);
 
   private:
@@ -34,7 +35,7 @@ class LinkReader {
     [[nodiscard]] bool are_by_nvlink(nvmlDevice_t a, nvmlDevice_t b) const;
     int numa(nvmlDevice_t device);
 
-    const Nvml& nvml_;
+    const Nvml* nvml_;
     int reading_ = 0;
     std::map<std::pair<nvmlDevice_t, nvmlDevice_t>, Pair> pairs_;
     std::map<nvmlDevice_t, int> numas_;  // of those that have told

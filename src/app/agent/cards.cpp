@@ -19,15 +19,26 @@ using Clock = std::chrono::steady_clock;
 // One failed reading may be a hiccup of the driver; so many in a row are an answer.
 constexpr int kPatience = 3;
 
+Event event_of(GpuCondition condition) {
+    switch (condition) {
+        case GpuCondition::healthy:
+            return Event::gpu_recovered;
+        case GpuCondition::unhealthy:
+            return Event::gpu_unhealthy;
+        case GpuCondition::not_shareable:
+            return Event::gpu_not_shareable;
+    }
+    return Event::gpu_unhealthy;
+}
+
 void log_changes(const NodeInventory& before, const NodeInventory& now) {
     for (const Gpu& gpu : now.gpus) {
-        bool was_healthy = true;
+        GpuCondition was = GpuCondition::healthy;
         for (const Gpu& old : before.gpus) {
-            if (old.uuid == gpu.uuid) was_healthy = old.healthy;
+            if (old.uuid == gpu.uuid) was = old.condition;
         }
-        if (was_healthy == gpu.healthy) continue;
-        log_event(gpu.healthy ? Event::gpu_recovered : Event::gpu_unhealthy,
-                  {{"uuid", gpu.uuid.str()}, {"reason", gpu.reason}});
+        if (was == gpu.condition) continue;
+        log_event(event_of(gpu.condition), {{"uuid", gpu.uuid.str()}, {"reason", gpu.reason}});
     }
 }
 
@@ -65,6 +76,7 @@ Result<> Cards::load() {
     TRY(NodeInventory now, read());
     TRY_VOID(check_list_sizes(now, options_.lists));
     log_event(Event::gpus_found, {{"count", static_cast<int>(now.gpus.size())}});
+    log_changes({}, now);
     const std::scoped_lock lock(mutex_);
     inventory_ = std::make_shared<const NodeInventory>(std::move(now));
     return {};
@@ -77,7 +89,7 @@ std::shared_ptr<const NodeInventory> Cards::inventory() const {
 
 CardReadings Cards::readings() const {
     const std::scoped_lock lock(mutex_);
-    return {readings_, Clock::now() - read_at_};
+    return {readings_, Clock::now() - read_at_, is_released_};
 }
 
 Result<NodeInventory> Cards::read() {
@@ -94,33 +106,41 @@ Result<NodeInventory> Cards::read() {
     NodeInventory node{.name = options_.node,
                        .unit = options_.unit,
                        .enforcement_fault = options_.enforcement_fault,
-                       .handover_fault = handover_fault(readings)};
+                       .handover_fault = {}};
     std::set<GpuUuid> seen;
     for (const GpuReading& reading : readings) {
         if (!seen.insert(reading.uuid).second) {
             return fail(Code::corrupt,
                         "the driver shows two cards with UUID " + reading.uuid.str());
         }
-        health_.on_probe(reading.uuid, {.lost = reading.lost, .recovery = reading.recovery});
-        const std::string reason = health_.reason(reading.uuid);
+        health_.on_probe(
+            reading.uuid,
+            {.lost = reading.lost, .recovery = reading.recovery, .memory = reading.faults});
+        const std::string fault = health_.reason(reading.uuid);
+        const std::string obstacle = why_not_shareable(reading.uuid, reading.setup);
+        const GpuCondition condition = !fault.empty()      ? GpuCondition::unhealthy
+                                       : !obstacle.empty() ? GpuCondition::not_shareable
+                                                           : GpuCondition::healthy;
         node.gpus.push_back({.uuid = reading.uuid,
                              .index = reading.index,
                              .minor = reading.minor,
                              .model = reading.model,
                              .memory = reading.memory,
                              .reserved = reading.reserved,
-                             .healthy = reason.empty(),
-                             .reason = reason,
+                             .condition = condition,
+                             .reason = !fault.empty() ? fault : obstacle,
                              .links = reading.links});
     }
+    node.handover_fault = handover_fault(node.gpus);
     return node;
 }
 
-// The first one's: they mostly have one cause.
-std::string Cards::handover_fault(const std::vector<GpuReading>& readings) const {
+// The first one's: they mostly have one cause. Of those that are given.
+std::string Cards::handover_fault(const std::vector<Gpu>& gpus) const {
     if (options_.cdi == nullptr) return {};
-    for (const GpuReading& reading : readings) {
-        const auto device = options_.cdi->vendor_device(reading.uuid, reading.minor);
+    for (const Gpu& gpu : gpus) {
+        if (!gpu.usable()) continue;
+        const auto device = options_.cdi->vendor_device(gpu.uuid, gpu.minor);
         if (!device) return device.error().text;
     }
     return {};
@@ -143,7 +163,7 @@ void Cards::publish() {
 // for when they came, so the excess is for who places them alone.
 void Cards::send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& excess) {
     plugins_.set_lists(device_lists(now, options_.lists));
-    publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess)));
+    publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess)), is_released_);
 }
 
 void Cards::show(NodeInventory now) {
@@ -160,24 +180,38 @@ std::map<GpuUuid, Bytes> Cards::read_excess() const {
     return shares_ == nullptr ? std::map<GpuUuid, Bytes>{} : excess_by_card(shares_->uses());
 }
 
-// What a driver that stays silent leaves us: the cards as they were, and none of them to be used. A
-// card that was out already keeps its own reason.
-NodeInventory Cards::without_driver(const Error& error) {
+// The cards as they were, and none of them to be used. One that was out already keeps its own
+// reason.
+NodeInventory Cards::none_usable(GpuCondition condition, const std::string& reason) const {
     NodeInventory node = *inventory();
     for (Gpu& gpu : node.gpus) {
-        if (!gpu.healthy) continue;
-        gpu.healthy = false;
-        gpu.reason = "the driver does not answer: " + error.text;
+        if (!gpu.usable()) continue;
+        gpu.condition = condition;
+        gpu.reason = reason;
     }
     return node;
 }
 
+NodeInventory Cards::without_driver(const Error& error) const {
+    return none_usable(GpuCondition::unhealthy, "the driver does not answer: " + error.text);
+}
+
+Result<> Cards::reopen() {
+    const Call call(*this);
+    return driver_.reopen();
+}
+
 void Cards::update() {
     auto now = read();
+    if (!now && failed_reads_ + 1 >= kPatience && reopen()) now = read();
     if (!now) {
-        if (failed_reads_++ == 0)
+        if (failed_reads_++ == 0) {
             log_event(Event::inventory_failed, {{"reason", now.error().text}});
+            failing_since_ = Clock::now();
+        }
         if (failed_reads_ < kPatience) return;
+        if (Clock::now() - failing_since_ >= options_.failure_patience)
+            give_up("the driver answers nothing; a new process asks it again");
         now = without_driver(now.error());
     } else {
         failed_reads_ = 0;
@@ -191,10 +225,41 @@ void Cards::update() {
     show(*std::move(now));
 }
 
-// Returns when the next probe is due, or at once after a fault.
+// Between two probes, so that nobody else of this thread is in a call.
+void Cards::follow_release() {
+    const std::string label = publisher_.release_label();
+    if (label == released_for_) return;
+    const bool was_released = !released_for_.empty();
+    released_for_ = label;
+    if (!label.empty()) {
+        if (!was_released) {
+            const Call call(*this);
+            driver_.close();
+        }
+        is_released_ = true;
+        log_event(Event::driver_released, {{"label", label}});
+        const auto before = inventory();
+        NodeInventory now = none_usable(
+            GpuCondition::not_shareable,
+            fmt::format("the agent has let go of the driver, as the node's label {} asks", label));
+        log_changes(*before, now);
+        show(std::move(now));
+        return;
+    }
+    is_released_ = false;
+    log_event(Event::driver_in_use, {});
+    // Where it does not come up, each update tries again.
+    const auto reopened = reopen();
+    if (!reopened) log_event(Event::inventory_failed, {{"reason", reopened.error().text}});
+    failed_reads_ = reopened ? 0 : kPatience;
+    failing_since_ = Clock::now();
+}
+
+// Returns when the next probe is due, or at once after a fault or when a label of the Node changed.
 void Cards::wait_for_fault(const std::stop_token& stop) {
     const auto until = Clock::now() + options_.probe_period;
-    while (!stop.stop_requested() && Clock::now() < until) {
+    while (!stop.stop_requested() && Clock::now() < until &&
+           publisher_.release_label() == released_for_) {
         // Half a second at a time, so that a stop request does not wait for the driver.
         constexpr std::chrono::milliseconds kAtOnce{500};
         const auto fault = [&] {
@@ -252,23 +317,22 @@ void Cards::watch(const std::stop_token& stop) {
         if (!hung || stop.stop_requested()) continue;
         take_out();
         if (*hung < options_.hang_patience) continue;
-        log_event(Event::failed, {{"reason",
-                                   "the driver does not return from a call; a new "
-                                   "process asks it again"}});
-        if (!options_.on_hang) std::_Exit(EXIT_FAILURE);
-        options_.on_hang();
+        give_up("the driver does not return from a call; a new process asks it again");
         return;
     }
 }
 
+void Cards::give_up(const char* reason) const {
+    log_event(Event::failed, {{"reason", reason}});
+    if (!options_.give_up) std::_Exit(EXIT_FAILURE);
+    options_.give_up();
+}
+
 void Cards::leave() {
-    NodeInventory now = *inventory();
-    for (Gpu& gpu : now.gpus) {
-        if (!gpu.healthy) continue;
-        gpu.healthy = false;
-        gpu.reason = "the agent of this node is stopping; its pods wait for the next one";
-    }
-    publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess_)));
+    const NodeInventory now =
+        none_usable(GpuCondition::not_shareable,
+                    "the agent of this node is stopping; its pods wait for the next one");
+    publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess_)), is_released_);
     publisher_.publish_now();
 }
 
@@ -280,7 +344,8 @@ void Cards::run(const std::stop_token& stop) {
         while (true) {
             wait_for_fault(stop);
             if (stop.stop_requested()) break;
-            update();
+            follow_release();
+            if (released_for_.empty()) update();
         }
     }
     leave();

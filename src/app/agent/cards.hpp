@@ -2,6 +2,7 @@
 // the API server by a thread of its own. Any thread may take the last inventory.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -36,16 +37,22 @@ struct CardsOptions {
     // A call into the driver that has not returned for that long: the GPUs are published as
     // unhealthy, and are healthy again once it returns.
     std::chrono::milliseconds hang_bound{60'000};
-    // And for that long: `on_hang` is called, for a driver that waits for itself within this
-    // process is helped by a new one alone. Left out, the process ends at once and with an error.
+    // And for that long: the process gives up, for a driver that waits for itself within this
+    // process is helped by a new one alone.
     std::chrono::milliseconds hang_patience{600'000};
-    std::function<void()> on_hang = {};
+    // A driver that fails every call for that long, also after it was taken up anew: the process
+    // gives up. What a container may open of the driver can be lost to it (a reset of its devices
+    // cgroup), and a new container has it again.
+    std::chrono::milliseconds failure_patience{120'000};
+    // Called to give up. Left out, the process ends at once and with an error.
+    std::function<void()> give_up = {};
 };
 
 // The driver's last answer.
 struct CardReadings {
     std::vector<GpuReading> cards;
     std::chrono::nanoseconds age{};
+    bool is_released = false;  // the agent has let go of the driver: the readings are of before
 };
 
 class Cards {
@@ -57,9 +64,10 @@ class Cards {
     // The first reading, under the same watch as those of run(): fails when the driver does not
     // answer, a UUID stands twice, or a device list would not fit. Nothing is published yet.
     Result<> load();
-    // Publishes, then follows faults and changes until `stop`. Then it shows the GPUs on the Node
-    // as out of use: kubelet refuses for good what is bound to it while no device plugin is there,
-    // and says so on the Node seconds later only.
+    // Publishes, then follows faults and changes until `stop`; lets go of the driver while a label
+    // of the Node asks for it (driver_release.hpp), and shows the GPUs as not shareable meanwhile.
+    // Then it shows the GPUs on the Node as out of use: kubelet refuses for good what is bound to
+    // it while no device plugin is there, and says so on the Node seconds later only.
     void run(const std::stop_token& stop);
 
     // The steps of run(), for a caller that has its own idea of when (testing/simulation). All but
@@ -82,14 +90,19 @@ class Cards {
     class Call;
 
     Result<NodeInventory> read();
-    [[nodiscard]] std::string handover_fault(const std::vector<GpuReading>& readings) const;
+    [[nodiscard]] std::string handover_fault(const std::vector<Gpu>& gpus) const;
     void show(NodeInventory now);
     void send(const NodeInventory& now, const std::map<GpuUuid, Bytes>& excess);
     void watch(const std::stop_token& stop);
     [[nodiscard]] std::optional<std::chrono::milliseconds> hung_for() const;
     void take_out();
     void leave();
-    NodeInventory without_driver(const Error& error);
+    void give_up(const char* reason) const;
+    [[nodiscard]] NodeInventory none_usable(GpuCondition condition,
+                                            const std::string& reason) const;
+    [[nodiscard]] NodeInventory without_driver(const Error& error) const;
+    Result<> reopen();
+    void follow_release();
     [[nodiscard]] std::map<GpuUuid, Bytes> read_excess() const;
     void wait_for_fault(const std::stop_token& stop);
 
@@ -101,10 +114,14 @@ class Cards {
     std::map<GpuUuid, Bytes> excess_;  // of run's thread: as published last
     GpuHealth health_;                 // of run's thread
     int failed_reads_ = 0;             // of run's thread: in a row
+    Time failing_since_{};             // of run's thread: the first of these
+    std::string released_for_;         // of run's thread: the label; empty while the driver is used
 
     // Held while what was read is put in the place of what was known and handed on, so that the
     // thread that watches does neither between the two. Before mutex_.
     std::mutex showing_;
+
+    std::atomic<bool> is_released_ = false;  // as published with the Node
 
     mutable std::mutex mutex_;
     std::optional<Time> asking_since_;  // guarded by mutex_, like the rest

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "app/agent/driver_wait.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_node.hpp"
 #include "wire/node_gpus_json.hpp"
@@ -46,7 +47,7 @@ class BlackHole final : public KubeApi {
     Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
         return fail(wait().error());
     }
-    Result<bool> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
+    Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
         return fail(wait().error());
     }
     Result<> annotate_node(const NodeName&, const StringMap&) override { return wait(); }
@@ -86,6 +87,8 @@ class HangingInventory final : public GpuInventory {
         wait();
         return driver_.wait_fault(timeout);
     }
+    Result<> reopen() override { return driver_.reopen(); }
+    void close() override { driver_.close(); }
 
   private:
     void set(bool hangs) {
@@ -150,7 +153,7 @@ class CardsTest : public ::testing::Test {
         EXPECT_TRUE(read);
         return *read;
     }
-    bool healthy(std::size_t card) { return cards_->inventory()->gpus[card].healthy; }
+    bool healthy(std::size_t card) { return cards_->inventory()->gpus[card].usable(); }
     Result<> load() { return Cards(driver_, kube_, plugins_, options_).load(); }
 
     FakeGpuInventory driver_;
@@ -290,6 +293,118 @@ TEST_F(CardsTest, DriverAway) {
     EXPECT_FALSE(healthy(1));
 }
 
+// Goal: a card that is set up for another use is shown with the command that changes that, is
+// offered to nobody, and is no fault; it is back as soon as it is set up for sharing. A fault of
+// such a card is one all the same.
+TEST_F(CardsTest, ACardThatCannotBeShared) {
+    auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+    readings[1].setup.mig = true;
+    driver_.set(readings);
+    start();
+    EXPECT_TRUE(healthy(0));
+    EXPECT_EQ(published().gpus[1].condition, GpuCondition::not_shareable);
+    EXPECT_TRUE(published().gpus[1].reason.ends_with("nvidia-smi -i GPU-1 -mig 0"));
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 64);
+
+    driver_.report({GpuUuid("GPU-1"), 48});
+    ASSERT_TRUE(
+        until([&] { return cards_->inventory()->gpus[1].condition == GpuCondition::unhealthy; }));
+    readings[1].recovery = RecoveryAction::none;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until(
+        [&] { return cards_->inventory()->gpus[1].condition == GpuCondition::not_shareable; }));
+    readings[1].setup = {};
+    driver_.set(readings);
+    look_again();
+    EXPECT_TRUE(until([&] { return healthy(1); }));
+}
+
+// Goal: a card that never said who it is does not keep the node from its others, and is shown as
+// faulty.
+TEST_F(CardsTest, ACardThatNeverSaidWhoItIs) {
+    auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+    readings[0] = {.uuid = unidentified_gpu(0), .index = 0, .lost = "GPU is lost"};
+    driver_.set(readings);
+    start();
+    EXPECT_EQ(published().gpus[0].condition, GpuCondition::unhealthy);
+    EXPECT_EQ(published().gpus[0].reason, "the card does not answer: GPU is lost");
+    EXPECT_EQ(published().gpus[0].memory, Bytes{});
+    EXPECT_TRUE(published().gpus[1].usable());
+    EXPECT_EQ(plugins_.devices(kAliyun).size(), 16U);
+}
+
+// Goal: a driver that was loaded anew is taken up again without a new process; one that fails for
+// good is given up, after its GPUs were taken out of use.
+TEST_F(CardsTest, DriverThatWasLoadedAnew) {
+    start();
+    driver_.load_anew();
+    for (int i = 0; i < 2; ++i)
+        look_and_wait();
+    EXPECT_EQ(driver_.reopens(), 0);
+    look_and_wait();
+    ASSERT_TRUE(until([&] { return driver_.reopens() == 1; }));
+    EXPECT_TRUE(healthy(0));
+    EXPECT_EQ(plugins_.sent(kAliyun), 1) << "nobody noticed";
+    stop();
+
+    std::atomic<bool> is_given_up = false;
+    options_.give_up = [&] { is_given_up = true; };
+    options_.failure_patience = std::chrono::milliseconds(1);
+    launch();
+    driver_.set(fail(Code::unavailable, "Insufficient Permissions"));
+    for (int i = 0; i < 5; ++i)
+        look_and_wait();
+    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    EXPECT_GE(driver_.reopens(), 2);
+    EXPECT_TRUE(until([&] { return !healthy(0); }));
+}
+
+// Goal: while a label of the Node asks for it the driver is closed and asked for nothing, the Node
+// says so, and its GPUs are given to nobody; they are back when the label is gone.
+TEST_F(CardsTest, LetsGoOfTheDriver) {
+    options_.publishing.check_period = std::chrono::milliseconds(1);
+    options_.probe_period = std::chrono::milliseconds(1);
+    start();
+    const auto driver_state = [&] { return kube_.node_annotations(kNode)["tessera.dev/driver"]; };
+    EXPECT_EQ(driver_state(), "in-use");
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    ASSERT_TRUE(until([&] { return driver_state() == "released"; }));
+    EXPECT_FALSE(driver_.is_open());
+    const int reads = driver_.reads();
+    EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
+    EXPECT_NE(published().gpus[0].reason.find("tessera.dev/release-driver=true"),
+              std::string::npos);
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 0);
+    // GPU Operator's label takes over where the administrator's ends.
+    kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "drain-required"}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(driver_.is_open());
+    EXPECT_EQ(driver_.reads(), reads);
+    EXPECT_EQ(driver_.reopens(), 0);
+    kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "uncordon-required"}});
+    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && healthy(0); }));
+    EXPECT_TRUE(driver_.is_open());
+}
+
+// Goal: an agent that starts while the driver is being replaced does not open it, and starts when
+// that is over; an API server that says nothing keeps it from nothing.
+TEST_F(CardsTest, StartsAfterTheDriverIsReplaced) {
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    std::atomic<bool> goes_on = false;
+    std::jthread waiting([&](const std::stop_token& stop) {
+        wait_for_driver(kube_, kNode, stop, std::chrono::milliseconds(1));
+        goes_on = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(goes_on.load());
+    kube_.label_node(kNode, {});
+    EXPECT_TRUE(until([&] { return goes_on.load(); }));
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    kube_.set_down(true);
+    wait_for_driver(kube_, kNode, {}, std::chrono::milliseconds(1));
+}
+
 // Goal: a driver that returns from no call takes its GPUs out of use with the reason, though the
 // thread that reads it hangs; they are back when it returns. Where it does not, the process is
 // ended.
@@ -298,7 +413,7 @@ TEST_F(CardsTest, DriverThatHangs) {
     options_.hang_bound = std::chrono::milliseconds(50);
     options_.hang_patience = std::chrono::milliseconds(51);
     std::atomic<bool> is_given_up = false;
-    options_.on_hang = [&] { is_given_up = true; };
+    options_.give_up = [&] { is_given_up = true; };
     options_.probe_period = std::chrono::milliseconds(1);
     Cards cards(driver, kube_, plugins_, options_);
     ASSERT_TRUE(cards.load());
@@ -308,7 +423,7 @@ TEST_F(CardsTest, DriverThatHangs) {
         const auto gpus = published().gpus;
         return devices.size() == 32 && gpus.size() == 2 &&
                std::ranges::all_of(devices, [&](const auto& d) { return d.healthy == healthy; }) &&
-               std::ranges::all_of(gpus, [&](const auto& gpu) { return gpu.healthy == healthy; });
+               std::ranges::all_of(gpus, [&](const auto& gpu) { return gpu.usable() == healthy; });
     };
     EXPECT_TRUE(until([&] { return are_healthy(true); }));
     driver.hang();
@@ -327,7 +442,7 @@ TEST_F(CardsTest, DriverThatHangsAtTheStart) {
     HangingInventory driver(driver_);
     driver.hang();
     options_.hang_bound = options_.hang_patience = std::chrono::milliseconds(1);
-    options_.on_hang = [&] { driver.go_on(); };
+    options_.give_up = [&] { driver.go_on(); };
     EXPECT_TRUE(Cards(driver, kube_, plugins_, options_).load());
 }
 
@@ -337,13 +452,14 @@ TEST_F(CardsTest, LeavesNothingToBeBoundTo) {
     start();
     stop();
     for (const Gpu& gpu : published().gpus) {
-        EXPECT_FALSE(gpu.healthy);
+        EXPECT_FALSE(gpu.usable());
         EXPECT_NE(gpu.reason.find("is stopping"), std::string::npos);
     }
     EXPECT_EQ(published().gpus.size(), 2U);
     EXPECT_EQ(plugins_.sent(kAliyun), 1);
     launch();
-    EXPECT_TRUE(until([&] { return published().gpus[0].healthy && published().gpus[1].healthy; }));
+    EXPECT_TRUE(
+        until([&] { return published().gpus[0].usable() && published().gpus[1].usable(); }));
 }
 
 // Goal: an API server that swallows every call keeps no fault from kubelet.

@@ -48,7 +48,7 @@ DeviceLists device_lists(const NodeInventory& node, const DeviceListOptions& opt
             const std::int64_t count = shape.count(node, gpu, options);
             for (std::int64_t n = 0; n < count; ++n) {
                 devices.push_back(
-                    {fmt::format("{}{}{}", gpu.uuid.str(), shape.separator, n), gpu.healthy});
+                    {fmt::format("{}{}{}", gpu.uuid.str(), shape.separator, n), gpu.usable()});
             }
         }
     }

@@ -20,7 +20,8 @@ struct DeviceListOptions {
 DeviceLists device_lists(const NodeInventory& node, const DeviceListOptions& options);
 
 // Sums for people and quotas, by resource: tessera.dev/gpu-memory, tessera.dev/gpu-cores,
-// aliyun.com/gpu-count. Unhealthy cards count: kubelet compares them with what runs already.
+// aliyun.com/gpu-count. Cards that are not usable count: kubelet compares them with what runs
+// already.
 std::map<std::string, std::string, std::less<>> node_amounts(const NodeInventory& node);
 
 // invalid_argument when a list would not fit into one message to kubelet (4 MiB), with the numbers

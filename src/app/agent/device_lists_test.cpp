@@ -18,7 +18,7 @@ const std::string kAliyun(resource::kAliyunMem);
 TEST(DeviceLists, Ids) {
     NodeInventory node = build::node("n", 2, gibibytes(16));
     node.gpus[1].reserved = mebibytes(512);
-    node.gpus[1].healthy = false;
+    node.gpus[1].condition = GpuCondition::unhealthy;
     const auto lists = device_lists(node, {.slots_per_card = 3});
     ASSERT_EQ(lists.size(), 2U);
     const auto& slots = lists.at(kSlots);
@@ -59,7 +59,7 @@ TEST(DeviceLists, IdsAreStable) {
     NodeInventory node = build::node("n", 2, gibibytes(16));
     const auto before = ids_of_card_1(node);
     EXPECT_EQ(before.size(), 64U + 16U);
-    node.gpus[1].healthy = false;
+    node.gpus[1].condition = GpuCondition::unhealthy;
     node.gpus[1].index = 0;
     node.gpus[1].minor = 9;
     node.gpus[0] = build::gpu("other", 1, gibibytes(80));
@@ -86,7 +86,7 @@ TEST(DeviceLists, IdsAreShortAndDistinct) {
 // already.
 TEST(NodeAmounts, Sums) {
     NodeInventory node = build::node("n", 2, gibibytes(16));
-    node.gpus[0].healthy = false;
+    node.gpus[0].condition = GpuCondition::unhealthy;
     node.gpus[1].reserved = gibibytes(1);
     const auto amounts = node_amounts(node);
     EXPECT_EQ(amounts.at("tessera.dev/gpu-memory"), std::to_string(31 * kGiB));

@@ -35,14 +35,16 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
     };
     for (const Gpu& gpu : node.gpus) {
         card_memory.Add(labels_of(gpu)).Set(static_cast<double>(gpu.memory.count));
-        card_healthy.Add(labels_of(gpu)).Set(gpu.healthy ? 1 : 0);
+        card_healthy.Add(labels_of(gpu)).Set(gpu.condition == GpuCondition::unhealthy ? 0 : 1);
     }
     for (const GpuReading& card : readings.cards) {
         // What a card that does not answer has in use, nobody knows.
-        if (!card.lost.empty()) continue;
+        if (!card.lost.empty() || readings.is_released) continue;
         card_used.Add(labels_of(card)).Set(static_cast<double>(card.used.count));
     }
-    driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
+    // Nobody asks a driver that was let go of: its silence is no alarm.
+    if (!readings.is_released)
+        driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
     for (const ShareUse& use : shares.uses) {
         const prom::Labels labels = {
             {"pod_uid", use.pod.str()}, {"container", use.container}, {"uuid", use.card.str()}};

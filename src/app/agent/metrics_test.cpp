@@ -15,7 +15,7 @@ bool has_line(const std::string& text, const std::string& line) {
 // rather than an old number.
 TEST(AgentMetrics, Exposition) {
     NodeInventory node = build::node("n1", 2, gibibytes(16));
-    node.gpus[1].healthy = false;
+    node.gpus[1].condition = GpuCondition::unhealthy;
     CardReadings readings{.age = std::chrono::seconds(3)};
     for (const Gpu& gpu : node.gpus) {
         readings.cards.push_back(

@@ -2,6 +2,7 @@
 
 #include "app/agent/device_lists.hpp"
 #include "base/log.hpp"
+#include "domain/health/driver_release.hpp"
 #include "wire/keys.hpp"
 #include "wire/node_gpus_json.hpp"
 
@@ -10,9 +11,15 @@ namespace tessera {
 NodePublisher::NodePublisher(KubeApi& kube, NodePublisherOptions options)
     : kube_(kube), options_(std::move(options)) {}
 
-void NodePublisher::show(std::shared_ptr<const NodeInventory> node) {
+std::string NodePublisher::release_label() const {
+    const std::scoped_lock lock(mutex_);
+    return release_label_;
+}
+
+void NodePublisher::show(std::shared_ptr<const NodeInventory> node, bool is_released) {
     {
         const std::scoped_lock lock(mutex_);
+        is_released_ = is_released;
         wanted_ = std::move(node);
         due_ = true;
     }
@@ -27,17 +34,22 @@ void NodePublisher::check_soon() {
     wake_.notify_all();
 }
 
-bool NodePublisher::publish(const NodeInventory& node) {
+bool NodePublisher::publish(const NodeInventory& node, bool is_released) {
     const StringMap annotations = {
         {std::string(key::kGpus), write_node_gpus({.unit = node.unit,
                                                    .identity = options_.identity,
                                                    .shares = options_.shares,
                                                    .gpus = node.gpus,
                                                    .enforcement_fault = node.enforcement_fault,
-                                                   .handover_fault = node.handover_fault})}};
+                                                   .handover_fault = node.handover_fault})},
+        {std::string(key::kDriver), is_released ? "released" : "in-use"}};
     const StringMap amounts = node_amounts(node);
     const auto shown = kube_.node_shows(node.name, annotations, amounts);
-    if (shown && *shown) return true;
+    if (shown) {
+        const std::scoped_lock lock(mutex_);
+        release_label_ = driver_release_label(shown->labels);
+    }
+    if (shown && shown->matches) return true;
     auto done = kube_.annotate_node(node.name, annotations);
     if (done) done = kube_.set_node_resources(node.name, amounts);
     if (!done) log_event(Event::api_trouble, {{"reason", done.error().text}});
@@ -46,12 +58,14 @@ bool NodePublisher::publish(const NodeInventory& node) {
 
 bool NodePublisher::publish_now() {
     std::shared_ptr<const NodeInventory> wanted;
+    bool is_released = false;
     {
         const std::scoped_lock lock(mutex_);
         due_ = false;
         wanted = wanted_;
+        is_released = is_released_;
     }
-    return wanted == nullptr || publish(*wanted);
+    return wanted == nullptr || publish(*wanted, is_released);
 }
 
 void NodePublisher::run(const std::stop_token& stop) {

@@ -30,23 +30,28 @@ class NodePublisher {
     NodePublisher(KubeApi& kube, NodePublisherOptions options);
 
     // What the node is to show from now on. Does not wait for the server; of several, the last one
-    // is written. Any thread.
-    void show(std::shared_ptr<const NodeInventory> node);
+    // is written. Any thread. `is_released`: the agent has let go of the driver.
+    void show(std::shared_ptr<const NodeInventory> node, bool is_released = false);
     // The node object is compared now: kubelet has restarted. Any thread.
     void check_soon();
+    // The label with which the Node asked, when it was last compared, to let go of the driver
+    // (driver_release.hpp); empty where it did not. Any thread.
+    [[nodiscard]] std::string release_label() const;
     // Publishes until `stop`. A call under way is waited for.
     void run(const std::stop_token& stop);
     // Once, in the caller's thread; false when it has to be tried again. Not beside run().
     bool publish_now();
 
   private:
-    bool publish(const NodeInventory& node);
+    bool publish(const NodeInventory& node, bool is_released);
 
     KubeApi& kube_;
     const NodePublisherOptions options_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable_any wake_;
     std::shared_ptr<const NodeInventory> wanted_;  // guarded by mutex_
+    bool is_released_ = false;                     // guarded by mutex_
+    std::string release_label_;                    // guarded by mutex_
     bool due_ = false;                             // guarded by mutex_: compare without waiting
 };
 

@@ -139,7 +139,7 @@ TEST(GpushareText, AsRecorded) {
 // and a card out of use still counts.
 TEST(GpushareText, UnitAndAmountsOfTheAgent) {
     NodeInventory large = build::node("n1", 1, gibibytes(141));
-    large.gpus[0].healthy = false;
+    large.gpus[0].condition = GpuCondition::unhealthy;
     const std::string text = gpushare_summary(usage_of({large}, {}));
     EXPECT_NE(text.find("GPU Memory(GiB)"), std::string::npos) << text;
     EXPECT_NE(text.find(" 0/141\n"), std::string::npos) << text;

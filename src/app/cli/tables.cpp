@@ -40,16 +40,21 @@ std::vector<CardLine> lines_of(std::span<const NodeUsage> nodes) {
     return lines;
 }
 
+std::string health_of(const Gpu& gpu) {
+    const std::string words(words_of(gpu.condition));
+    return gpu.usable() ? words : words + ": " + gpu.reason;
+}
+
 std::string table(std::span<const CardLine> lines, bool with_uuid) {
     std::string out = "NODE\tGPU\tMODEL\tHELD\tCAPACITY\tHELD%\tCORES%\tPODS\tHEALTH";
     out += with_uuid ? "\tUUID\n" : "\n";
     for (const CardLine& line : lines) {
         const Gpu& gpu = line.gpu();
-        out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
-                           gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
-                           in_mebibytes(line.held()), to_string(gpu.capacity()),
-                           line.fullness() / 100, line.node->cores_held(line.card).value,
-                           line.pods(), gpu.healthy ? "healthy" : "unhealthy: " + gpu.reason);
+        out +=
+            fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.node->inventory.name.str(),
+                        gpu.index, gpu.model.empty() ? "unknown" : gpu.model,
+                        in_mebibytes(line.held()), to_string(gpu.capacity()), line.fullness() / 100,
+                        line.node->cores_held(line.card).value, line.pods(), health_of(gpu));
         out += with_uuid ? "\t" + gpu.uuid.str() + "\n" : "\n";
     }
     return align_tabs(out);
@@ -64,8 +69,9 @@ void write_card(JsonWriter& w, const CardLine& line) {
         w.member("capacityBytes", gpu.capacity().count);
         w.member("heldBytes", line.held().count);
         w.member("heldCoresPercent", line.node->cores_held(line.card).value);
-        w.member("healthy", gpu.healthy);
-        if (!gpu.healthy) w.member("reason", gpu.reason);
+        w.member("healthy", gpu.condition != GpuCondition::unhealthy);
+        w.member("shareable", gpu.usable());
+        if (!gpu.usable()) w.member("reason", gpu.reason);
         w.array("pods", [&] {
             for (const PodUsage& pod : line.node->pods) {
                 if (pod.on_card[line.card].count == 0) continue;

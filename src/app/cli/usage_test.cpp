@@ -12,7 +12,7 @@ namespace {
 
 NodeInventory node() {
     NodeInventory out = build::node("n1", 2, gibibytes(16));
-    out.gpus[1].healthy = false;
+    out.gpus[1].condition = GpuCondition::unhealthy;
     out.gpus[1].reason = "Xid 79";
     return out;
 }

@@ -15,6 +15,7 @@ struct CardNow {
     std::string labels;
     Card card;
     Bytes reserved;  // of card.held: for Bindings that no watch has shown
+    bool unhealthy = false;
 };
 
 // What the rows of metrics.def show, by their names there.
@@ -34,7 +35,7 @@ double card_pods(const CardNow& now) {
     return now.card.holders;
 }
 double card_healthy(const CardNow& now) {
-    return now.card.healthy ? 1 : 0;
+    return now.unhealthy ? 0 : 1;
 }
 
 struct CardGauge {
@@ -83,7 +84,8 @@ void add_cards(const NodeView& node, std::vector<CardNow>& out) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
         out.push_back({fmt::format(R"({{gpu="{}",node="{}",uuid="{}"}})", gpus[i].index, name,
                                    escaped(gpus[i].uuid.str())),
-                       node.cards[i], reserved[i].held});
+                       node.cards[i], reserved[i].held,
+                       gpus[i].condition == GpuCondition::unhealthy});
     }
 }
 

@@ -194,8 +194,8 @@ class ScriptedApi final : public KubeApi {
     Result<std::vector<NodePod>> list_node_pods(const NodeName&) override {
         return std::vector<NodePod>{};
     }
-    Result<bool> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
-        return true;
+    Result<NodeShown> node_shows(const NodeName&, const StringMap&, const StringMap&) override {
+        return NodeShown{};
     }
     Result<> annotate_node(const NodeName&, const StringMap&) override { return {}; }
     Result<> set_node_resources(const NodeName&, const StringMap&) override { return {}; }

@@ -87,7 +87,7 @@ class Played {
         const bool is_linked = one_in(2);
         for (std::size_t card = 0; card < node.gpus.size(); ++card) {
             Gpu& gpu = node.gpus[card];
-            gpu.healthy = !one_in(10);
+            if (one_in(10)) gpu.condition = GpuCondition::unhealthy;
             if (!is_linked || (card ^ 1U) >= node.gpus.size()) continue;
             gpu.links.nvlink = std::uint64_t{1} << (card ^ 1U);
         }

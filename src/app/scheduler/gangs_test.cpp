@@ -347,7 +347,7 @@ TEST(Gangs, OneMoreLosesItsReservation) {
         for (const char* name : {"n0", "n1"}) {
             NodeInventory node = build::node(name, 2, gibibytes(16));
             for (Gpu& gpu : node.gpus) {
-                gpu.healthy = healthy;
+                gpu.condition = healthy ? GpuCondition::healthy : GpuCondition::unhealthy;
                 if (!healthy) gpu.reason = "xid 79";
             }
             cluster.state([&](ClusterState& state) { state.set_node(node); });
@@ -383,7 +383,7 @@ RC_GTEST_PROP(Gangs, NeverWithoutReasons, ()) {
             cluster.state([&](ClusterState& state) { state.remove_node(node); });
         } else if (step < 22) {
             NodeInventory back = build::node(node.str(), 2, gibibytes(16));
-            back.gpus[0].healthy = step != 18;
+            if (step == 18) back.gpus[0].condition = GpuCondition::unhealthy;
             cluster.state([&](ClusterState& state) { state.set_node(back); });
         } else {
             cluster.end(pod);

@@ -46,7 +46,7 @@ class Gauges {
             ++states.at(!inventory.fault.empty() ? 2 : node->blocked.empty() ? 0 : 1);
             for (std::size_t i = 0; i < node->cards.size(); ++i) {
                 over += node->cards[i].held > node->cards[i].capacity ? 1 : 0;
-                if (!node->cards[i].healthy) show_unhealthy(inventory.name, inventory.gpus[i]);
+                show_condition(inventory.name, inventory.gpus[i]);
             }
         }
         overcommitted_.Add({}).Set(over);
@@ -77,8 +77,9 @@ class Gauges {
     }
 
   private:
-    void show_unhealthy(const NodeName& node, const Gpu& gpu) {
-        card_unhealthy_
+    void show_condition(const NodeName& node, const Gpu& gpu) {
+        if (gpu.usable()) return;
+        (gpu.condition == GpuCondition::unhealthy ? card_unhealthy_ : card_not_shareable_)
             .Add({{"node", node.str()},
                   {"gpu", std::to_string(gpu.index)},
                   {"uuid", gpu.uuid.str()},

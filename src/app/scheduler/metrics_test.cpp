@@ -37,7 +37,7 @@ bool has_line(const std::string& text, const std::string& line) {
 // names.
 TEST_F(Metrics, Exposition) {
     NodeInventory node = build::node("n1", 2, gibibytes(16));
-    node.gpus[1].healthy = false;
+    node.gpus[1].condition = GpuCondition::unhealthy;
     node.gpus[1].reason = "Xid 79";
     state_.set_node(node);
     const PodFacts pod = build::pod("p", build::native(gibibytes(4)));

@@ -137,7 +137,7 @@ TEST(ChooseNodes, ClassesStayApart) {
     for (int i = 0; i < 12; ++i) {
         NodeInventory node =
             build::node(fmt::format("n{:02}", i), 1, gibibytes(i < 5 ? 16 + i % 4 : 32 + i));
-        node.gpus[0].healthy = i < 5;
+        if (i >= 5) node.gpus[0].condition = GpuCondition::unhealthy;
         if (i == 11) node.gpus.clear();
         state.set_node(node);
         asked.names.push_back(node.name.str());
@@ -151,7 +151,7 @@ TEST(ChooseNodes, ClassesStayApart) {
         counted(answer),
         (std::map<std::string, int>{
             {memory + "the largest card of all these nodes has 19Gi", 5},
-            {"Insufficient GPU Memory in one device: asked 20Gi, and every card is unhealthy", 6},
+            {"Insufficient GPU Memory in one device: asked 20Gi, and every card is out of use", 6},
             {"The node n11 is not for GPU share, need skip", 1},
             {"several nodes like this one: node \"n12\" not found", 4}}));
     EXPECT_EQ(answer.unresolvable.size(), 6U);

@@ -14,13 +14,14 @@ NodeInventory inventory_of(const SnapshotNode& node) {
     NodeInventory out{.name = NodeName(node.name), .unit = node.unit, .host = node.host};
     for (const SnapshotCard& card : node.cards) {
         const auto index = static_cast<int>(out.gpus.size());
-        out.gpus.push_back({.uuid = card.uuid.empty() ? uuid_of_index(index) : card.uuid,
-                            .index = index,
-                            .model = card.model,
-                            .memory = card.memory,
-                            .excess = card.excess,
-                            .healthy = card.healthy,
-                            .links = card.links});
+        out.gpus.push_back(
+            {.uuid = card.uuid.empty() ? uuid_of_index(index) : card.uuid,
+             .index = index,
+             .model = card.model,
+             .memory = card.memory,
+             .excess = card.excess,
+             .condition = card.healthy ? GpuCondition::healthy : GpuCondition::unhealthy,
+             .links = card.links});
     }
     return out;
 }

@@ -109,7 +109,7 @@ Result<> check_room(const Growth& growth, const ResizeRoom& room) {
                       fmt::format("card {} is no longer on this node", growth.after.uuid.str()));
     }
     const Card& card = room.cards[static_cast<std::size_t>(gpu - room.gpus.data())];
-    if (!card.healthy) {
+    if (!card.usable) {
         return refuse(Code::unavailable,
                       fmt::format("card {} is out of use: {}", gpu->index, gpu->reason));
     }

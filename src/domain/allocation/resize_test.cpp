@@ -39,11 +39,11 @@ class Room {
     }
 
     Room() {
-        node_.gpus[1].healthy = false;
+        node_.gpus[1].condition = GpuCondition::unhealthy;
         node_.gpus[1].reason = "Xid 79";
         cards_[0].held = gibibytes(6);
         cards_[0].cores_held = {50};
-        cards_[1].healthy = false;
+        cards_[1].usable = false;
     }
 
   private:

@@ -4,15 +4,31 @@
 
 namespace tessera {
 
+std::string_view words_of(GpuCondition condition) {
+    switch (condition) {
+        case GpuCondition::healthy:
+            return "healthy";
+        case GpuCondition::unhealthy:
+            return "unhealthy";
+        case GpuCondition::not_shareable:
+            return "not shareable";
+    }
+    return "";
+}
+
 GpuUuid uuid_of_index(int index) {
     return GpuUuid(fmt::format("index:{}", index));
+}
+
+GpuUuid unidentified_gpu(int index) {
+    return GpuUuid(fmt::format("unidentified:{}", index));
 }
 
 std::vector<Card> empty_cards(std::span<const Gpu> gpus) {
     std::vector<Card> out;
     out.reserve(gpus.size());
     for (const Gpu& gpu : gpus)
-        out.push_back({.capacity = gpu.capacity(), .healthy = gpu.healthy, .excess = gpu.excess});
+        out.push_back({.capacity = gpu.capacity(), .usable = gpu.usable(), .excess = gpu.excess});
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -16,21 +17,32 @@
 
 namespace tessera {
 
+// Whether a card can be given. A fault makes it unhealthy, and somebody is told; one that was set
+// up for another use, or whose size nobody knows, is as it should be, and is not given either.
+enum class GpuCondition { healthy, unhealthy, not_shareable };
+
+// "healthy", "unhealthy", "not shareable".
+std::string_view words_of(GpuCondition condition);
+
+// Of a card whose driver does not say.
+inline constexpr int kMinorUnknown = -1;
+
 // One physical card, as its node's agent reports it (docs/formats/node-gpus.md).
 struct Gpu {
     GpuUuid uuid;
-    int index = 0;  // the driver's enumeration order
-    int minor = 0;  // /dev/nvidia<minor>; need not equal the index
+    int index = 0;              // the driver's enumeration order
+    int minor = kMinorUnknown;  // /dev/nvidia<minor>; need not equal the index
     std::string model;
-    Bytes memory;    // physical
+    Bytes memory;    // physical; 0: unknown, of a card that is not usable
     Bytes reserved;  // kept by the driver itself
     Bytes excess;    // of the capacity: held by containers above limits that were lowered
-    bool healthy = true;
-    std::string reason;  // why not healthy
+    GpuCondition condition = GpuCondition::healthy;
+    std::string reason;  // why not healthy, or not shareable and what to do about it
     CardLinks links;
 
     // What shares may hold together.
     [[nodiscard]] Bytes capacity() const { return memory - reserved; }
+    [[nodiscard]] bool usable() const { return condition == GpuCondition::healthy; }
 
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
@@ -67,11 +79,11 @@ struct Card {
     Bytes held;
     Percent cores_held;
     int holders = 0;  // pods with a share here
-    bool healthy = true;
+    bool usable = true;
     Bytes excess;                   // beside `held`: Gpu::excess
     std::vector<CardGroup> groups;  // of the pods with a share here, once for each of them
 
-    [[nodiscard]] Bytes free() const { return healthy ? capacity - held - excess : Bytes{}; }
+    [[nodiscard]] Bytes free() const { return usable ? capacity - held - excess : Bytes{}; }
 
     friend bool operator==(const Card&, const Card&) = default;
 };
@@ -105,6 +117,9 @@ const Gpu* find_gpu(std::span<const Gpu> gpus, const GpuUuid& uuid);
 
 // The name of a card of which only the index is known.
 GpuUuid uuid_of_index(int index);
+
+// The name of a card that its driver lists and that never said who it is.
+GpuUuid unidentified_gpu(int index);
 
 // The card's size where a whole card is to count as more than any share.
 inline constexpr Bytes kMoreThanAnyCard{std::int64_t{1} << 60};

@@ -320,7 +320,7 @@ class Model {
     void toggle_health(std::uint32_t number) {
         NodeInventory& node = nodes_[number % nodes_.size()];
         Gpu& gpu = node.gpus[number / 8 % node.gpus.size()];
-        gpu.healthy = !gpu.healthy;
+        gpu.condition = gpu.usable() ? GpuCondition::unhealthy : GpuCondition::healthy;
         if (state_.view()->find(node.name.str()) != nullptr) state_.set_node(node);
     }
 
@@ -353,7 +353,7 @@ RC_GTEST_PROP(ClusterStateProperty, FilterAndReserveAgree, ()) {
     ClusterState state;
     NodeInventory node = build::node("n", *rc::gen::inRange(0, 4), gibibytes(16));
     for (Gpu& gpu : node.gpus)
-        gpu.healthy = *rc::gen::inRange(0, 4) > 0;
+        if (*rc::gen::inRange(0, 4) == 0) gpu.condition = GpuCondition::not_shareable;
     state.set_node(node);
     const int pods = *rc::gen::inRange(1, 12);
     for (int i = 0; i < pods; ++i) {

@@ -291,10 +291,10 @@ TEST_F(State, CardGoesAndComesBack) {
 // Goal: health and size of cards follow the node's report at once (D-12, D-21).
 TEST_F(State, NodeChangesTakeEffect) {
     NodeInventory sick = build::node("n1", 2, gibibytes(16));
-    sick.gpus[0].healthy = false;
+    sick.gpus[0].condition = GpuCondition::unhealthy;
     sick.gpus[0].reason = "Xid 79";
     state_.set_node(sick);
-    EXPECT_FALSE(state_.view()->find("n1")->cards[0].healthy);
+    EXPECT_FALSE(state_.view()->find("n1")->cards[0].usable);
     EXPECT_EQ(
         reserved(build::pod("p", build::aliyun(1))).allocation->value().containers[0].gpus[0].index,
         1);

@@ -58,8 +58,8 @@ struct PlacementRow {
     std::uint32_t cards = 0;
     Bytes largest;  // capacity of a card
     Bytes largest_free;
-    Bytes spare;        // free on all cards: among equal prices the fuller node is better
-    int unhealthy = 0;  // cards
+    Bytes spare;       // free on all cards: among equal prices the fuller node is better
+    int unusable = 0;  // cards
     int lowest_priority = std::numeric_limits<int>::max();  // of pods that were shown bound
     MemoryUnit unit = MemoryUnit::gib;
     std::uint64_t version = 0;  // of the node's view: no two are alike

@@ -16,12 +16,12 @@ void weigh(PlacementRow& row, const NodeView& node) {
     row.open = node.blocked.empty() && !node.cards.empty();
     row.promised = !node.nominees.empty();
     row.largest = row.largest_free = row.spare = {};
-    row.unhealthy = 0;
+    row.unusable = 0;
     for (const Card& card : node.cards) {
         row.largest = std::max(row.largest, card.capacity);
         row.largest_free = std::max(row.largest_free, card.free());
         row.spare += card.free();
-        row.unhealthy += card.healthy ? 0 : 1;
+        row.unusable += card.usable ? 0 : 1;
     }
     row.lowest_priority = std::numeric_limits<int>::max();
     for (const TenantPtr& tenant : node.tenants) {

@@ -176,7 +176,7 @@ Room Layout::room() const {
         if (!node.open) continue;
         for (const Card& card : left(node)) {
             out.largest = std::max(out.largest, card.free());
-            if (card.healthy && card.holders == 0 && card.held == Bytes{}) ++out.free_cards;
+            if (card.usable && card.holders == 0 && card.held == Bytes{}) ++out.free_cards;
         }
     }
     return out;
@@ -187,7 +187,7 @@ std::size_t Layout::usable_cards() const {
     for (const NodeRoom& node : rooms_) {
         if (!node.open) continue;
         count += static_cast<std::size_t>(
-            std::ranges::count_if(node.now.cards, [](const Card& card) { return card.healthy; }));
+            std::ranges::count_if(node.now.cards, [](const Card& card) { return card.usable; }));
     }
     return count;
 }
@@ -389,7 +389,7 @@ std::int64_t Layout::cost(const ContainerRequest& container, std::size_t node,
                           std::size_t at) const {
     const NodeRoom& room = rooms_[node];
     const Card& card = room.now.cards[at];
-    if (!room.open || !card.healthy) return kNever;
+    if (!room.open || !card.usable) return kNever;
     const bool whole = container.gpu.memory.kind == MemoryAsk::Kind::whole_card;
     const Bytes ask = bytes_of(container.gpu.memory, room.view->inventory.unit, card.capacity);
     const auto fits_on = [&](const Card& of) {

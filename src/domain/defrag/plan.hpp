@@ -66,7 +66,7 @@ struct Move {
 
 // Of cards that new pods may take.
 struct Room {
-    int free_cards = 0;  // healthy, and nobody on them
+    int free_cards = 0;  // usable, and nobody on them
     Bytes largest;       // free on one card
 
     friend bool operator==(const Room&, const Room&) = default;

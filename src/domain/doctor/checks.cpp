@@ -181,20 +181,22 @@ Judgement agents(const Facts& facts) {
 Judgement cards(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
     Faults sick;
+    Faults unshared;
     Faults unoffered;
     std::size_t count = 0;
     for (const Node& node : *facts.nodes) {
         const std::string& name = node.inventory.name.str();
         if (!node.has_report) continue;
         count += node.inventory.gpus.size();
-        bool any_healthy = false;
+        bool any_usable = false;
         for (const Gpu& gpu : node.inventory.gpus) {
-            any_healthy |= gpu.healthy;
-            if (gpu.healthy) continue;
-            sick.add(
-                fmt::format("{} card {} ({}): {}", name, gpu.index, gpu.uuid.str(), gpu.reason));
+            any_usable |= gpu.usable();
+            if (gpu.usable()) continue;
+            (gpu.condition == GpuCondition::unhealthy ? sick : unshared)
+                .add(fmt::format("{} card {} ({}): {}", name, gpu.index, gpu.uuid.str(),
+                                 gpu.reason));
         }
-        if (any_healthy && node.slots == 0)
+        if (any_usable && node.slots == 0)
             unoffered.add(fmt::format("{}: kubelet offers 0 tessera.dev/gpu", name));
     }
     if (unoffered.any()) {
@@ -207,6 +209,11 @@ Judgement cards(const Facts& facts) {
         return {Status::warning, sick.text(),
                 "drain the node and reset the card (nvidia-smi --gpu-reset), or replace it; it "
                 "comes back by itself once the driver says it is good"};
+    }
+    if (unshared.any()) {
+        return {Status::warning, "not shareable: " + unshared.text(),
+                "no fault: to share these cards, do what the reason says; the agent looks again "
+                "every 5 seconds"};
     }
     return {Status::ok, fmt::format("{} cards, all healthy", count), ""};
 }

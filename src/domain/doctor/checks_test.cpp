@@ -197,8 +197,17 @@ std::vector<Case> node_cases() {
          {"n1 card 1 (GPU-n1-1): Xid 79"},
          {"reset"},
          [](Facts& f) {
-             f.nodes->front().inventory.gpus[1].healthy = false;
+             f.nodes->front().inventory.gpus[1].condition = GpuCondition::unhealthy;
              f.nodes->front().inventory.gpus[1].reason = "Xid 79";
+         }},
+        {"a card in MIG mode",
+         "cards",
+         Status::warning,
+         {"not shareable: n1 card 0", "MIG mode is on"},
+         {"no fault"},
+         [](Facts& f) {
+             f.nodes->front().inventory.gpus[0].condition = GpuCondition::not_shareable;
+             f.nodes->front().inventory.gpus[0].reason = "MIG mode is on";
          }},
         {"kubelet offers nothing",
          "cards",

@@ -67,11 +67,11 @@ Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, cons
                             "again",
                             share.uuid.str()));
         }
-        if (!gpu->healthy) {
+        if (!gpu->usable()) {
             return fail(Code::unavailable,
-                        fmt::format("card {} is unhealthy: {}; delete the pod to have "
+                        fmt::format("card {} is {}: {}; delete the pod to have "
                                     "it placed again",
-                                    share.uuid.str(), gpu->reason));
+                                    share.uuid.str(), words_of(gpu->condition), gpu->reason));
         }
         out.gpus.push_back(*gpu);
     }

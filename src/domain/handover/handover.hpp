@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> share_env(const ContainerAlloca
 
 // What container `name` of this allocation gets. Errors say what to do, for the pod's event:
 // not_found when the allocation does not know the container, conflict when it is not for this pod
-// and node, unavailable when a card is gone or unhealthy.
+// and node, unavailable when a card is gone or not usable.
 Result<Handover> hand_over(const Allocation& allocation, const PodUid& pod, const NodeName& node,
                            std::string_view container, const NodeInventory& inventory);
 

@@ -106,7 +106,7 @@ TEST_F(HandOver, UnknownContainerIsRefused) {
 
 // Goal: a card that is gone or sick is never replaced by another one in silence.
 TEST_F(HandOver, CardGoneOrSick) {
-    node_.gpus[0].healthy = false;
+    node_.gpus[0].condition = GpuCondition::unhealthy;
     node_.gpus[0].reason = "Xid 79";
     expect_refused(Code::unavailable, "unhealthy: Xid 79", "delete the pod");
     node_.gpus.erase(node_.gpus.begin());

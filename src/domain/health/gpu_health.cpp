@@ -16,6 +16,36 @@ constexpr std::array kApplicationFaults = {
 
 constexpr int kFallenOffTheBus = 79;
 
+std::string wish_of(RecoveryAction recovery) {
+    switch (recovery) {
+        case RecoveryAction::reset:
+            return "the driver asks for a reset of the card";
+        case RecoveryAction::reboot:
+            return "the driver asks for a restart of the node";
+        case RecoveryAction::drain_peers:
+            return "the driver asks to end what uses the card and those linked to it";
+        case RecoveryAction::drain_and_reset:
+            return "the driver asks to drain the card, and then for a reset of it";
+        case RecoveryAction::other:
+            return "the driver asks for a recovery of a kind that is newer than this agent";
+        case RecoveryAction::none:
+        case RecoveryAction::unknown:
+            break;
+    }
+    return {};
+}
+
+std::string fault_of(const MemoryFaults& memory, RecoveryAction recovery) {
+    if (memory.remap_failed)
+        return "rows of its memory could not be replaced (nvidia-smi -q -d ROW_REMAPPER): replace "
+               "it";
+    if (recovery != RecoveryAction::unknown) return {};
+    if (memory.remap_pending) return "rows of its memory are replaced at the next reset: reset it";
+    if (memory.retire_pending) return "pages of its memory are retired at the next reset: reset it";
+    if (memory.uncorrected) return "its memory had errors that ECC could not correct: reset it";
+    return {};
+}
+
 }  // namespace
 
 bool is_application_fault(int xid) {
@@ -43,15 +73,19 @@ void GpuHealth::on_probe(const GpuUuid& gpu, const GpuProbe& probe) {
     }
     if (known != troubles_.end() && !is_over(known->second, probe.recovery)) return;
     if (known != troubles_.end()) troubles_.erase(known);
-    if (probe.recovery == RecoveryAction::needed) {
-        troubles_[gpu] = {.kind = Kind::needs_recovery};
+    if (std::string wish = wish_of(probe.recovery); !wish.empty()) {
+        troubles_[gpu] = {.kind = Kind::needs_recovery, .detail = std::move(wish)};
+    } else if (std::string fault = fault_of(probe.memory, probe.recovery); !fault.empty()) {
+        troubles_[gpu] = {.kind = Kind::memory, .detail = std::move(fault)};
     }
 }
 
 // Of a card that answers.
 bool GpuHealth::is_over(Trouble& trouble, RecoveryAction recovery) {
-    if (recovery == RecoveryAction::none || trouble.kind == Kind::lost) return true;
-    if (trouble.kind == Kind::needs_recovery || recovery == RecoveryAction::needed) return false;
+    // A driver that said once what the card needs will say so again.
+    if (trouble.kind == Kind::needs_recovery) return recovery != RecoveryAction::unknown;
+    if (recovery == RecoveryAction::none || trouble.kind != Kind::fault) return true;
+    if (recovery != RecoveryAction::unknown) return false;
     trouble.latched = trouble.xid != kFallenOffTheBus;
     return !trouble.latched && ++trouble.answers >= kProbesToRecover;
 }
@@ -64,7 +98,8 @@ std::string GpuHealth::reason(const GpuUuid& gpu) const {
         case Kind::lost:
             return "the card does not answer: " + trouble.detail;
         case Kind::needs_recovery:
-            return "the driver asks for a reset of the card";
+        case Kind::memory:
+            return trouble.detail;
         case Kind::fault:
             break;
     }

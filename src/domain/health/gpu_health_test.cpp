@@ -9,7 +9,7 @@ const GpuUuid kCard("GPU-a");
 const GpuUuid kOther("GPU-b");
 const GpuProbe kAnswers{};  // an old driver: it cannot say what the card needs
 const GpuProbe kLost{.lost = "GPU is lost"};
-const GpuProbe kNeedsRecovery{.recovery = RecoveryAction::needed};
+const GpuProbe kNeedsRecovery{.recovery = RecoveryAction::reset};
 const GpuProbe kRecovered{.recovery = RecoveryAction::none};
 
 // Goal: a fault that an application makes itself takes no card out; any other does, and only its
@@ -113,6 +113,67 @@ TEST(GpuHealth, DriverAsksForRecovery) {
     health.on_probe(kCard, kLost);
     health.on_probe(kCard, kNeedsRecovery);
     EXPECT_NE(health.reason(kCard).find("reset"), std::string::npos);
+}
+
+// Goal: whatever the driver asks for takes the card out, in words of its own.
+TEST(GpuHealth, EachRecoveryActionHasItsWords) {
+    const std::pair<RecoveryAction, const char*> rows[] = {
+        {RecoveryAction::reset, "a reset of the card"},
+        {RecoveryAction::reboot, "a restart of the node"},
+        {RecoveryAction::drain_peers, "those linked to it"},
+        {RecoveryAction::drain_and_reset, "drain the card"},
+        {RecoveryAction::other, "newer than this agent"}};
+    for (const auto& [action, words] : rows) {
+        GpuHealth health;
+        health.on_probe(kCard, {.recovery = action});
+        EXPECT_NE(health.reason(kCard).find(words), std::string::npos) << health.reason(kCard);
+        health.on_probe(kCard, kAnswers);  // one answer that did not come
+        EXPECT_NE(health.reason(kCard), "");
+        health.on_probe(kCard, kRecovered);
+        EXPECT_EQ(health.reason(kCard), "");
+    }
+}
+
+// Goal: the driver decides whether an Xid takes the card out, whatever the list says of it.
+TEST(GpuHealth, TheDriverJudgesAnXid) {
+    GpuHealth health;
+    health.on_fault(kCard, 94);  // contained: the driver wants nothing
+    health.on_probe(kCard, kRecovered);
+    EXPECT_EQ(health.reason(kCard), "");
+    health.on_fault(kCard, 43);  // in the list
+    health.on_probe(kCard, kNeedsRecovery);
+    EXPECT_NE(health.reason(kCard).find("reset"), std::string::npos);
+}
+
+// Goal: a card that was faulty before the agent started is out, until a reset has repaired it. A
+// driver that says what a card needs is asked no further, but for what no reset repairs.
+TEST(GpuHealth, MemoryThatWasFaultyBefore) {
+    const struct {
+        MemoryFaults memory;
+        const char* old_driver;  // part of the reason; null: healthy
+        const char* new_driver;
+    } rows[] = {
+        {{}, nullptr, nullptr},
+        {{.remap_failed = true}, "replace it", "replace it"},
+        {{.remap_pending = true}, "rows of its memory", nullptr},
+        {{.retire_pending = true}, "pages of its memory", nullptr},
+        {{.uncorrected = true}, "ECC", nullptr},
+    };
+    for (const auto& row : rows) {
+        const auto expect = [&](RecoveryAction recovery, const char* words) {
+            GpuHealth health;
+            health.on_probe(kCard, {.recovery = recovery, .memory = row.memory});
+            const std::string reason = health.reason(kCard);
+            EXPECT_EQ(reason.empty(), words == nullptr) << reason;
+            if (words != nullptr) {
+                EXPECT_NE(reason.find(words), std::string::npos) << reason;
+            }
+            health.on_probe(kCard, {.recovery = recovery});
+            EXPECT_EQ(health.reason(kCard), "") << "repaired";
+        };
+        expect(RecoveryAction::unknown, row.old_driver);
+        expect(RecoveryAction::none, row.new_driver);
+    }
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace tessera {
 // `peak`, `cores_peak`: what the pod would have there at most, with this share.
 inline bool has_room(const Card& card, const GpuRequest& gpu, Bytes peak, Percent cores_peak) {
     const bool is_whole = gpu.memory.kind == MemoryAsk::Kind::whole_card;
-    return card.healthy && peak <= card.free() && (card.cores_held + cores_peak).value <= 100 &&
+    return card.usable && peak <= card.free() && (card.cores_held + cores_peak).value <= 100 &&
            (!is_whole || card.holders == 0);
 }
 

@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 bool is_idle(const Card& card) {
-    return card.healthy && card.holders == 0 && card.held + card.excess == Bytes{};
+    return card.usable && card.holders == 0 && card.held + card.excess == Bytes{};
 }
 
 // Idle cards of the largest island with `card`, for each set of links, the nearest first.

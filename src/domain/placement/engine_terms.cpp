@@ -55,7 +55,7 @@ std::int16_t milli_of(Bytes memory, Percent cores, Bytes card) {
 }
 
 std::int16_t free_milli(const Card& card) {
-    if (!card.healthy) return 0;
+    if (!card.usable) return 0;
     const std::int64_t cores = std::int64_t{100 - card.cores_held.value} * kMilliPerPercent;
     const std::int64_t most = card.holders > 0 ? kMilliPerCard - 1 : kMilliPerCard;
     return capped(std::min({memory_milli(card.free(), card.capacity, false), cores, most}));

@@ -24,7 +24,7 @@ TEST(EngineTerms, OfSharesAndCards) {
     EXPECT_EQ(free_milli({.capacity = kCard, .held = {1}, .holders = 1}), 999);
     EXPECT_EQ(free_milli({.capacity = kCard, .cores_held = {70}, .holders = 1}), 300);
     EXPECT_EQ(free_milli({.capacity = kCard, .holders = 1}), 999) << "held, if only in name";
-    EXPECT_EQ(free_milli({.capacity = kCard, .healthy = false}), 0);
+    EXPECT_EQ(free_milli({.capacity = kCard, .usable = false}), 0);
     EXPECT_EQ(free_milli({}), 0);
 }
 

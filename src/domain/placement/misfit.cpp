@@ -68,7 +68,7 @@ std::string models_of(std::span<const Gpu> gpus) {
 struct Most {
     Bytes capacity;
     Bytes free;
-    int unhealthy = 0;  // all cards
+    int unusable = 0;  // all cards
 };
 
 Most most_of(std::span<const Card> cards) {
@@ -76,7 +76,7 @@ Most most_of(std::span<const Card> cards) {
     for (const Card& card : cards) {
         out.capacity = std::max(out.capacity, card.capacity);
         out.free = std::max(out.free, card.free());
-        out.unhealthy += card.healthy ? 0 : 1;
+        out.unusable += card.usable ? 0 : 1;
     }
     return out;
 }
@@ -97,8 +97,7 @@ const Misfit& Explainer::explain(const PlacementRow& row) {
         std::string words = misfit.reason;
         return worded_.emplace(std::move(words), std::move(misfit)).first->second;
     }
-    const Alike alike{row.cards, row.unit, row.largest.count, row.largest_free.count,
-                      row.unhealthy};
+    const Alike alike{row.cards, row.unit, row.largest.count, row.largest_free.count, row.unusable};
     const auto [at, is_new] = explained_.try_emplace(alike);
     if (is_new) at->second = explain(row.node->offer());
     return at->second;
@@ -195,11 +194,11 @@ Misfit Explainer::explain_room(std::span<const Card> cards, MemoryUnit unit) con
     for (const Card& card : cards) {
         const Bytes ask = bytes_of(gpu.memory, unit, card.capacity);
         large_enough += ask <= card.capacity ? 1 : 0;
-        free_enough += card.healthy && ask <= card.free() ? 1 : 0;
+        free_enough += card.usable && ask <= card.free() ? 1 : 0;
     }
-    const std::string sick =
-        most.unhealthy == 0 ? "" : fmt::format(", {} unhealthy", most.unhealthy);
-    const std::string of_cards = fmt::format("({} {}{})", cards.size(), noun, sick);
+    const std::string unusable =
+        most.unusable == 0 ? "" : fmt::format(", {} out of use", most.unusable);
+    const std::string of_cards = fmt::format("({} {}{})", cards.size(), noun, unusable);
     if (large_enough < gpu.gpus) {
         const std::string room =
             gpu.gpus == 1 ? fmt::format("the largest of {} {} has {}, {} are large enough",
@@ -209,15 +208,15 @@ Misfit Explainer::explain_room(std::span<const Card> cards, MemoryUnit unit) con
         return {true, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
                 Obstacle::too_large, most.capacity, unit};
     }
-    const bool all_sick = most.unhealthy == static_cast<int>(cards.size());
+    const bool none_usable = most.unusable == static_cast<int>(cards.size());
     if (free_enough < gpu.gpus) {
         const std::string room = gpu.gpus == 1
                                      ? fmt::format("largest free share on a card is {} {}",
                                                    to_string(most.free), of_cards)
                                      : fmt::format("{} of this node's {} {} have that free{}",
-                                                   free_enough, cards.size(), noun, sick);
+                                                   free_enough, cards.size(), noun, unusable);
         return {false, fmt::format("{}: asked {}, {}", kNoMemory, asked(gpu, unit), room),
-                all_sick ? Obstacle::unhealthy : Obstacle::memory, most.free, unit};
+                none_usable ? Obstacle::unhealthy : Obstacle::memory, most.free, unit};
     }
     if (gpu.cores.value > 0) {
         return {false, fmt::format("{}: asked {} {}", kNoCompute, asked(gpu, unit), of_cards),
@@ -248,7 +247,7 @@ std::string Explainer::explain_many(const Misfit& most) const {
                 "{}",
                 kNoMemory, ask, to_string(most.most));
         case Obstacle::unhealthy:
-            return fmt::format("{}: asked {}, and every card is unhealthy", kNoMemory, ask);
+            return fmt::format("{}: asked {}, and every card is out of use", kNoMemory, ask);
         case Obstacle::compute:
             return fmt::format("{}: asked {}", kNoCompute, ask);
         case Obstacle::other_card:

@@ -242,7 +242,7 @@ std::vector<Card> random_cards() {
                        .held = gibibytes(held),
                        .cores_held = {*rc::gen::inRange(0, 101)},
                        .holders = held > 0 ? 1 : *rc::gen::inRange(0, 2),
-                       .healthy = *rc::gen::inRange(0, 5) > 0});
+                       .usable = *rc::gen::inRange(0, 5) > 0});
     }
     return out;
 }
@@ -291,7 +291,7 @@ RC_GTEST_PROP(PlaceProperty, AFitIsWithinEveryCard, ()) {
     for (const Hold& hold : holds(given)) {
         const auto at = std::ranges::find(gpus, hold.uuid, &Gpu::uuid) - gpus.begin();
         const Card& card = on[static_cast<std::size_t>(at)];
-        RC_ASSERT(card.healthy);
+        RC_ASSERT(card.usable);
         RC_ASSERT(card.held + hold.memory <= card.capacity);
         RC_ASSERT((card.cores_held + hold.cores).value <= 100);
     }
@@ -312,8 +312,7 @@ RC_GTEST_PROP(PlaceProperty, OneShareTakesTheTightestCard, ()) {
     const int units = *rc::gen::inRange(1, 24);
     std::vector<int> enough;
     for (std::size_t i = 0; i < on.size(); ++i) {
-        if (on[i].healthy && on[i].free() >= gibibytes(units))
-            enough.push_back(static_cast<int>(i));
+        if (on[i].usable && on[i].free() >= gibibytes(units)) enough.push_back(static_cast<int>(i));
     }
     const auto tightest = std::ranges::min_element(
         enough, {}, [&](int i) { return on[static_cast<std::size_t>(i)].free(); });

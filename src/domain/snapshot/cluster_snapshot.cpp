@@ -35,7 +35,7 @@ std::vector<SnapshotCard> cards_of(const NodeInventory& node) {
         cards.push_back({.model = gpu.model,
                          .memory = gpu.capacity(),
                          .excess = gpu.excess,
-                         .healthy = gpu.healthy,
+                         .healthy = gpu.usable(),
                          .uuid = gpu.uuid,
                          .links = {.numa = gpu.links.numa,
                                    .pcie = by_place(gpu.links.pcie, node.gpus) & others,

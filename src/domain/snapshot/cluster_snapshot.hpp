@@ -12,12 +12,12 @@
 namespace tessera {
 
 struct SnapshotCard {
-    std::string model;  // empty: nobody tells
-    Bytes memory;       // what shares may hold together (Gpu::capacity)
-    Bytes excess;       // Gpu::excess
-    bool healthy = true;
-    GpuUuid uuid;     // empty: nobody tells
-    CardLinks links;  // by the places of the cards among SnapshotNode::cards
+    std::string model;    // empty: nobody tells
+    Bytes memory;         // what shares may hold together (Gpu::capacity)
+    Bytes excess;         // Gpu::excess
+    bool healthy = true;  // Gpu::usable
+    GpuUuid uuid;         // empty: nobody tells
+    CardLinks links;      // by the places of the cards among SnapshotNode::cards
 
     friend bool operator==(const SnapshotCard&, const SnapshotCard&) = default;
 };

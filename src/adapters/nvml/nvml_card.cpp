@@ -1,0 +1,184 @@
+#include "adapters/nvml/nvml_card.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tessera {
+namespace {
+
+// Of a driver that tells neither its reserve nor who uses what: more than any that we know keeps.
+constexpr std::int64_t kReservePart = 32;
+
+ComputeMode mode_of(nvmlComputeMode_t mode) {
+    switch (mode) {
+        case NVML_COMPUTEMODE_DEFAULT:
+            return ComputeMode::shared;
+        case NVML_COMPUTEMODE_PROHIBITED:
+            return ComputeMode::prohibited;
+        case NVML_COMPUTEMODE_EXCLUSIVE_THREAD:
+        case NVML_COMPUTEMODE_EXCLUSIVE_PROCESS:
+            break;
+    }
+    return ComputeMode::exclusive;
+}
+
+RecoveryAction action_of(unsigned action) {
+    switch (action) {
+        case NVML_GPU_RECOVERY_ACTION_NONE:
+            return RecoveryAction::none;
+        case NVML_GPU_RECOVERY_ACTION_GPU_RESET:
+            return RecoveryAction::reset;
+        case NVML_GPU_RECOVERY_ACTION_NODE_REBOOT:
+            return RecoveryAction::reboot;
+        case NVML_GPU_RECOVERY_ACTION_DRAIN_P2P:
+            return RecoveryAction::drain_peers;
+        case NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET:
+            return RecoveryAction::drain_and_reset;
+        default:
+            return RecoveryAction::other;
+    }
+}
+
+}  // namespace
+
+nvmlReturn_t CardReader::read(nvmlDevice_t device, unsigned index, GpuReading& out) {
+    std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> uuid{};
+    nvmlReturn_t got = nvml_.nvmlDeviceGetUUID(device, uuid.data(), uuid.size());
+    if (got != NVML_SUCCESS) return got;
+    out.uuid = GpuUuid(uuid.data());
+    out.index = static_cast<int>(index);
+
+    std::array<char, NVML_DEVICE_NAME_V2_BUFFER_SIZE> name{};
+    if (nvml_.nvmlDeviceGetName(device, name.data(), name.size()) == NVML_SUCCESS)
+        out.model = name.data();
+    unsigned minor = 0;
+    if (nvml_.nvmlDeviceGetMinorNumber(device, &minor) == NVML_SUCCESS)
+        out.minor = static_cast<int>(minor);
+
+    got = read_memory(device, out);
+    if (got != NVML_SUCCESS && got != NVML_ERROR_NOT_SUPPORTED) return got;
+    out.setup.knows_memory = got == NVML_SUCCESS && out.memory > Bytes{};
+    read_modes(device, out.setup);
+    out.recovery = read_recovery(device);
+    out.faults = read_faults(device);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t CardReader::read_memory(nvmlDevice_t device, GpuReading& out) {
+    if (nvml_.nvmlDeviceGetMemoryInfo_v2 != nullptr) {
+        nvmlMemory_v2_t memory{};
+        memory.version = nvmlMemory_v2;
+        const nvmlReturn_t got = nvml_.nvmlDeviceGetMemoryInfo_v2(device, &memory);
+        if (got == NVML_SUCCESS) {
+            out.memory = {static_cast<std::int64_t>(memory.total)};
+            out.reserved = {static_cast<std::int64_t>(memory.reserved)};
+            out.used = {static_cast<std::int64_t>(memory.used)};
+            return got;
+        }
+        if (got == NVML_ERROR_GPU_IS_LOST) return got;
+    }
+    nvmlMemory_t memory{};
+    const nvmlReturn_t got = nvml_.nvmlDeviceGetMemoryInfo(device, &memory);
+    if (got != NVML_SUCCESS) return got;
+    out.memory = {static_cast<std::int64_t>(memory.total)};
+    out.used = {static_cast<std::int64_t>(memory.used)};
+    out.reserved = reserve_of(device, out);
+    out.used = std::max(out.used - out.reserved, Bytes{});
+    return got;
+}
+
+// The first form of the answer counts the reserve as used: what no process has is the driver's.
+Bytes CardReader::reserve_of(nvmlDevice_t device, const GpuReading& reading) {
+    const auto known = reserves_.find(reading.uuid);
+    if (known != reserves_.end()) return known->second;
+    std::vector<GpuProcess> processes;
+    if (!add_processes(device, reading.uuid, processes))
+        return {reading.memory.count / kReservePart};
+    Bytes of_processes;
+    for (const GpuProcess& process : processes)
+        of_processes += process.used;
+    const Bytes rest = std::max(reading.used - of_processes, Bytes{});
+    return reserves_[reading.uuid] = rest;
+}
+
+// What a GPU without MIG answers, and one whose modes nobody may read, is no.
+void CardReader::read_modes(nvmlDevice_t device, GpuSetup& out) const {
+    unsigned current = NVML_DEVICE_MIG_DISABLE;
+    unsigned pending = NVML_DEVICE_MIG_DISABLE;
+    out.mig = nvml_.nvmlDeviceGetMigMode != nullptr &&
+              nvml_.nvmlDeviceGetMigMode(device, &current, &pending) == NVML_SUCCESS &&
+              current == NVML_DEVICE_MIG_ENABLE;
+    nvmlComputeMode_t mode = NVML_COMPUTEMODE_DEFAULT;
+    if (nvml_.nvmlDeviceGetComputeMode != nullptr &&
+        nvml_.nvmlDeviceGetComputeMode(device, &mode) == NVML_SUCCESS) {
+        out.compute_mode = mode_of(mode);
+    }
+}
+
+RecoveryAction CardReader::read_recovery(nvmlDevice_t device) const {
+    if (nvml_.nvmlDeviceGetFieldValues == nullptr) return RecoveryAction::unknown;
+    nvmlFieldValue_t value{};
+    value.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
+    const nvmlReturn_t got = nvml_.nvmlDeviceGetFieldValues(device, 1, &value);
+    if (got != NVML_SUCCESS || value.nvmlReturn != NVML_SUCCESS) return RecoveryAction::unknown;
+    return action_of(value.value.uiVal);
+}
+
+MemoryFaults CardReader::read_faults(nvmlDevice_t device) const {
+    MemoryFaults out;
+    unsigned corrected = 0;
+    unsigned uncorrected = 0;
+    unsigned is_pending = 0;
+    unsigned has_failed = 0;
+    if (nvml_.nvmlDeviceGetRemappedRows != nullptr &&
+        nvml_.nvmlDeviceGetRemappedRows(device, &corrected, &uncorrected, &is_pending,
+                                        &has_failed) == NVML_SUCCESS) {
+        out.remap_pending = is_pending != 0;
+        out.remap_failed = has_failed != 0;
+    }
+    nvmlEnableState_t retires = NVML_FEATURE_DISABLED;
+    out.retire_pending =
+        nvml_.nvmlDeviceGetRetiredPagesPendingStatus != nullptr &&
+        nvml_.nvmlDeviceGetRetiredPagesPendingStatus(device, &retires) == NVML_SUCCESS &&
+        retires == NVML_FEATURE_ENABLED;
+    unsigned long long errors = 0;
+    out.uncorrected =
+        nvml_.nvmlDeviceGetTotalEccErrors != nullptr &&
+        nvml_.nvmlDeviceGetTotalEccErrors(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
+                                          NVML_VOLATILE_ECC, &errors) == NVML_SUCCESS &&
+        errors > 0;
+    return out;
+}
+
+// There may be more by the time of the second question: then it is asked again.
+Result<> CardReader::add_processes(nvmlDevice_t device, const GpuUuid& uuid,
+                                   std::vector<GpuProcess>& found) const {
+    if (nvml_.nvmlDeviceGetComputeRunningProcesses_v3 == nullptr)
+        return fail(Code::unsupported, "the driver's NVML is too old to list processes");
+    std::vector<nvmlProcessInfo_t> infos(16);
+    nvmlReturn_t got = NVML_ERROR_INSUFFICIENT_SIZE;
+    for (unsigned count = 0; got == NVML_ERROR_INSUFFICIENT_SIZE;) {
+        count = static_cast<unsigned>(infos.size());
+        got = nvml_.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos.data());
+        infos.resize(got == NVML_SUCCESS ? count : infos.size() * 2);
+    }
+    if (got == NVML_ERROR_GPU_IS_LOST) return {};
+    if (got != NVML_SUCCESS) {
+        return fail(Code::unavailable, fmt::format("nvmlDeviceGetComputeRunningProcesses: {}",
+                                                   nvml_.nvmlErrorString(got)));
+    }
+    for (const nvmlProcessInfo_t& info : infos) {
+        // NVML's "not available" is the largest number.
+        const auto used = static_cast<std::int64_t>(info.usedGpuMemory);
+        if (used < 0) {
+            return fail(Code::unsupported,
+                        "the driver does not say what each process uses of a card");
+        }
+        found.push_back({.card = uuid, .pid = info.pid, .used = {used}});
+    }
+    return {};
+}
+
+}  // namespace tessera
