@@ -1,6 +1,7 @@
 #include "wire/doctor_json.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "domain/placement/fleet/policy.hpp"
 #include "domain/request/dialect.hpp"
@@ -10,6 +11,12 @@
 
 namespace tessera {
 namespace {
+
+// Beginnings of the resources by which others give out NVIDIA's cards: the device plugin (also
+// nvidia.com/gpu.shared), HAMi (nvidia.com/gpumem), MIG, Volcano, gpu-manager, nvshare.
+constexpr std::array<std::string_view, 7> kForeign = {
+    "nvidia.com/gpu",    "nvidia.com/mig-", "volcano.sh/vgpu", "volcano.sh/gpu",
+    "tencent.com/vcuda", "nvshare.com/gpu", "nvidia.com/pgpu"};
 
 bool has_condition(JsonValue object, std::string_view type) {
     return std::ranges::any_of(object["status"]["conditions"].elements(), [&](JsonValue condition) {
@@ -51,7 +58,13 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
             return labels[wanted.first].text_or("") == wanted.second.text_or("");
         });
     node.slots = amount(json["status"]["allocatable"], resource::kGpu);
-    node.nvidia_gpus = amount(json["status"]["capacity"], "nvidia.com/gpu");
+    for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
+        const std::string name(resource);
+        const bool is_foreign = std::ranges::any_of(
+            kForeign, [&](std::string_view prefix) { return name.starts_with(prefix); });
+        const std::int64_t count = is_foreign ? amount(json["status"]["capacity"], name) : 0;
+        if (count > 0) node.foreign_amounts.emplace(name, count);
+    }
     return node;
 }
 

@@ -47,6 +47,7 @@ class Reader {
                     .lease = fail(Code::internal, "not read"),
                     .nodes = std::vector<doctor::Node>(),
                     .pods = std::vector<doctor::Pod>(),
+                    .slices = read_slices(),
                     .key = read_key(),
                     .policies = read_policies(),
                     .scheduler_commands = read_schedulers(),
@@ -135,6 +136,18 @@ class Reader {
             out.back().agent_ready = with_agent_.contains(out.back().inventory.name);
         }));
         return out;
+    }
+
+    Result<std::vector<doctor::Slice>> read_slices() {
+        std::set<doctor::Slice> found;
+        const auto read = each(
+            "/apis/resource.k8s.io/v1/resourceslices", "list resourceslices.resource.k8s.io",
+            [&](JsonValue json) {
+                const JsonValue spec = json["spec"];
+                found.insert({spec["driver"].text_or(""), NodeName(spec["nodeName"].text_or(""))});
+            });
+        if (!read && read.error().code != Code::not_found) return fail(read.error());
+        return std::vector<doctor::Slice>(found.begin(), found.end());
     }
 
     // Read before the pods: with the key their signatures can be checked.

@@ -65,10 +65,13 @@ void add_pods_and_nodes(ScriptedServer& server) {
                 R"({"metadata":{"name":"p","namespace":"d","uid":"2","annotations":)"
                 R"({"tessera.dev/allocation":"{}"}},"spec":{"nodeName":"n1","containers":[)"
                 R"({"resources":{"limits":{"aliyun.com/gpu-mem":"3"}}}]}})"));
+    const std::string slice = R"({"spec":{"driver":"gpu.nvidia.com","nodeName":"n1"}})";
+    server.answer("GET /apis/resource.k8s.io/v1/resourceslices", 200, list_of(slice + "," + slice));
     server.answer("GET /api/v1/nodes", 200,
                   list_of(R"({"metadata":{"name":"n1","labels":{"gpushare":"true"},)"
                           R"("annotations":{"tessera.dev/gpus":"x"}},"status":{"allocatable":)"
-                          R"({"tessera.dev/gpu":"64"},"capacity":{"nvidia.com/gpu":"1"}}},)"
+                          R"({"tessera.dev/gpu":"64"},"capacity":{"nvidia.com/gpu":"1","cpu":"8",)"
+                          R"("volcano.sh/vgpu-number":"10","nvidia.com/mig-1g.5gb":"0"}}},)"
                           R"({"metadata":{"name":"n2"}})"));
 }
 
@@ -97,7 +100,9 @@ TEST(DoctorReader, ReadsTheCluster) {
     EXPECT_TRUE(n1.wants_agent && n1.agent_ready && n1.has_report);
     EXPECT_FALSE(n1.inventory.fault.empty());
     EXPECT_EQ(n1.slots, 64);
-    EXPECT_EQ(n1.nvidia_gpus, 1);
+    EXPECT_EQ(n1.foreign_amounts, (std::map<std::string, std::int64_t>{
+                                      {"nvidia.com/gpu", 1}, {"volcano.sh/vgpu-number", 10}}));
+    EXPECT_EQ(*facts.slices, (std::vector<doctor::Slice>{{"gpu.nvidia.com", NodeName("n1")}}));
     EXPECT_FALSE(facts.nodes->at(1).wants_agent || facts.nodes->at(1).agent_ready);
     ASSERT_EQ(facts.pods->size(), 2U);
     EXPECT_EQ(facts.pods->at(0).images, std::vector<std::string>{"agent:1"});

@@ -8,6 +8,7 @@
 
 #include "domain/doctor/handover_check.hpp"
 #include "domain/doctor/judgement.hpp"
+#include "domain/doctor/others_check.hpp"
 #include "domain/doctor/shares_check.hpp"
 
 namespace tessera::doctor {
@@ -366,63 +367,6 @@ Judgement admission(const Facts& facts) {
                 "what is lost without)"};
     }
     return {Status::ok, fmt::format("{} policies, all bound", facts.policies->size()), ""};
-}
-
-struct Stranger {
-    const char* in_image;  // a part of path_of(image)
-    const char* what;
-};
-// Who else gives out cards, known by the name of its image.
-constexpr auto kStrangers = std::to_array<Stranger>({
-    {"gpushare-schd-extender", "gpushare's extender"},
-    {"gpushare-plugin", "gpushare's device plugin"},
-    {"gpu-manager", "Tencent's gpu-manager"},
-    {"/hami/", "HAMi"},
-    {"k8s-device-plugin", "NVIDIA's device plugin"},
-});
-
-// An image without tag and digest, between slashes: "/registry/name/".
-std::string path_of(const std::string& image) {
-    const std::string path = image.substr(0, image.find('@'));
-    const std::size_t slash = path.rfind('/');
-    const std::size_t colon = path.find(':', slash == std::string::npos ? 0 : slash);
-    return "/" + path.substr(0, colon) + "/";
-}
-
-Judgement others(const Facts& facts) {
-    if (!facts.nodes) return unread(facts.nodes.error());
-    Faults faults;
-    for (const Node& node : *facts.nodes) {
-        if (node.has_report && node.nvidia_gpus > 0) {
-            faults.add(fmt::format("{} also offers {} nvidia.com/gpu: the same cards",
-                                   node.inventory.name.str(), node.nvidia_gpus));
-        }
-    }
-    if (facts.pods) {
-        for (const Pod& pod : *facts.pods) {
-            if (pod.facts.finished || pod.facts.node.empty()) continue;
-            const auto node = std::ranges::find(*facts.nodes, pod.facts.node,
-                                                [](const Node& n) { return n.inventory.name; });
-            for (const Stranger& stranger : kStrangers) {
-                const bool is_it = std::ranges::any_of(pod.images, [&](const std::string& image) {
-                    return path_of(image).find(stranger.in_image) != std::string::npos;
-                });
-                // An extender works from anywhere, a plugin on its own node.
-                const bool concerns_us = &stranger == kStrangers.data() ||
-                                         (node != facts.nodes->end() && node->has_report);
-                if (!is_it || !concerns_us) continue;
-                faults.add(fmt::format("{} ({}) runs on {}", stranger.what, pod.facts.name.str(),
-                                       pod.facts.node.str()));
-            }
-        }
-    }
-    if (faults.any()) {
-        return {Status::failed, faults.text(),
-                "take it off these nodes: two that give out one card give it out twice "
-                "(docs/compat/gpushare.md says how to take a cluster over)"};
-    }
-    if (!facts.pods) return unread(facts.pods.error());
-    return {Status::ok, "no other plugin on our nodes, no other extender", ""};
 }
 
 Judgement certificates(const Facts& facts) {

@@ -44,6 +44,7 @@ Facts healthy() {
                                     .slots = 128},
                                    {.inventory = {.name = NodeName("cpu-only")}}},
         .pods = std::vector<Pod>{bound_pod("p")},
+        .slices = std::vector<Slice>(),
         .key = std::optional<Result<>>(Result<>()),
         .policies = std::vector<Policy>{{"a", true, true}, {"b", true, true}},
         .scheduler_commands = Commands(),
@@ -388,53 +389,6 @@ std::vector<Case> share_cases() {
     };
 }
 
-std::vector<Case> stranger_cases() {
-    return {
-        {"gpushare's extender",
-         "others",
-         Status::failed,
-         {"gpushare's extender", "default/p"},
-         {"take it off"},
-         [](Facts& f) {
-             f.pods->front().images = {"acs/k8s-gpushare-schd-extender:1.11"};
-             f.pods->front().facts.node = NodeName("cpu-only");
-         }},
-        {"NVIDIA's plugin on our node",
-         "others",
-         Status::failed,
-         {"NVIDIA's"},
-         {"take it off"},
-         [](Facts& f) { f.pods->front().images = {"nvcr.io/nvidia/k8s-device-plugin:v0.17"}; }},
-        {"HAMi on our node",
-         "others",
-         Status::failed,
-         {"HAMi", "default/p"},
-         {"take it off"},
-         [](Facts& f) { f.pods->front().images = {"r:5000/projecthami/hami:v2.4"}; }},
-        {"a name that only begins like HAMi's",
-         "others",
-         Status::ok,
-         {},
-         {},
-         [](Facts& f) { f.pods->front().images = {"r:5000/hamilton/hamilton:hami"}; }},
-        {"NVIDIA's plugin elsewhere",
-         "others",
-         Status::ok,
-         {},
-         {},
-         [](Facts& f) {
-             f.pods->front().images = {"nvcr.io/nvidia/k8s-device-plugin:v0.17"};
-             f.pods->front().facts.node = NodeName("cpu-only");
-         }},
-        {"cards offered twice",
-         "others",
-         Status::failed,
-         {"n1", "2 nvidia.com/gpu"},
-         {"take it off"},
-         [](Facts& f) { f.nodes->front().nvidia_gpus = 2; }},
-    };
-}
-
 std::vector<Case> trust_cases() {
     return {
         {"no key",
@@ -505,7 +459,7 @@ std::vector<Case> trust_cases() {
 TEST(Doctor, FindsWhatIsBroken) {
     auto cases = workload_cases();
     for (auto more : {node_cases(), answer_cases(), pod_cases(), allocation_cases(), share_cases(),
-                      stranger_cases(), trust_cases()})
+                      trust_cases()})
         cases.insert(cases.end(), more.begin(), more.end());
     for (const Case& c : cases) {
         Facts facts = healthy();
@@ -541,6 +495,7 @@ TEST(Doctor, NoRights) {
     facts.lease = denied;
     facts.nodes = denied;
     facts.pods = denied;
+    facts.slices = denied;
     facts.key = denied;
     facts.policies = denied;
     facts.scheduler_commands = denied;
@@ -572,6 +527,7 @@ TEST(Doctor, OneRightLess) {
              f.nodes->front().agent_ready = false;
          },
          {"agents", "routing", "allocations", "shares", "others"}},
+        {[&](Facts& f) { f.slices = denied; }, {"others"}},
         {[&](Facts& f) { f.key = denied; }, {"key"}},
         {[&](Facts& f) { f.policies = denied; }, {"admission"}},
         {[&](Facts& f) { f.scheduler_commands = denied; }, {}},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,13 +31,14 @@ struct LeaseLook {
 
 struct Node {
     NodeInventory inventory;
-    bool has_report = false;       // the annotation tessera.dev/gpus
-    bool wants_agent = false;      // the DaemonSet's selector names it
-    bool agent_ready = false;      // a pod of ours runs there and is ready
-    std::int64_t slots = 0;        // tessera.dev/gpu, allocatable
-    std::int64_t nvidia_gpus = 0;  // nvidia.com/gpu, capacity: another plugin gives cards out
-    std::string runtime;           // "containerd://2.3.7", as the node shows it
-    std::string identity;          // how its agent identifies containers: "nri" or "kubelet"
+    bool has_report = false;   // the annotation tessera.dev/gpus
+    bool wants_agent = false;  // the DaemonSet's selector names it
+    bool agent_ready = false;  // a pod of ours runs there and is ready
+    std::int64_t slots = 0;    // tessera.dev/gpu, allocatable
+    // Capacities by which another plugin gives cards out (nvidia.com/gpu), but for those of 0.
+    std::map<std::string, std::int64_t> foreign_amounts;
+    std::string runtime;   // "containerd://2.3.7", as the node shows it
+    std::string identity;  // how its agent identifies containers: "nri" or "kubelet"
 };
 
 struct Pod {
@@ -50,6 +52,14 @@ struct Policy {
     std::string name;
     bool exists = false;
     bool denies = false;  // a binding says Deny
+};
+
+// A DRA driver offers devices of a node.
+struct Slice {
+    std::string driver;
+    NodeName node;
+
+    friend auto operator<=>(const Slice&, const Slice&) = default;
 };
 
 // What an agent told of a pod whose share of a card it cannot vouch for, within the hour for which
@@ -85,6 +95,8 @@ struct Facts {
     Result<LeaseLook> lease;
     Result<std::vector<Node>> nodes;
     Result<std::vector<Pod>> pods;  // of all namespaces
+    // Each once. None where the API server does not serve them (before Kubernetes 1.34).
+    Result<std::vector<Slice>> slices;
     // Nothing where there is no such Secret; else whether the key can be used.
     Result<std::optional<Result<>>> key;
     Result<std::vector<Policy>> policies;
