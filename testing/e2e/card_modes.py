@@ -12,14 +12,13 @@ NODE = "node-b"  # 15 and 24 GiB
 LARGE = "1"      # the card of 24 GiB
 LOOKS_EVERY = 30  # seconds: how often the agent reads its Node's labels (NodePublisherOptions)
 RELEASE = "tessera.dev/release-driver"
-UPGRADE = "nvidia.com/gpu-driver-upgrade-state"
 
 
 class CardModes(StackCase):
     """Runs on case.two_nodes; sets the cards of node-b otherwise."""
 
     def tearDown(self) -> None:
-        self.cluster.kubectl("label", "node", NODE, f"{RELEASE}-", f"{UPGRADE}-")
+        self.cluster.kubectl("label", "node", NODE, f"{RELEASE}-")
         self.gpusim(NODE, "driver", "current")
         for card in ("0", LARGE):
             self.gpusim(NODE, "recover", card)
@@ -43,8 +42,8 @@ class CardModes(StackCase):
                 self.wait_condition(1, "healthy")
         self.gpusim(NODE, "set", LARGE, "mig", "on")
         self.wait_condition(1, "not-shareable")
-        self.create(pods.simple("waits", pods.native("20Gi"), node=NODE))
-        self.wait_event("waits", "asked 20Gi", "1 out of use")
+        self.create(pods.simple("too-large", pods.native("20Gi"), node=NODE))
+        self.wait_event("too-large", "asked 20Gi", "1 out of use")
         found = next(check for check in json.loads(self.stack.run_tessera(
             "doctor", "-o", "json", check=False).stdout)["checks"] if check["check"] == "cards")
         self.assertIn(f"not shareable: {NODE} card 1", found["found"])
@@ -82,26 +81,22 @@ class CardModes(StackCase):
         self.assertEqual(self.agent_restarts(), before)
 
     def test_the_agent_lets_go_of_the_driver(self) -> None:
-        """For an upgrade or a reset of a GPU: by our label, and by GPU Operator's. What runs keeps its
-        share; nothing new starts; the Node says when the driver is free, and all is back after."""
+        """For an upgrade or a reset of a GPU. What runs keeps its share; nothing new starts; the Node says
+        when the driver is free, and all is back after. (GPU Operator's label: CardsTest.)"""
         self.running(pods.simple("before", pods.native("2Gi"), node=NODE))
         self.assertTrue(self.agent_has_driver())
-        for label in (f"{RELEASE}=true", f"{UPGRADE}=drain-required"):
-            with self.subTest(label):
-                self.cluster.kubectl("label", "node", NODE, label)
-                self.cluster.kubectl("wait", f"node/{NODE}", f"--timeout={LOOKS_EVERY + 15}s",
-                                     r"--for=jsonpath={.metadata.annotations.tessera\.dev/driver}"
-                                     "=released")
-                self.assertFalse(self.agent_has_driver())
-                self.assertIn(label, self.wait_condition(0, "not-shareable"))
-                name = f"waits-{label.rsplit('=', maxsplit=1)[1]}"
-                self.create(pods.simple(name, pods.native("2Gi"), node=NODE))
-                self.wait_event(name, "asked 2Gi", "2 out of use")
-                self.assertTrue(truth.is_running(self.pod("before")))
-                self.cluster.kubectl("label", "node", NODE, label.split("=", maxsplit=1)[0] + "-")
-                self.wait_condition(0, "healthy", LOOKS_EVERY + 15)
-                self.assertTrue(self.agent_has_driver())
-                self.assert_shares(self.wait_running(name))
+        self.cluster.kubectl("label", "node", NODE, f"{RELEASE}=true")
+        self.cluster.kubectl("wait", f"node/{NODE}", f"--timeout={LOOKS_EVERY + 15}s",
+                             r"--for=jsonpath={.metadata.annotations.tessera\.dev/driver}=released")
+        self.assertFalse(self.agent_has_driver())
+        self.assertIn(f"{RELEASE}=true", self.wait_condition(0, "not-shareable"))
+        self.create(pods.simple("waits", pods.native("2Gi"), node=NODE))
+        self.wait_event("waits", "asked 2Gi", "2 out of use")
+        self.assertTrue(truth.is_running(self.pod("before")))
+        self.cluster.kubectl("label", "node", NODE, f"{RELEASE}-")
+        self.wait_condition(0, "healthy", LOOKS_EVERY + 15)
+        self.assertTrue(self.agent_has_driver())
+        self.assert_shares(self.wait_running("waits"))
 
     def agent_has_driver(self) -> bool:
         """Whether the agent of the node has the driver's library or a file of the driver open."""
