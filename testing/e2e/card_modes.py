@@ -42,8 +42,8 @@ class CardModes(StackCase):
                 self.wait_condition(1, "healthy")
         self.gpusim(NODE, "set", LARGE, "mig", "on")
         self.wait_condition(1, "not-shareable")
-        self.create(pods.simple("too-large", pods.native("20Gi"), node=NODE))
-        self.wait_event("too-large", "asked 20Gi", "1 out of use")
+        self.create(pods.simple("no-room", pods.native("20Gi"), node=NODE))
+        self.wait_event("no-room", "asked 20Gi", "1 out of use")
         found = next(check for check in json.loads(self.stack.run_tessera(
             "doctor", "-o", "json", check=False).stdout)["checks"] if check["check"] == "cards")
         self.assertIn(f"not shareable: {NODE} card 1", found["found"])
