@@ -166,11 +166,8 @@ class Session {
         response.set_more(request.more());
         response.SerializeToString(&out);
         if (request.more()) return {};
-        for (const Eviction& eviction : handler_.synchronize(known_)) {
-            nri::ContainerEviction* entry = evictions_.add_evict();
-            entry->set_container_id(eviction.container_id);
-            entry->set_reason(eviction.reason);
-        }
+        for (const Eviction& eviction : handler_.synchronize(known_))
+            evict(eviction);
         pods_.clear();
         known_.clear();
         handler_.on_link(true, runtime_);
@@ -206,7 +203,7 @@ class Session {
     Result<> start(const std::string& payload) {
         nri::StartContainerRequest request;
         if (!request.ParseFromString(payload)) return malformed();
-        return handler_.verify(to_container(request.pod(), request.container()));
+        return verify(to_container(request.pod(), request.container()));
     }
 
     // NRI before 0.12 has no call of its own for a container that is about to start.
@@ -214,7 +211,21 @@ class Session {
         nri::StateChangeEvent event;
         if (!event.ParseFromString(payload)) return malformed();
         if (event.event() != kStartContainer) return {};
-        return handler_.verify(to_container(event.pod(), event.container()));
+        return verify(to_container(event.pod(), event.container()));
+    }
+
+    // containerd does not start a container after an error. CRI-O logs the error and starts it, so
+    // it is also asked to end the container.
+    Result<> verify(const RuntimeContainer& container) {
+        auto verified = handler_.verify(container);
+        if (!verified) evict({container.id, verified.error().text});
+        return verified;
+    }
+
+    void evict(const Eviction& eviction) {
+        nri::ContainerEviction* entry = evictions_.add_evict();
+        entry->set_container_id(eviction.container_id);
+        entry->set_reason(eviction.reason);
     }
 
     Result<> request_evictions() {

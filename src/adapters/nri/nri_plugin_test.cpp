@@ -165,6 +165,15 @@ class NriTest : public ::testing::Test {
         EXPECT_EQ(events.events(), 1 << 3 | 1 << 5) << "CreateContainer and StartContainer";
         EXPECT_EQ(handler_.runtime, (RuntimeIdentity{"containerd", "2.3"}));
     }
+    // What the plugin asks for next, which is to be this.
+    nri::UpdateContainersRequest asked_to_evict() {
+        ttrpc::Request request;
+        EXPECT_TRUE(request.ParseFromString(runtime_.next().payload));
+        EXPECT_EQ(request.method(), "UpdateContainers");
+        nri::UpdateContainersRequest update;
+        EXPECT_TRUE(update.ParseFromString(request.payload()));
+        return update;
+    }
     static nri::CreateContainerRequest create(const std::string& name) {
         nri::CreateContainerRequest request;
         request.mutable_pod()->set_id("s-1");
@@ -272,7 +281,17 @@ TEST_F(NriTest, VerifiesContainersAsTheyStart) {
     event.set_event(6);
     const ttrpc::Response refused = runtime_.call("StateChange", event);
     EXPECT_EQ(refused.status().message(), "Tessera: covered");
-    ASSERT_EQ(handler_.verified.size(), 2U);
+    const auto evicted = asked_to_evict();
+    ASSERT_EQ(evicted.evict_size(), 1) << "CRI-O starts it all the same";
+    EXPECT_EQ(evicted.evict(0).container_id(), "c-1");
+    EXPECT_EQ(evicted.evict(0).reason(), "Tessera: covered");
+    request.mutable_container()->set_name("covered");
+    request.mutable_container()->set_id("c-2");
+    EXPECT_NE(runtime_.call("StartContainer", request).status().code(), 0);
+    const auto again = asked_to_evict();
+    ASSERT_EQ(again.evict_size(), 1) << "each is asked for once";
+    EXPECT_EQ(again.evict(0).container_id(), "c-2");
+    ASSERT_EQ(handler_.verified.size(), 3U);
     EXPECT_EQ(handler_.verified[0].pid, 42);
     EXPECT_EQ(handler_.verified[0].pod_uid, PodUid("uid-p"));
 }
@@ -300,11 +319,7 @@ TEST_F(NriTest, SynchronizesAndEvicts) {
     ASSERT_EQ(handler_.present.size(), 1U);
     EXPECT_TRUE(handler_.present[0].running);
     EXPECT_EQ(handler_.present[0].pod_uid, PodUid("uid-p"));
-    ttrpc::Request request;
-    ASSERT_TRUE(request.ParseFromString(runtime_.next().payload));
-    EXPECT_EQ(request.method(), "UpdateContainers");
-    nri::UpdateContainersRequest update;
-    ASSERT_TRUE(update.ParseFromString(request.payload()));
+    const auto update = asked_to_evict();
     ASSERT_EQ(update.evict_size(), 1);
     EXPECT_EQ(update.evict(0).container_id(), "c-1");
 }
