@@ -115,6 +115,8 @@ class FakeShareHolder final : public ShareHolder {
                                          std::int64_t pid) const override {
         if (covered.contains(pid))
             return fail(Code::conflict, "container " + container.container + ": covered");
+        if (hidden.contains(pid))
+            return fail(Code::unavailable, container.container + ": mounts cannot be checked");
         return {};
     }
     Result<std::vector<FileMount>> hold(const HeldContainer& container,
@@ -156,6 +158,7 @@ class FakeShareHolder final : public ShareHolder {
     std::vector<PodName> names;                          // of those that were held, in order
     std::vector<std::string> preload_lists;              // likewise
     std::set<std::int64_t> covered;                      // pids whose mounts are not as given
+    std::set<std::int64_t> hidden;                       // pids whose mounts cannot be read
     std::vector<ShareUse> used;                          // what uses() says
     std::set<PodUid> in_use;
     std::map<std::string, ToldLimit> noted;  // by UID/CONTAINER/CARD

@@ -58,6 +58,19 @@ Result<> make_folder(const fs::path& path) {
                 fmt::format("{} cannot be made: {}", path.string(), error.message()));
 }
 
+// Of the process's first thread; where that has ended and others go on, of the first of those that
+// can be read. A tenant may make mounts by the thousand, which are not read to their end:
+// invalid_argument.
+Result<std::string> read_mountinfo_of(std::int64_t pid) {
+    auto text = read_text_file_up_to(fmt::format("/proc/{}/mountinfo", pid), kMostMountinfoBytes);
+    if (text || text.error().code == Code::invalid_argument) return text;
+    for (const fs::path& thread : paths_in(fmt::format("/proc/{}/task", pid))) {
+        auto of_thread = read_text_file_up_to(thread / "mountinfo", kMostMountinfoBytes);
+        if (of_thread || of_thread.error().code == Code::invalid_argument) return of_thread;
+    }
+    return text;
+}
+
 Bytes bytes_of(guard::Granules granules) {
     return {static_cast<std::int64_t>(granules * guard::kGranuleBytes)};
 }
@@ -231,8 +244,7 @@ Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t
     }
     TRY(const auto own_text, read_text_file("/proc/self/mountinfo"));
     TRY(const auto own, read_mountinfo(own_text));
-    // A tenant may make mounts by the thousand, which are not read to their end.
-    auto text = read_text_file_up_to(fmt::format("/proc/{}/mountinfo", pid), kMostMountinfoBytes);
+    auto text = read_mountinfo_of(pid);
     if (!text && text.error().code == Code::invalid_argument) {
         return fail(Code::conflict, fmt::format("container {} has more mounts than can be checked; "
                                                 "make fewer",

@@ -3,13 +3,20 @@
 #include "adapters/guard/guard_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "adapters/os/system_clock.hpp"
 #include "adapters/os/text_file.hpp"
@@ -267,6 +274,94 @@ TEST_F(GuardFolderTest, MissesItsMounts) {
     EXPECT_EQ(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 0).error().code,
               Code::unavailable);
     EXPECT_FALSE(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 1 << 30));
+}
+
+// A process in a mount namespace of its own that has these mounts, as the runtime makes them.
+class ContainerProcess {
+  public:
+    enum class Leader { stays, ends };
+
+    // Without the right to mount: pid() is 0.
+    explicit ContainerProcess(const std::vector<FileMount>& mounts, Leader leader = Leader::stays) {
+        std::array<int, 2> ready{};
+        EXPECT_EQ(pipe(ready.data()), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            const char is_done = mount_all(mounts) ? 'y' : 'n';
+            if (write(ready[1], &is_done, 1) != 1) _exit(1);
+            std::thread other([] { pause(); });
+            if (leader == Leader::ends) syscall(SYS_exit, 0);
+            other.join();
+            _exit(0);
+        }
+        char is_done = 'n';
+        EXPECT_EQ(read(ready[0], &is_done, 1), 1);
+        close(ready[0]);
+        close(ready[1]);
+        pid_ = child;
+        if (is_done != 'y') end();
+        while (pid_ != 0 && leader == Leader::ends && !has_ended_leader())
+            std::this_thread::yield();
+    }
+    ContainerProcess(const ContainerProcess&) = delete;
+    ContainerProcess& operator=(const ContainerProcess&) = delete;
+    ~ContainerProcess() { end(); }
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+  private:
+    static bool mount_all(const std::vector<FileMount>& mounts) {
+        const int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+        if (unshare(user | CLONE_NEWNS) != 0) return false;
+        if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+        for (const char* folder : {"/usr/local", "/etc"})
+            if (::mount("none", folder, "tmpfs", 0, nullptr) != 0) return false;
+        for (const FileMount& file : mounts) {
+            std::error_code error;
+            fs::create_directories(fs::path(file.destination).parent_path(), error);
+            std::ofstream(file.destination).flush();
+            if (::mount(file.source.c_str(), file.destination.c_str(), nullptr, MS_BIND, nullptr) !=
+                0)
+                return false;
+        }
+        return true;
+    }
+    [[nodiscard]] bool has_ended_leader() const {
+        const auto status = read_text_file("/proc/" + std::to_string(pid_) + "/status");
+        return !status || status->find("State:\tZ") != std::string::npos;
+    }
+    void end() {
+        if (pid_ == 0) return;
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+
+    pid_t pid_ = 0;
+};
+
+// Goal: files of ours that are in force are seen as that, also where the first thread of the
+// program has ended and others go on, and after the agent was upgraded.
+TEST_F(GuardFolderTest, SeesItsMounts) {
+    ASSERT_TRUE(guard_.install());
+    const auto mounts = hold(3);
+    ASSERT_TRUE(mounts);
+    const ContainerProcess good(*mounts);
+    if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
+    const HeldContainer container{PodUid("uid-p"), {}, "main"};
+    EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
+    const ContainerProcess without_leader(*mounts, ContainerProcess::Leader::ends);
+    EXPECT_TRUE(guard_.check_mounted(container, without_leader.pid()));
+    write(scratch_ / "new.so", "another library");
+    ASSERT_TRUE(guard_.install());
+    EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
+    auto covered = *mounts;
+    covered.push_back({.source = scratch_ / "new.so", .destination = "/etc/ld.so.preload"});
+    const ContainerProcess bad(covered, ContainerProcess::Leader::ends);
+    const auto refused = guard_.check_mounted(container, bad.pid());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::conflict);
+    EXPECT_NE(refused.error().text.find("/etc/ld.so.preload"), std::string::npos);
 }
 
 TEST_F(GuardFolderTest, MountPointsAreThoseOfEveryContainer) {

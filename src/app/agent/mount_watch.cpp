@@ -30,6 +30,7 @@ void MountWatch::look() {
         if (now == watched_.end() || now->second.pid != watched.pid) continue;
         if (goes_on) {
             now->second.is_reported = watched.is_reported;
+            now->second.unreadable_looks = watched.unreadable_looks;
         } else {
             watched_.erase(now);
         }
@@ -41,15 +42,21 @@ bool MountWatch::look_at(Watched& watched) {
     const PodUid& pod = watched.container.pod;
     if (ports_.processes.pod_of(watched.pid) != pod) return false;
     const auto mounted = ports_.shares.check_mounted(watched.container, watched.pid);
-    if (mounted || mounted.error().code != Code::conflict) return true;
+    const bool is_readable = mounted || mounted.error().code == Code::conflict;
+    watched.unreadable_looks = is_readable ? 0 : watched.unreadable_looks + 1;
+    if (mounted || (!is_readable && watched.unreadable_looks < kUnreadableLooks)) return true;
     // It may have ended between the two questions, and its mounts with it.
     if (ports_.processes.pod_of(watched.pid) != pod) return false;
-    if (!watched.is_reported) watched.is_reported = report(watched, mounted.error());
-    if (ends_them_) end_and_log(ports_.processes, watched.pid, pod);
+    const bool ends = is_readable && ends_them_;
+    if (!watched.is_reported) {
+        watched.is_reported =
+            report(watched, mounted.error(), ends ? ". The container is restarted" : "");
+    }
+    if (ends) end_and_log(ports_.processes, watched.pid, pod);
     return true;
 }
 
-bool MountWatch::report(const Watched& watched, const Error& error) {
+bool MountWatch::report(const Watched& watched, const Error& error, std::string_view then) {
     log_event(Event::enforcement_covered, {{"pod_uid", watched.container.pod.str()},
                                            {"pod", watched.container.name.str()},
                                            {"reason", error.text}});
@@ -60,7 +67,7 @@ bool MountWatch::report(const Watched& watched, const Error& error) {
          .type = PodEventType::warning,
          .reason = kEnforcementCovered,
          .message = fmt::format("The files that enforce the GPU share are no longer in force: {}{}",
-                                error.text, ends_them_ ? ". The container is restarted" : ""),
+                                error.text, then),
          .source = "tessera-agent"});
     if (told) return true;
     log_event(Event::api_trouble, {{"reason", told.error().text}});

@@ -77,6 +77,32 @@ TEST_F(MountWatchTest, TellsAgain) {
     EXPECT_EQ(events_.told.size(), 2U);
 }
 
+// Goal: mounts that stay unreadable while the process is there are reported, since files that
+// nobody can check enforce nothing for sure; a process that ends is like that too, so it is not
+// killed.
+TEST_F(MountWatchTest, ReportsMountsThatStayUnreadable) {
+    strict_.started(container("a"), 7);
+    shares_.hidden = {7};
+    strict_.look();
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty());
+    shares_.hidden = {};
+    strict_.look();
+    shares_.hidden = {7};
+    strict_.look();
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty()) << "not three looks in a row";
+    strict_.look();
+    strict_.look();
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_NE(events_.told[0].message.find("cannot be checked"), std::string::npos);
+    EXPECT_EQ(events_.told[0].message.find("restarted"), std::string::npos);
+    EXPECT_TRUE(processes_.ended.empty());
+    processes_.pods.erase(7);
+    strict_.look();
+    EXPECT_EQ(events_.told.size(), 1U);
+}
+
 TEST_F(MountWatchTest, WithoutAProcessThereIsNothingToWatch) {
     strict_.started(container("a"), 0);
     shares_.covered = {0};
