@@ -260,11 +260,39 @@ Result<> Gate::verify(const RuntimeContainer& container) {
     if (judged && judged->standing != Standing::placed) return {};
     auto checked = judged ? check_handed_over(container, *judged->allocation)
                           : Result<>(tl::unexpected(judged.error()));
-    if (checked) return {};
+    if (checked) {
+        note_verified(container);
+        return {};
+    }
     log_event(Event::container_refused, {{"pod", container.pod.str()},
                                          {"container", container.name},
                                          {"reason", checked.error().text}});
     return checked;
+}
+
+void Gate::note_completed(const RuntimeContainer& container) {
+    const std::scoped_lock lock(unverified_mutex_);
+    unverified_.insert_or_assign({container.pod_uid, container.name}, container.id);
+}
+
+void Gate::note_verified(const RuntimeContainer& container) {
+    const std::scoped_lock lock(unverified_mutex_);
+    unverified_.erase({container.pod_uid, container.name});
+}
+
+bool Gate::is_unverified(const RuntimeContainer& container) const {
+    const std::scoped_lock lock(unverified_mutex_);
+    const auto noted = unverified_.find({container.pod_uid, container.name});
+    return noted != unverified_.end() && noted->second == container.id;
+}
+
+// Those that were never made, or are gone.
+void Gate::forget_unverified_but(const std::vector<RuntimeContainer>& containers) {
+    const std::scoped_lock lock(unverified_mutex_);
+    std::erase_if(unverified_, [&](const auto& noted) {
+        return std::ranges::find(containers, noted.second, &RuntimeContainer::id) ==
+               containers.end();
+    });
 }
 
 Result<> Gate::check_handed_over(const RuntimeContainer& container, const Allocation& allocation) {
@@ -325,6 +353,7 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
         log_event(Event::cards_handed_over, {{"pod", container.pod.str()},
                                              {"container", container.name},
                                              {"gpus", edits->env.front().second}});
+        note_completed(container);
     }
     return edits;
 }
@@ -353,23 +382,40 @@ bool Gate::was_resized(const PodUid& pod) const {
 std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     std::vector<Eviction> evictions;
     const Record record = ports_.holders.list();
-    const auto inventory = ports_.cards.inventory();
+    forget_unverified_but(containers);
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
         const auto judged = judge(container, record, nullptr);
         if (!judged) continue;
-        const bool without_share = judged->standing == Standing::placed &&
-                                   !was_handed(container, *judged->allocation, inventory->gpus,
-                                               was_resized(container.pod_uid));
-        if (!without_share && judged->standing == Standing::placed && has_our_mounts(container))
-            watch_mounts(container, *judged->allocation);
-        if (!without_share && judged->standing != Standing::unplaced) continue;
-        evictions.push_back(
-            {container.id, "started while Tessera's agent was away, without its share"});
-        log_event(Event::container_ended,
-                  {{"pod", container.pod.str()}, {"container", container.name}});
+        const std::string reason = reason_to_end(container, *judged);
+        if (reason.empty()) continue;
+        evictions.push_back({container.id, reason});
+        log_event(
+            Event::container_ended,
+            {{"pod", container.pod.str()}, {"container", container.name}, {"reason", reason}});
     }
     return evictions;
+}
+
+// A container that this agent completed is checked as at its start. One that an earlier agent
+// completed is not: its devices and mounts are those of that time.
+std::string Gate::reason_to_end(const RuntimeContainer& container, const Judgement& judged) {
+    constexpr std::string_view kWithoutShare =
+        "started while Tessera's agent was away, without its share";
+    if (judged.standing == Standing::unplaced) return std::string(kWithoutShare);
+    if (judged.standing != Standing::placed) return {};
+    const Allocation& allocation = *judged.allocation;
+    if (!was_handed(container, allocation, ports_.cards.inventory()->gpus,
+                    was_resized(container.pod_uid)))
+        return std::string(kWithoutShare);
+    if (is_unverified(container)) {
+        auto checked = check_handed_over(container, allocation);
+        if (!checked) return checked.error().text;
+        note_verified(container);
+        return {};
+    }
+    if (has_our_mounts(container)) watch_mounts(container, allocation);
+    return {};
 }
 
 Result<std::vector<std::string>> Gate::allocate(const std::string&,
