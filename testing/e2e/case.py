@@ -22,6 +22,7 @@ NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
 REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
 SECONDS = 40.0
+NEVER = "1970-01-01T00:00:00Z"  # how kubelet shows a moment that was not
 # It then says what its device plugins send, and tells of new amounts at once.
 KUBELET = {"logging": {"verbosity": 2}, "nodeStatusUpdateFrequency": "1s"}
 
@@ -204,6 +205,25 @@ class StackCase(unittest.TestCase):
             self.assertEqual(seen.env["NVIDIA_VISIBLE_DEVICES"], ",".join(given))
             memory = ",".join(str(s["memory"]) for s in truth.shares(pod)[container])
             self.assertEqual(seen.env["TESSERA_GPU_MEMORY_BYTES"], memory)
+
+    def assert_never_started(self, name: str, container: str = "main") -> None:
+        """No program of the container has run: it was not made, or was made and then refused."""
+        for status in self.pod(name)["status"].get("containerStatuses", []):
+            if status["name"] != container:
+                continue
+            self.assertFalse(status.get("started"), status)
+            self.assertNotIn("running", status["state"])
+            for state in (status["state"], status["lastState"]):
+                # containerd says so of one that it made and could not start.
+                ended = state.get("terminated", {"reason": "StartError", "startedAt": NEVER})
+                self.assertEqual((ended["reason"], ended["startedAt"]), ("StartError", NEVER),
+                                 status)
+
+    def assert_refused(self, name: str, *words: str) -> str:
+        """The agent refused the container `main`, and says why; the pod's event."""
+        message = self.wait_event(name, "Tessera: ", *words)
+        self.assert_never_started(name)
+        return message
 
     def assert_never_above(self) -> None:
         """At no moment so far was a card given or used beyond its memory."""

@@ -44,12 +44,6 @@ class Isolated(StackCase):
         return self.cluster.kubectl("exec", name, "-c", container, "--", "sh", "-c",
                                     f"{{ {command}; }} 2>&1; true")
 
-    def assert_refused(self, name: str, *parts: str) -> None:
-        """Its container has not run, and the pod's event says why."""
-        self.wait_event(name, *parts)
-        for status in self.pod(name)["status"].get("containerStatuses", []):
-            self.assertFalse(status.get("started"), status)
-
     def test_a_volume_in_place_of_the_guards_files(self) -> None:
         """However its path is spelled; the runtime would put it on top of ours."""
         paths = {"slash": "/etc/ld.so.preload/", "dots": "/etc/x/../ld.so.preload",
