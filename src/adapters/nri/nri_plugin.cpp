@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "adapters/nri/ttrpc.hpp"
 #include "adapters/os/pause.hpp"
@@ -24,6 +25,11 @@ constexpr std::uint32_t kFirstStream = 1;
 constexpr std::chrono::seconds kWriteDeadline{5};
 constexpr int kUnknown = 2;  // gRPC status codes
 constexpr int kUnimplemented = 12;
+
+// "rro" is read-only with all mounts below it (Linux 5.12).
+bool is_read_only(std::string_view option) {
+    return option == "ro" || option == "rro";
+}
 
 // The runtime opens every device to a privileged container, by a rule without a type and numbers.
 bool opens_every_device(const nri::LinuxContainer& linux) {
@@ -49,11 +55,10 @@ RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& 
     out.setup.name = container.name();
     out.setup.runtime_handler = pod.runtime_handler();
     for (const nri::Mount& mount : container.mounts()) {
-        const auto& options = mount.options();
         out.setup.mounts.push_back(
             {.destination = mount.destination(),
              .source = mount.source(),
-             .read_only = std::ranges::find(options, "ro") != options.end()});
+             .read_only = std::ranges::any_of(mount.options(), is_read_only)});
     }
     for (const nri::LinuxDevice& device : container.linux().devices())
         out.device_nodes.push_back(device.path());

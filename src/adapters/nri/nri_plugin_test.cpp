@@ -238,6 +238,9 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     mount->add_options("rbind");
     mount->add_options("ro");
     request.mutable_container()->add_mounts()->set_destination("/data");
+    nri::Mount* recursive = request.mutable_container()->add_mounts();
+    recursive->set_destination("/etc");
+    recursive->add_options("rro");
     nri::LinuxContainer* linux = request.mutable_container()->mutable_linux();
     linux->add_devices()->set_path("/dev/nvidia0");
     const auto rule = [&] { return linux->mutable_resources()->add_devices(); };
@@ -255,7 +258,8 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     EXPECT_EQ(seen.setup.runtime_handler, "nvidia");
     EXPECT_EQ(seen.setup.mounts,
               (std::vector<ContainerMount>{{"/etc/ld.so.preload/", "/pods/volume", true},
-                                           {"/data", "", false}}));
+                                           {"/data", "", false},
+                                           {"/etc", "", true}}));
     EXPECT_EQ(seen.device_nodes, std::vector<std::string>{"/dev/nvidia0"});
     EXPECT_FALSE(seen.setup.is_privileged);
     EXPECT_FALSE(handler_.completed[1].setup.is_privileged) << "a rule for one device";
