@@ -209,7 +209,15 @@ Result<fs::path> GuardFolder::preload_list_for(const HeldContainer& container) c
         return common;
     }
     auto theirs = read_plain_file(container.preload_list, kMostPreloadBytes);
-    if (!theirs) return fail(theirs.error().in("the pod's list of libraries to preload"));
+    if (!theirs) {
+        Error error = theirs.error().in("the pod's list of libraries to preload");
+        if (error.code == Code::not_found) {
+            error.text +=
+                ". The folders of --preload-merge-from are the node's: mount each into "
+                "the agent's pod at the same path, read-only (docs/limits.md)";
+        }
+        return fail(std::move(error));
+    }
     TRY(const std::string ours, read_text_file(common));
     TRY_VOID(write_text_file(merged, ours + *theirs));
     return merged;

@@ -260,6 +260,9 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
         guard_.hold({PodUid("uid-p"), {}, "main", (theirs.parent_path() / "link").string()}, {});
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text.find("symbolic link"), std::string::npos);
+    const auto unseen = guard_.hold({PodUid("uid-p"), {}, "main", "/not/there/ld.so.preload"}, {});
+    ASSERT_FALSE(unseen);
+    EXPECT_NE(unseen.error().text.find("mount each into the agent's pod"), std::string::npos);
 }
 
 // Goal: that our files are in force is read from the mounts of the container's process. This
