@@ -117,7 +117,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                  .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
                  .publishing = {.identity = config.identity,
                                 .shares = is_guarded ? Holding::guard : Holding::none},
-                 .cdi = &cdi,
+                 // Where every container's runtime reads the environment, no device is missed.
+                 .cdi = reads_visible_devices({}, config.environment_handlers) ? nullptr : &cdi,
                  .enforcement_fault = held ? held->fault() : ""},
                 held ? &held->holder() : nullptr);
     TRY_VOID(cards.load());

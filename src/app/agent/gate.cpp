@@ -30,6 +30,10 @@ constexpr std::string_view kNoDevices =
     "or kubelet admitted the pod before it knew this agent. Delete the pod, and leave the "
     "annotation to Tessera";
 
+constexpr std::string_view kUnknownContainer =
+    "kubelet starts container {}, which the pod's specification at the API server does not have, "
+    "so its volumes and privileges cannot be checked; delete the pod";
+
 constexpr std::string_view kUnknownDevices =
     "Tessera: kubelet's checkpoint does not name the container of these devices; kubelet was asked "
     "to write it anew, and tries again by itself";
@@ -146,7 +150,9 @@ Result<std::vector<std::string>> Gate::devices_for(const std::vector<Gpu>& gpus,
                 {Code::unavailable,
                  fmt::format("the GPU cannot be handed over: {}. Generate the specification "
                              "(nvidia-ctk cdi generate), name its kind (--cdi-kind), or give the "
-                             "pod a runtimeClassName whose runtime injects GPUs ({})",
+                             "pod a runtimeClassName whose runtime injects GPUs ({}). If the "
+                             "node's default runtime injects them, add default to the agent's "
+                             "--environment-handlers",
                              device.error().text, fmt::join(rules_.environment_handlers, ", "))});
         }
     }
@@ -485,11 +491,14 @@ Result<> Gate::make_share(const DeviceHolder& holder, const NodePod& of) {
     Result<ContainerEdits> edits =
         fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {
-        const auto known = std::ranges::find(of.setups, holder.container, &ContainerSetup::name);
-        const ContainerSetup setup =
-            known == of.setups.end() ? ContainerSetup{.name = holder.container} : *known;
-        edits = *pod.allocation ? edits_for(**pod.allocation, {pod.uid, pod.name, setup})
-                                : Result<ContainerEdits>(refuse(pod.allocation->error()));
+        const auto setup = std::ranges::find(of.setups, holder.container, &ContainerSetup::name);
+        if (!*pod.allocation) {
+            edits = refuse(pod.allocation->error());
+        } else if (setup == of.setups.end()) {
+            edits = refuse({Code::not_found, fmt::format(kUnknownContainer, holder.container)});
+        } else {
+            edits = edits_for(**pod.allocation, {pod.uid, pod.name, *setup});
+        }
     }
     if (!edits) {
         log_event(Event::container_refused, {{"pod", pod.name.str()},

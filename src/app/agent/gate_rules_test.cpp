@@ -232,6 +232,11 @@ TEST_F(GateRules, ByThePodsSpecification) {
     EXPECT_NE(start({.runtime_handler = "kata"}).find("kata"), std::string::npos);
     EXPECT_EQ(start({.is_privileged = true}), "");
     EXPECT_EQ(cdi_.shares().begin()->second.env.back().first, "CUDA_VISIBLE_DEVICES");
+    kube_.put_setups(PodUid("uid-p"), {{.name = "other"}});
+    const auto unknown = gate.pre_start(kSlots, {"a"});
+    ASSERT_FALSE(unknown);
+    EXPECT_NE(unknown.error().text.find("container main, which the pod's specification"),
+              std::string::npos);
     gate.on_runtime({"containerd", "v2.0.5"});
     EXPECT_EQ(start({}), "") << "kubelet's own CDI devices are carried out";
 }
