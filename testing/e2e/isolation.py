@@ -7,7 +7,7 @@ import json
 import time
 from typing import Any
 
-from e2e import pods
+from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.gate import CHECKPOINT
 from e2e.truth import Json
@@ -72,6 +72,15 @@ class Isolated(StackCase):
         self.running(pods.pod("none", pods.container("main", script=show, env=env), node="node-a"))
         expected = "void" if self.identity == "nri" else "all"  # docs/limits.md
         self.assertIn(f"visible={expected}\n", self.log("none").text)
+
+    def test_a_privileged_container_uses_its_own_gpus(self) -> None:
+        """It has the device files of the whole node; CUDA is told which are its own."""
+        privileged = {"securityContext": {"privileged": True}}
+        made, = self.running(pods.pod(
+            "privileged", pods.container("main", SHARE, **privileged), node="node-a"))
+        self.assertEqual(self.says("privileged", "echo $CUDA_VISIBLE_DEVICES").strip(),
+                         ",".join(truth.uuids(made)))
+        self.assertIn("OUT_OF_MEMORY", self.says("privileged", TAKES_TOO_MUCH))
 
     def test_a_node_without_a_device_for_the_gpu(self) -> None:
         """The container does not start without its GPU; the event names what was looked for, and so

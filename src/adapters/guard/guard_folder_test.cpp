@@ -283,14 +283,16 @@ TEST_F(GuardFolderTest, MissesItsMounts) {
 class ContainerProcess {
   public:
     enum class Leader { stays, ends };
+    enum class Image { plain, links_usr_local };
 
     // Without the right to mount: pid() is 0.
-    explicit ContainerProcess(const std::vector<FileMount>& mounts, Leader leader = Leader::stays) {
+    explicit ContainerProcess(const std::vector<FileMount>& mounts, Leader leader = Leader::stays,
+                              Image image = Image::plain) {
         std::array<int, 2> ready{};
         EXPECT_EQ(pipe(ready.data()), 0);
         const pid_t child = fork();
         if (child == 0) {
-            const char is_done = mount_all(mounts) ? 'y' : 'n';
+            const char is_done = mount_all(mounts, image) ? 'y' : 'n';
             if (write(ready[1], &is_done, 1) != 1) _exit(1);
             std::thread other([] { pause(); });
             if (leader == Leader::ends) syscall(SYS_exit, 0);
@@ -313,14 +315,17 @@ class ContainerProcess {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
-    static bool mount_all(const std::vector<FileMount>& mounts) {
+    static bool mount_all(const std::vector<FileMount>& mounts, Image image) {
         const int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
         if (unshare(user | CLONE_NEWNS) != 0) return false;
         if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-        for (const char* folder : {"/usr/local", "/etc"})
+        const bool has_link = image == Image::links_usr_local;
+        for (const char* folder : {has_link ? "/usr" : "/usr/local", "/etc"})
             if (::mount("none", folder, "tmpfs", 0, nullptr) != 0) return false;
+        std::error_code error;
+        if (has_link) fs::create_directory("/usr/elsewhere", error);
+        if (has_link) fs::create_directory_symlink("elsewhere", "/usr/local", error);
         for (const FileMount& file : mounts) {
-            std::error_code error;
             fs::create_directories(fs::path(file.destination).parent_path(), error);
             std::ofstream(file.destination).flush();
             if (::mount(file.source.c_str(), file.destination.c_str(), nullptr, MS_BIND, nullptr) !=
@@ -365,6 +370,25 @@ TEST_F(GuardFolderTest, SeesItsMounts) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::conflict);
     EXPECT_NE(refused.error().text.find("/etc/ld.so.preload"), std::string::npos);
+}
+
+// Goal: an image whose /usr/local is a link (ostree): the mounts are where it leads. What covers
+// them there is seen.
+TEST_F(GuardFolderTest, FollowsTheLinksOfAnImage) {
+    using Process = ContainerProcess;
+    ASSERT_TRUE(guard_.install());
+    const auto mounts = hold(3);
+    ASSERT_TRUE(mounts);
+    const Process good(*mounts, Process::Leader::stays, Process::Image::links_usr_local);
+    if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
+    const HeldContainer container{PodUid("uid-p"), {}, "main"};
+    const auto checked = guard_.check_mounted(container, good.pid());
+    EXPECT_TRUE(checked) << checked.error().text;
+    auto covered = *mounts;
+    covered.push_back({.source = scratch_ / "new.so",
+                       .destination = "/usr/elsewhere/tessera/libtessera-guard.so"});
+    const Process bad(covered, Process::Leader::stays, Process::Image::links_usr_local);
+    EXPECT_FALSE(guard_.check_mounted(container, bad.pid()));
 }
 
 TEST_F(GuardFolderTest, MountPointsAreThoseOfEveryContainer) {
