@@ -59,7 +59,8 @@ StartRules start_rules(const Config& config) {
             .unrestricted_namespaces = {config.unrestricted_namespaces.begin(),
                                         config.unrestricted_namespaces.end()},
             .preload_merge_from = config.preload_merge_from,
-            .refuse_privileged = config.privileged_containers == "refuse"};
+            .refuse_privileged = config.privileged_containers == "refuse",
+            .sandboxed_handlers = config.sandboxed_handlers};
 }
 
 // Whoever asks costs little: of the cards the numbers are those of the last reading. A node's

@@ -237,11 +237,12 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
             break;
     }
     // The runtime replaces the first entry only; the second would win inside the container.
-    const auto times = values_of(container.env, kVisibleDevices).size();
-    if (times > 1) {
+    for (const std::string_view name : {kVisibleDevices, kMemoryBytes}) {
+        const auto times = values_of(container.env, name).size();
+        if (times <= 1) continue;
         return refuse({Code::invalid_argument,
                        fmt::format("container {} sets {} {} times; remove it from the pod",
-                                   container.name, kVisibleDevices, times)});
+                                   container.name, name, times)});
     }
     return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup});
 }

@@ -135,6 +135,17 @@ TEST_F(GateRules, VerifiesWhatTheRuntimeDid) {
     EXPECT_TRUE(gate_by_cdi_.verify(bad)) << "the runtime names no process";
 }
 
+// Goal: a variable of ours that the pod or its image sets twice is named, and no runtime is blamed.
+TEST_F(GateRules, VariablesThatStandTwice) {
+    for (const std::string name : {"NVIDIA_VISIBLE_DEVICES", "TESSERA_GPU_MEMORY_BYTES"}) {
+        RuntimeContainer twice = placed();
+        twice.env = {name + "=1", name + "=2"};
+        EXPECT_NE(refusal(twice).find("sets " + name + " 2 times"), std::string::npos);
+        twice.env.pop_back();
+        EXPECT_EQ(refusal(twice), "");
+    }
+}
+
 // Goal: a container that another device plugin gave a GPU keeps it.
 TEST_F(GateRules, GpusOfAnotherPlugin) {
     holds("uid-p", "other", {"GPU-7"}, {}, "nvidia.com/gpu");
