@@ -176,13 +176,14 @@ GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
 
 Result<> GuardFolder::install() {
     const fs::path folder = options_.folder;
+    TRY_VOID(make_folder(folder / kPods));
     TRY_VOID(make_folder(folder));
+    const bool has_selinux = options_.has_selinux.value_or(enforces_selinux());
     // The agent goes on: the node's whole GPUs need no guard.
-    if (auto checked = check_host(read_host_facts(folder)); !checked) {
+    if (auto checked = check_host(read_host_facts(folder, has_selinux)); !checked) {
         fault_ = checked.error().text;
         log_event(Event::guard_unusable, {{"reason", fault_}});
     }
-    TRY_VOID(make_folder(folder / kPods));  // of the label that the folder has by now
     struct statvfs about = {};
     if (statvfs(folder.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0) {
         return fail(Code::invalid_argument,
@@ -314,6 +315,22 @@ Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t
                                 at.is_denied ? kMayNotReadLinks : ""));
     }
     return {};
+}
+
+std::optional<std::string> GuardFolder::container_of(const PodUid& pod, std::int64_t pid) const {
+    const auto own_text = read_text_file("/proc/self/mountinfo");
+    const auto view = read_mounts_of(pid);
+    if (!own_text || !view) return std::nullopt;
+    const auto own = read_mountinfo(*own_text);
+    const auto mounts = read_mountinfo(view->text);
+    if (!own || !mounts) return std::nullopt;
+    for (const fs::path& region : paths_in(fs::path(options_.folder) / kPods / pod.str())) {
+        std::error_code error;
+        const auto accounts =
+            stored_at(*own, fs::weakly_canonical(region / guard::kAccountsName, error).string());
+        if (accounts && is_mounted_anywhere(*mounts, *accounts)) return region.filename().string();
+    }
+    return std::nullopt;
 }
 
 std::vector<ShareUse> GuardFolder::uses() const {

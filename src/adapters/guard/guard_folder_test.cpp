@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -234,6 +235,37 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     EXPECT_FALSE(nowhere.install());
 }
 
+// Goal: where SELinux is on, containers may read what is in the folder: what an agent made in it
+// before the node had SELinux, or before this release, gets the label at the start. What is made
+// later has the label of its folder, by the kernel.
+TEST_F(GuardFolderTest, LabelsItsFilesForContainers) {
+    fs::create_directories(region_);
+    write(region_ / "limits", "of an earlier agent");
+    write(scratch_ / "elsewhere", "");
+    fs::create_symlink(scratch_ / "elsewhere", region_ / "link");
+    const auto label_of = [](const fs::path& path) {
+        std::array<char, 256> label{};
+        const ssize_t size =
+            lgetxattr(path.c_str(), "security.selinux", label.data(), label.size() - 1);
+        return size > 0 ? std::string(label.data()) : "";
+    };
+    GuardFolder guard({.folder = folder_, .library = scratch_ / "new.so", .has_selinux = true},
+                      clock_);
+    ASSERT_TRUE(guard.install());
+    if (label_of(folder_).empty()) {
+        EXPECT_NE(guard.fault().find("SELinux is on"), std::string::npos);
+        GTEST_SKIP() << "needs the right to label files";
+    }
+    EXPECT_EQ(guard.fault(), "");
+    for (const fs::path& path : {folder_, folder_ / "pods", region_, region_ / "limits"})
+        EXPECT_NE(label_of(path).find(":container_file_t:"), std::string::npos) << path;
+    EXPECT_EQ(label_of(scratch_ / "elsewhere"), "");
+    GuardFolder without(
+        {.folder = scratch_ / "b", .library = scratch_ / "new.so", .has_selinux = false}, clock_);
+    ASSERT_TRUE(without.install());
+    EXPECT_EQ(label_of(scratch_ / "b"), "");
+}
+
 // Goal: the list of libraries that a pod brings is merged with ours, as long as the pod brings it;
 // a link in its place is not followed.
 TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
@@ -363,6 +395,10 @@ TEST_F(GuardFolderTest, SeesItsMounts) {
     write(scratch_ / "new.so", "another library");
     ASSERT_TRUE(guard_.install());
     EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
+    ASSERT_TRUE(guard_.hold({PodUid("uid-p"), {}, "another"}, {}));
+    EXPECT_EQ(guard_.container_of(PodUid("uid-p"), good.pid()), "main");
+    EXPECT_FALSE(guard_.container_of(PodUid("uid-p"), getpid()));
+    EXPECT_FALSE(guard_.container_of(PodUid("uid-q"), good.pid()));
     auto covered = *mounts;
     covered.push_back({.source = scratch_ / "new.so", .destination = "/etc/ld.so.preload"});
     const ContainerProcess bad(covered, ContainerProcess::Leader::ends);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -48,11 +49,13 @@ class MountWatch {
     struct Watched {
         HeldContainer container;
         std::int64_t pid = 0;
+        std::optional<std::int64_t> started_at;  // a pid is given out again
         bool is_reported = false;
         int unreadable_looks = 0;  // in a row
     };
     using Key = std::pair<PodUid, std::string>;
 
+    [[nodiscard]] bool is_there(const Watched& watched) const;
     // Whether it is to be looked at again.
     bool look_at(Watched& watched);
     // Whether it need not be said again. `then`: what is done about it, for the event.

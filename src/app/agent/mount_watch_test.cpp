@@ -61,6 +61,21 @@ TEST_F(MountWatchTest, ForgetsProcessesThatEnded) {
     EXPECT_TRUE(processes_.ended.empty()) << "it is not watched any more";
 }
 
+// Goal: the number of a process that ended is that of another process of the same pod.
+TEST_F(MountWatchTest, KnowsAProcessByItsStart) {
+    processes_.starts[7] = 100;
+    strict_.started(container("a"), 7);
+    strict_.look();
+    processes_.starts[7] = 200;
+    shares_.covered = {7};
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty());
+    EXPECT_TRUE(processes_.ended.empty());
+    strict_.started(container("a"), 7);
+    strict_.look();
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{7});
+}
+
 // Goal: the event is told again where the API server could not be reached, and a container that
 // starts again is a new one.
 TEST_F(MountWatchTest, TellsAgain) {
