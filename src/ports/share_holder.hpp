@@ -61,6 +61,10 @@ class ShareHolder {
     // unavailable where its mounts cannot be read.
     [[nodiscard]] virtual Result<> check_mounted(const HeldContainer& container,
                                                  std::int64_t pid) const = 0;
+    // Which container of the pod the process is of, by the accounts that it finds in its mount
+    // namespace. Nothing where it finds none, or they cannot be read.
+    [[nodiscard]] virtual std::optional<std::string> container_of(const PodUid& pod,
+                                                                  std::int64_t pid) const = 0;
     // Of all containers that are held now.
     [[nodiscard]] virtual std::vector<ShareUse> uses() const = 0;
     // The pods of which something is kept, and that nothing be kept of one.

@@ -60,7 +60,8 @@ StartRules start_rules(const Config& config) {
             .unrestricted_namespaces = {config.unrestricted_namespaces.begin(),
                                         config.unrestricted_namespaces.end()},
             .preload_merge_from = config.preload_merge_from,
-            .refuse_privileged = config.privileged_containers == "refuse"};
+            .refuse_privileged = config.privileged_containers == "refuse",
+            .sandboxed_handlers = config.sandboxed_handlers};
 }
 
 // Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
@@ -119,7 +120,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                  .lists = {.slots_per_card = static_cast<int>(config.slots_per_card)},
                  .publishing = {.identity = config.identity,
                                 .shares = is_guarded ? Holding::guard : Holding::none},
-                 .cdi = &cdi,
+                 // Where every container's runtime reads the environment, no device is missed.
+                 .cdi = reads_visible_devices({}, config.environment_handlers) ? nullptr : &cdi,
                  .enforcement_fault = held ? held->fault() : ""},
                 held ? &held->holder() : nullptr);
     TRY_VOID(cards.load());

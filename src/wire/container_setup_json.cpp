@@ -8,8 +8,26 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNeverWritten = {"configMap", "secret", "downwardAPI",
-                                                           "projected"};
+constexpr std::array<std::string_view, 5> kNeverWritten = {"configMap", "secret", "downwardAPI",
+                                                           "projected", "image"};
+// Their sources may say readOnly, for each mount of the volume (core/v1 VolumeSource).
+constexpr std::array<std::string_view, 17> kMayBeReadOnly = {"awsElasticBlockStore",
+                                                             "azureDisk",
+                                                             "azureFile",
+                                                             "cephfs",
+                                                             "cinder",
+                                                             "csi",
+                                                             "fc",
+                                                             "flexVolume",
+                                                             "gcePersistentDisk",
+                                                             "glusterfs",
+                                                             "iscsi",
+                                                             "nfs",
+                                                             "persistentVolumeClaim",
+                                                             "portworxVolume",
+                                                             "rbd",
+                                                             "scaleIO",
+                                                             "storageos"};
 
 struct Volume {
     std::string host_path;
@@ -22,6 +40,8 @@ std::map<std::string, Volume, std::less<>> read_volumes(JsonValue spec) {
         Volume volume{.host_path = json["hostPath"]["path"].text_or("")};
         for (const std::string_view kind : kNeverWritten)
             volume.read_only |= json[kind].present();
+        for (const std::string_view kind : kMayBeReadOnly)
+            volume.read_only |= json[kind]["readOnly"].boolean().value_or(false);
         out.insert_or_assign(json["name"].text_or(""), std::move(volume));
     }
     return out;

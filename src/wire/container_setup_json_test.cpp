@@ -40,6 +40,30 @@ TEST(ContainerSetups, Reads) {
                     {"", "", false, ""}}}}));
 }
 
+// Goal: a volume that is read-only by its source, whatever the mount says.
+TEST(ContainerSetups, VolumesThatAreReadOnly) {
+    for (const auto& [volume, is_read_only] : std::vector<std::pair<std::string, bool>>{
+             {R"("image": {"reference": "a/b"})", true},
+             {R"("projected": {})", true},
+             {R"("csi": {"driver": "d", "readOnly": true})", true},
+             {R"("csi": {"driver": "d", "readOnly": false})", false},
+             {R"("csi": {"driver": "d"})", false},
+             {R"("persistentVolumeClaim": {"claimName": "c", "readOnly": true})", true},
+             {R"("persistentVolumeClaim": {"claimName": "c"})", false},
+             {R"("nfs": {"server": "s", "path": "/", "readOnly": true})", true},
+             {R"("csi": {"driver": "d", "readOnly": "true"})", false},
+             {R"("csi": 3)", false},
+             {R"("emptyDir": {})", false}}) {
+        const auto document =
+            JsonDocument::parse(R"({"spec": {"volumes": [{"name": "v", )" + volume +
+                                R"(}], "containers": [{"name": "main",
+                "volumeMounts": [{"name": "v", "mountPath": "/etc"}]}]}})");
+        ASSERT_TRUE(document) << volume;
+        const auto setups = read_container_setups(document->root());
+        EXPECT_EQ(setups.at(0).mounts.at(0).read_only, is_read_only) << volume;
+    }
+}
+
 TEST(ContainerSetups, OfAnotherForm) {
     for (const char* text : {"{}", "3", R"({"spec": {"containers": {"name": "main"}}})",
                              R"({"spec": {"containers": [3, null]}})"}) {

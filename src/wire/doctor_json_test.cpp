@@ -22,5 +22,16 @@ TEST(DoctorJson, PolicyFlag) {
     EXPECT_EQ(policy_of(""), "binpack");
 }
 
+TEST(DoctorJson, PodsRuntimeClass) {
+    const auto runtime_class_of = [](const std::string& spec) {
+        const auto document = JsonDocument::parse(R"({"spec":{)" + spec + "}}");
+        EXPECT_TRUE(document) << document.error().text;
+        return read_doctor_pod(document->root(), nullptr).runtime_class;
+    };
+    EXPECT_EQ(runtime_class_of(R"("runtimeClassName":"nvidia")"), "nvidia");
+    EXPECT_EQ(runtime_class_of(R"("runtimeClassName":null)"), "");
+    EXPECT_EQ(runtime_class_of(""), "");
+}
+
 }  // namespace
 }  // namespace tessera

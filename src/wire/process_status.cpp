@@ -24,4 +24,21 @@ std::optional<std::int64_t> innermost_pid(std::string_view status) {
     return pid;
 }
 
+std::optional<std::int64_t> start_ticks(std::string_view stat) {
+    constexpr int kField = 22;
+    const std::size_t name_ends = stat.rfind(')');
+    if (name_ends == std::string_view::npos) return std::nullopt;
+    stat.remove_prefix(name_ends + 1);  // a space and field 3 follow
+    for (int field = 3; field <= kField; field++) {
+        const std::size_t begins = stat.find(' ');
+        if (begins == std::string_view::npos) return std::nullopt;
+        stat.remove_prefix(begins + 1);
+    }
+    const std::string_view text = stat.substr(0, stat.find_first_of(" \n"));
+    std::int64_t ticks = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
+    if (error != std::errc() || end != text.data() + text.size() || ticks < 0) return std::nullopt;
+    return ticks;
+}
+
 }  // namespace tessera

@@ -16,5 +16,17 @@ TEST(ProcessStatus, InnermostPid) {
         EXPECT_EQ(innermost_pid(text), std::nullopt) << text;
 }
 
+// Goal: whatever a program calls itself, it cannot choose when it was started.
+TEST(ProcessStatus, StartTicks) {
+    const std::string after = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21";
+    EXPECT_EQ(start_ticks("42 (sh)" + after), 4711);
+    EXPECT_EQ(start_ticks("42 (a) R 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 (b)" + after), 4711);
+    EXPECT_EQ(start_ticks("42 (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 9\n"), 9);
+    for (const std::string text : {"", "42 sh", "42 (sh)", "42 (sh) S 1 2 3",
+                                   "42 (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 -1",
+                                   "42 (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1x 2"})
+        EXPECT_EQ(start_ticks(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace tessera

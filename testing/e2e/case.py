@@ -14,6 +14,7 @@ from e2e.watch import Watch
 from kube.api import Api
 from kube.cluster import Cluster
 from stack import builds, deploy
+from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode, gpusimctl
 from stack.stack import Stack
 
@@ -22,6 +23,7 @@ NAMESPACE = "/api/v1/namespaces/default"
 PODS = f"{NAMESPACE}/pods"
 REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
 SECONDS = 40.0
+NEVER = "1970-01-01T00:00:00Z"  # how kubelet shows a moment that was not
 # It then says what its device plugins send, and tells of new amounts at once.
 KUBELET = {"logging": {"verbosity": 2}, "nodeStatusUpdateFrequency": "1s"}
 
@@ -41,6 +43,7 @@ class StackCase(unittest.TestCase):
     guard: ClassVar[bool] = False
     audit: ClassVar[bool] = False
     pod_groups: ClassVar[bool] = False
+    rules: ClassVar[AgentRules] = AgentRules()
     stack: ClassVar[Stack]
     cluster: ClassVar[Cluster]
     api: ClassVar[Api]
@@ -61,7 +64,7 @@ class StackCase(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.stack = Stack(cls.gpu_nodes(), identity=cls.identity, memory_unit=cls.memory_unit,
                           tls=cls.tls, audit=cls.audit, guard=cls.guard,
-                          pod_groups=cls.pod_groups)
+                          pod_groups=cls.pod_groups, rules=cls.rules)
         cls.stack.start()
         cls.addClassCleanup(cls.stack.cluster.stop)
         cls.cluster = cls.stack.cluster
@@ -204,6 +207,25 @@ class StackCase(unittest.TestCase):
             self.assertEqual(seen.env["NVIDIA_VISIBLE_DEVICES"], ",".join(given))
             memory = ",".join(str(s["memory"]) for s in truth.shares(pod)[container])
             self.assertEqual(seen.env["TESSERA_GPU_MEMORY_BYTES"], memory)
+
+    def assert_never_started(self, name: str, container: str = "main") -> None:
+        """No program of the container has run: it was not made, or was made and then refused."""
+        for status in self.pod(name)["status"].get("containerStatuses", []):
+            if status["name"] != container:
+                continue
+            self.assertFalse(status.get("started"), status)
+            self.assertNotIn("running", status["state"])
+            for state in (status["state"], status["lastState"]):
+                # containerd says so of one that it made and could not start.
+                ended = state.get("terminated", {"reason": "StartError", "startedAt": NEVER})
+                self.assertEqual((ended["reason"], ended["startedAt"]), ("StartError", NEVER),
+                                 status)
+
+    def assert_refused(self, name: str, *words: str) -> str:
+        """The agent refused the container `main`, and says why; the pod's event."""
+        message = self.wait_event(name, "Tessera: ", *words)
+        self.assert_never_started(name)
+        return message
 
     def assert_never_above(self) -> None:
         """At no moment so far was a card given or used beyond its memory."""

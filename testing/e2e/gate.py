@@ -6,7 +6,6 @@ import json
 
 from e2e import pods, truth
 from e2e.case import PODS, SECONDS, StackCase
-from e2e.truth import Json
 from kube.api import ApiError
 
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
@@ -103,11 +102,3 @@ class Gate(StackCase):
         self.running(pods.pod("wish-only", pods.container(
             "main", script=WITHOUT_CARD, env=[{"name": VISIBLE, "value": "all"}]), nodeName="node-a"))
         self.assertNotIn("libcuda", self.log("wish-only").text)
-
-    def assert_never_started(self, name: str) -> None:
-        """Its container has not run, and holds no card's memory."""
-        pod: Json = self.api.json("GET", f"{PODS}/{name}")
-        for status in pod["status"].get("containerStatuses", []):
-            self.assertFalse(status.get("started"), status)
-            self.assertNotIn("running", status["state"])
-            self.assertEqual(status["restartCount"], 0)

@@ -7,7 +7,7 @@ import json
 import time
 from typing import Any
 
-from e2e import pods
+from e2e import pods, truth
 from e2e.case import StackCase
 from e2e.gate import CHECKPOINT
 from e2e.truth import Json
@@ -43,12 +43,6 @@ class Isolated(StackCase):
         """What a shell in the container says, its errors too."""
         return self.cluster.kubectl("exec", name, "-c", container, "--", "sh", "-c",
                                     f"{{ {command}; }} 2>&1; true")
-
-    def assert_refused(self, name: str, *parts: str) -> None:
-        """Its container has not run, and the pod's event says why."""
-        self.wait_event(name, *parts)
-        for status in self.pod(name)["status"].get("containerStatuses", []):
-            self.assertFalse(status.get("started"), status)
 
     def test_a_volume_in_place_of_the_guards_files(self) -> None:
         """However its path is spelled; the runtime would put it on top of ours."""
@@ -88,6 +82,15 @@ class Isolated(StackCase):
         self.running(pods.pod("none", pods.container("main", script=show, env=env), node="node-a"))
         expected = "void" if self.identity == "nri" else "all"  # docs/limits.md
         self.assertIn(f"visible={expected}\n", self.log("none").text)
+
+    def test_a_privileged_container_uses_its_own_gpus(self) -> None:
+        """It has the device files of the whole node; CUDA is told which are its own."""
+        privileged = {"securityContext": {"privileged": True}}
+        made, = self.running(pods.pod(
+            "privileged", pods.container("main", SHARE, **privileged), node="node-a"))
+        self.assertEqual(self.says("privileged", "echo $CUDA_VISIBLE_DEVICES").strip(),
+                         ",".join(truth.uuids(made)))
+        self.assertIn("OUT_OF_MEMORY", self.says("privileged", TAKES_TOO_MUCH))
 
     def test_a_node_without_a_device_for_the_gpu(self) -> None:
         """The container does not start without its GPU; the event names what was looked for, and so

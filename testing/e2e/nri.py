@@ -15,8 +15,7 @@ class OnlyNri(StackCase):
         """The runtime would replace the first entry, and the container would read the second."""
         self.create(twice.pod(self.cluster))
         self.wait_event("twice", f"sets {twice.VISIBLE} 2 times", "remove it")
-        pod = self.pod("twice")
-        self.assertFalse(pod["status"]["containerStatuses"][0]["started"])
+        self.assert_never_started("twice")
 
     def test_a_restart_of_the_agent_ends_no_container(self) -> None:
         """It looks at what runs before any other container may start."""

@@ -223,8 +223,10 @@ Result<std::vector<NodePod>> FakeKubeApi::list_node_pods(const NodeName& node) {
     std::vector<NodePod> out;
     for (PodFacts& pod : pods) {
         const auto setups = setups_.find(pod.uid);
-        out.push_back({std::move(pod), {}});
-        if (setups != setups_.end()) out.back().setups = setups->second;
+        std::vector<ContainerSetup> plain;
+        for (const ContainerSpec& container : pod.containers)
+            plain.push_back({.name = container.name});
+        out.push_back({std::move(pod), setups == setups_.end() ? plain : setups->second});
     }
     return out;
 }

@@ -126,7 +126,14 @@ class FakeShareHolder final : public ShareHolder {
                                          std::int64_t pid) const override {
         if (covered.contains(pid))
             return fail(Code::conflict, "container " + container.container + ": covered");
+        if (hidden.contains(pid))
+            return fail(Code::unavailable, container.container + ": mounts cannot be checked");
         return {};
+    }
+    [[nodiscard]] std::optional<std::string> container_of(const PodUid&,
+                                                          std::int64_t pid) const override {
+        const auto container = containers.find(pid);
+        return container == containers.end() ? std::nullopt : std::optional(container->second);
     }
     Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                         const std::vector<HeldShare>& shares) override {
@@ -167,6 +174,8 @@ class FakeShareHolder final : public ShareHolder {
     std::vector<PodName> names;                          // of those that were held, in order
     std::vector<std::string> preload_lists;              // likewise
     std::set<std::int64_t> covered;                      // pids whose mounts are not as given
+    std::set<std::int64_t> hidden;                       // pids whose mounts cannot be read
+    std::map<std::int64_t, std::string> containers;      // what container_of() says, by pid
     std::vector<ShareUse> used;                          // what uses() says
     std::set<PodUid> in_use;
     std::map<std::string, ToldLimit> noted;  // by UID/CONTAINER/CARD

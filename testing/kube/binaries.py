@@ -44,13 +44,17 @@ class Module:
 
 _KUBE_VERSION = "k8s.io/component-base/version"
 
+
+
+def _containerd(folder: str, path: str, version: str = "{version}") -> Module:
+    return Module(folder, path, tuple(
+        f"{path}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr")),
+        f"-s -w -X {path}/version.Version={version}", "no_btrfs no_devmapper no_zfs")
+
+
 TABLE = (
     Module("etcd", "go.etcd.io/etcd/server/v3", ("go.etcd.io/etcd/server/v3",)),
-    Module("containerd", "github.com/containerd/containerd/v2",
-           tuple(f"github.com/containerd/containerd/v2/cmd/{name}"
-                 for name in ("containerd", "containerd-shim-runc-v2", "ctr")),
-           "-s -w -X github.com/containerd/containerd/v2/version.Version={version}",
-           "no_btrfs no_devmapper no_zfs"),
+    _containerd("containerd", "github.com/containerd/containerd/v2"),
     # without their version the components believe that they are v0.0.0 and refuse each other
     Module("kubernetes", "k8s.io/kubernetes",
            tuple(f"k8s.io/kubernetes/cmd/{name}" for name in (
@@ -64,6 +68,18 @@ TABLE = (
 
 # what a benchmark needs beside the cluster; built when it asks
 KWOK = (Module("kwok", "sigs.k8s.io/kwok", ("sigs.k8s.io/kwok/cmd/kwok",)),)
+
+# Other releases of containerd, by what NodeSpec.containerd_release calls them; built when asked.
+# One that is "unnamed" calls its version "unknown": what looks its version up in a table finds none.
+CONTAINERDS = {
+    "2.0": (_containerd("containerd-2.0", "github.com/containerd/containerd/v2"),),
+    "2.0-unnamed": (_containerd("containerd-2.0", "github.com/containerd/containerd/v2",
+                                "unknown"),),
+    "1.7.29": (_containerd("containerd-1.7.29", "github.com/containerd/containerd"),),
+    "1.7.29-unnamed": (_containerd("containerd-1.7.29", "github.com/containerd/containerd",
+                                   "unknown"),),
+    "1.7.30": (_containerd("containerd-1.7.30", "github.com/containerd/containerd"),),
+}
 
 
 def cache_root() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unittest
 
 from kube import binaries
@@ -9,8 +10,15 @@ from kube import binaries
 
 class BinariesTest(unittest.TestCase):
     def test_every_module_is_pinned(self) -> None:
-        for module in (*binaries.TABLE, *binaries.KWOK):
+        for module in (*binaries.TABLE, *binaries.KWOK,
+                       *itertools.chain(*binaries.CONTAINERDS.values())):
             self.assertRegex(binaries.pinned_version(module), r"^v\d+\.\d+\.\d+$")
+
+    def test_a_release_of_containerd_has_the_version_that_names_it(self) -> None:
+        for release, (module,) in binaries.CONTAINERDS.items():
+            version = binaries.pinned_version(module)
+            self.assertTrue(f"{version}.".startswith(f"v{release.removesuffix('-unnamed')}."),
+                            version)
 
     def test_key_is_stable(self) -> None:
         self.assertEqual(binaries.cache_key(), binaries.cache_key())

@@ -129,6 +129,8 @@ def build(options: argparse.Namespace) -> None:
     print(binaries.ensure(options.trim_go_cache))
     if options.kwok:
         print(binaries.ensure(options.trim_go_cache, binaries.KWOK))
+    for table in binaries.CONTAINERDS.values() if options.containerds else ():
+        print(binaries.ensure(options.trim_go_cache, table))
 
 
 def run_doctor(_: argparse.Namespace) -> None:
@@ -203,6 +205,8 @@ def parser() -> argparse.ArgumentParser:
                      help="afterwards `go clean -cache`, if less than 15 GB of disk are free")
     sub.add_argument("--kwok", action="store_true",
                      help="also kwok, which `./dev bench cluster` plays nodes with")
+    sub.add_argument("--containerds", action="store_true",
+                     help="also the releases of containerd that `./dev check runtimes` compares")
     command("doctor", run_doctor, "say whether this machine can run a cluster, and what to fix")
     return top
 

@@ -65,6 +65,8 @@ class Cluster(ClusterHandle):
         for spec in self.nodes:
             spec.check()
         programs = binaries.ensure()
+        for table in {spec.containerd_table() for spec in self.nodes}:
+            binaries.ensure(table=table)
         try:
             self._boot(programs)
         except BaseException:

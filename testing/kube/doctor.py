@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kube import binaries, cgroups, images, run_dir
+from kube.containerd import CNI_DIRECTORIES
 from kube.errors import KubeError
-from kube.node import CNI_DIRECTORIES
 
 # program -> Debian package
 TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "openssl": "openssl", "runc": "runc",

@@ -190,8 +190,7 @@ class ClusterHandle:
 
     def import_image(self, archive: str | Path) -> None:
         """Loads a docker archive into every node."""
-        self._each_node(lambda directory: launch.import_image(
-            directory, self.directory / "bin", Path(archive)))
+        self._each_node(lambda directory: launch.import_image(directory, Path(archive)))
 
     def power_off(self, node: str) -> None:
         """Kills all processes of a node at once, as a power cut does; its disk stays."""

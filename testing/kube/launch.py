@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kube import cgroups, images, mounts, network
+from kube.containerd import SOCKET
 from kube.control import Init, init_argv, init_env
 from kube.control_plane import IDENTITIES, ControlPlane, Ports
 from kube.errors import CommandError, KubeError
-from kube.node import CONTAINERD_SOCKET, Node, NodeSpec
+from kube.node import Node, NodeSpec
 from kube.pki import Identity, Pki
 from kube.run_dir import Run
 
@@ -128,7 +129,8 @@ class Launch:
             indent=1))
         init = Init(node.directory)
         init.write_spec(join=[], steps=steps, hostname=name)
-        path = {"PATH": f"{self.programs}:{init_env()['PATH']}"}  # containerd looks up its shim
+        # containerd looks up its shim
+        path = {"PATH": f"{node.directory / 'bin'}:{init_env()['PATH']}"}
         for program, line in node.commands(self.programs).items():
             init.define(program, line, path)
         self.init.define(name, init_argv(node.directory, hostname=True), init_env())
@@ -142,7 +144,7 @@ class Launch:
         Init(node.directory).start("containerd")
         wait_containerd(node.directory)
         for image in (images.pause_archive(), *self.options.images):
-            import_image(node.directory, self.programs, image)
+            import_image(node.directory, image)
 
 
 def boot_node(run_init: Init, directory: Path, name: str) -> None:
@@ -183,7 +185,7 @@ def write_file(directory: Path, target: str, content: str | bytes) -> None:
 def wait_containerd(directory: Path) -> None:
     """Returns when containerd of a node listens: a client that connects then is served."""
     init = Init(directory)
-    path = f"/proc/{init.pid()}/root{CONTAINERD_SOCKET}"
+    path = f"/proc/{init.pid()}/root{SOCKET}"
     deadline = time.monotonic() + CONTAINERD_SECONDS
     while True:
         with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
@@ -195,9 +197,9 @@ def wait_containerd(directory: Path) -> None:
         time.sleep(0.02)
 
 
-def import_image(directory: Path, programs: Path, archive: Path) -> None:
+def import_image(directory: Path, archive: Path) -> None:
     """Loads a docker archive into the node's containerd."""
     with open(archive, "rb") as source:
         data = source.read()
-    enter_checked(directory, str(programs / "ctr"), "--namespace", "k8s.io", "images", "import",
-                  "-", stdin=data, timeout=IMPORT_SECONDS)
+    enter_checked(directory, str(directory / "bin" / "ctr"), "--namespace", "k8s.io", "images",
+                  "import", "-", stdin=data, timeout=IMPORT_SECONDS)

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kube import images, mounts
+from kube import binaries, containerd, mounts
 from kube.errors import KubeError
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 PRIVATE = ("/run", "/var/run", "/var/lib", "/var/log", "/etc")
-CNI_DIRECTORIES = ("/usr/lib/cni", "/opt/cni/bin")
-CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 
 # what kubelet and the ptp plugin want, as they would write it: they find it done and leave it
 SYSCTLS = {
@@ -42,6 +39,7 @@ class NodeSpec:
     files: path in the node -> contents, or a file of the machine to copy; there before containerd
     starts. Paths of both must be in a private place (see PRIVATE), or exist on the machine.
     kubelet: entries for its configuration file. containerd: TOML tables added to its own.
+    containerd_release: one of binaries.CONTAINERDS in place of the one in binaries.TABLE.
     """
 
     name: str
@@ -52,11 +50,21 @@ class NodeSpec:
     max_pods: int = 250
     kubelet: Mapping[str, Any] = field(default_factory=dict)
     containerd: str = ""
+    containerd_release: str = ""
+
+    def containerd_table(self) -> Sequence[binaries.Module]:
+        """What its containerd is built of."""
+        if not self.containerd_release:
+            return binaries.TABLE
+        return binaries.CONTAINERDS[self.containerd_release]
 
     def check(self) -> None:
         """KubeError if the node cannot be made."""
         if not NAME.fullmatch(self.name):
             raise KubeError(f"node name {self.name!r}: use 1-40 of a-z, 0-9, - (not at the ends)")
+        if self.containerd_release not in ("", *binaries.CONTAINERDS):
+            raise KubeError(f"node {self.name}: no containerd {self.containerd_release!r}; there "
+                            f"is {', '.join(binaries.CONTAINERDS)}")
         for source, target in self.binds:
             if not Path(source).is_dir():
                 raise KubeError(f"node {self.name}: {source} is not a directory")
@@ -90,7 +98,7 @@ class Node:
 
     def prepare(self, hosts: str) -> list[mounts.Step]:
         """Makes its folders and the files of its /etc; returns what its init has to mount."""
-        for part in ("var-lib", "var-log", "etc", "etc-work", "sysctl"):
+        for part in ("bin", "var-lib", "var-log", "etc", "etc-work", "sysctl"):
             (self.directory / part).mkdir(parents=True)
         etc = self.directory / "etc"
         self._write(etc / "hosts", hosts)
@@ -100,6 +108,8 @@ class Node:
             empty.mkdir(parents=True)
         steps = [mounts.overlay("/etc", etc, self.directory / "etc-work"),
                  mounts.tmpfs("/run"),
+                 mounts.bind(binaries.directory(self.spec.containerd_table()),
+                             self.directory / "bin"),
                  mounts.bind(self.directory / "var-lib", "/var/lib"),
                  mounts.bind(self.directory / "var-log", "/var/log")]
         for name, value in SYSCTLS.items():
@@ -110,10 +120,10 @@ class Node:
         return [*steps, mounts.shared("/")]
 
     def commands(self, programs: Path) -> dict[str, list[str]]:
-        """The command lines of its two programs. Start containerd first."""
+        """The command lines of its two programs, in the node. Start containerd first."""
         labels = ",".join(f"{k}={v}" for k, v in self.spec.labels.items())
         return {
-            "containerd": [str(programs / "containerd"), "-c", "/etc/containerd/config.toml"],
+            "containerd": [str(self.directory / "bin" / "containerd"), "-c", "/etc/containerd/config.toml"],
             "kubelet": [str(programs / "kubelet"), "--config=/etc/kubernetes/kubelet.json",
                         "--kubeconfig=/etc/kubernetes/kubelet.kubeconfig",
                         f"--hostname-override={self.spec.name}", f"--node-ip={self.address}",
@@ -129,7 +139,7 @@ class Node:
             "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True},
                                "x509": {"clientCAFile": str(ca)}},
             "authorization": {"mode": "Webhook"},
-            "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
+            "containerRuntimeEndpoint": f"unix://{containerd.SOCKET}",
             "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{self.cgroup}", "failCgroupV1": False,
             "enforceNodeAllocatable": [], "failSwapOn": False, "oomScoreAdj": 0,
             # nothing of the machine: no iptables, no resolver behind the private /run, no plugins
@@ -148,43 +158,10 @@ class Node:
                 "plugins": [{"type": "ptp", "ipMasq": False, "ipam": ipam}]}
 
     def _containerd_toml(self) -> str:
-        runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-        cni = [place for place in CNI_DIRECTORIES if Path(place, "ptp").exists()]
-        return CONTAINERD_TOML.format(
-            socket=CONTAINERD_SOCKET, nri_disable=str(not self.spec.nri).lower(),
-            pause=images.PAUSE, cni=json.dumps(cni), runc=runc) + self.spec.containerd
+        text = containerd.config(self.spec.containerd_release, nri=self.spec.nri)
+        return text + self.spec.containerd
 
     @staticmethod
     def _write(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-
-
-# restrict_oom_score_adj: some kernels refuse a negative one; opt: its default is made in /opt
-CONTAINERD_TOML = """version = 3
-root = "/var/lib/containerd"
-state = "/run/containerd"
-[grpc]
-  address = "{socket}"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "/var/lib/containerd/opt"
-[plugins."io.containerd.nri.v1.nri"]
-  disable = {nri_disable}
-  socket_path = "/var/run/nri/nri.sock"
-  plugin_path = "/var/lib/nri/plugins"
-  plugin_config_path = "/etc/nri/conf.d"
-[plugins."io.containerd.cri.v1.images".pinned_images]
-  sandbox = "{pause}"
-[plugins."io.containerd.cri.v1.runtime"]
-  restrict_oom_score_adj = true
-  enable_cdi = true
-  cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]
-  [plugins."io.containerd.cri.v1.runtime".cni]
-    bin_dirs = {cni}
-    conf_dir = "/etc/cni/net.d"
-  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
-      BinaryName = "{runc}"
-      SystemdCgroup = false
-"""

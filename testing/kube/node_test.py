@@ -26,6 +26,7 @@ class NodeSpecTest(unittest.TestCase):
                      NodeSpec("n", binds=((self.directory / "none", "/run/x"),)),
                      NodeSpec("n", binds=(("/var/lib", "/run/x"),)),
                      NodeSpec("n", binds=(("/etc/ssl", "/run/x"),)),
+                     NodeSpec("n", containerd_release="0.9"),
                      NodeSpec("n", files={"/usr/x": ""}), NodeSpec("n", files={"/run/../x": ""})):
             with self.subTest(spec=spec), self.assertRaises(KubeError):
                 spec.check()

@@ -189,8 +189,12 @@ Result<std::vector<PodFacts>> KubeLine::list_pods(const NodeName& node) {
 Result<std::vector<NodePod>> KubeLine::list_node_pods(const NodeName& node) {
     TRY(auto pods, list_pods(node));
     std::vector<NodePod> out;
-    for (PodFacts& pod : pods)
-        out.push_back({std::move(pod), {}});
+    for (PodFacts& pod : pods) {
+        std::vector<ContainerSetup> setups;
+        for (const ContainerSpec& container : pod.containers)
+            setups.push_back({.name = container.name});
+        out.push_back({std::move(pod), std::move(setups)});
+    }
     return out;
 }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ TLS_FILES = (("tls-certificate-file", "tls.crt"), ("tls-key-file", "tls.key"),
              ("client-ca-file", "ca.crt"))
 KEY_FILE = "--allocation-key-file=/etc/tessera/allocation-key/keys"
 GUARD_LIBRARY = "--guard-library=/usr/lib/tessera/libtessera-guard.so"
+
+
+@dataclass(frozen=True)
+class AgentRules:
+    """arguments: added to those of the agents. folders: of the node, in their pods at the same
+    path, read-only."""
+
+    arguments: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 def scheduler_config(port: int, certificates: Path | None = None) -> str:
@@ -48,7 +58,8 @@ def make_certificates(directory: Path) -> None:
 
 
 def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identity: str = "nri",
-          memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False) -> None:
+          memory_unit: str = "GiB", certificates: Path | None = None, guard: bool = False,
+          rules: AgentRules = AgentRules()) -> None:
     """Deploys the shipped manifests; `wait` says when they run. key: what allocations are signed
     with, in hexadecimal. certificates: as for `scheduler_config`; the controller is one of several
     then."""
@@ -73,8 +84,8 @@ def apply(cluster: ClusterHandle, port: int, health_port: int, key: str, identit
         "patches": [
             _patch("Deployment", "tessera-controller", _controller(
                 cluster, port, health_port, certificates is not None)),
-            _patch("DaemonSet", "tessera-agent", _agent(
-                cluster, identity, memory_unit, guard)),
+            _patch("DaemonSet", "tessera-agent", [
+                *_agent(cluster, identity, memory_unit, guard), *_rules(rules)]),
         ],
     }))
     cluster.kubectl("apply", "-k", str(overlay))
@@ -158,6 +169,19 @@ def _agent(cluster: ClusterHandle, identity: str, memory_unit: str,
         operations.append({"op": "replace", "path": f"{container}/ports",
                            "value": [{"name": "metrics", "containerPort": port}]})
     return operations + _with_api(cluster)
+
+
+def _rules(rules: AgentRules) -> list[dict[str, Any]]:
+    pod = "/spec/template/spec"
+    container = f"{pod}/containers/0"
+    added: list[tuple[str, object]] = [(f"{container}/args/-", text) for text in rules.arguments]
+    for number, folder in enumerate(rules.folders):
+        name = f"folder-{number}"
+        added += [
+            (f"{container}/volumeMounts/-", {"name": name, "mountPath": folder, "readOnly": True}),
+            (f"{pod}/volumes/-",
+             {"name": name, "hostPath": {"path": folder, "type": "DirectoryOrCreate"}})]
+    return [{"op": "add", "path": path, "value": value} for path, value in added]
 
 
 def _patch(kind: str, name: str, operations: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,13 +19,14 @@ DRIVER_ROOT = "/run/nvidia/driver"  # inside the node
 @dataclass(frozen=True)
 class GpuNode:
     """cards: a file of gpusim/cards (its form is in gpusim/README.md). kubelet: entries of its
-    configuration. publishes: its agent is expected to come up."""
+    configuration. publishes: its agent is expected to come up. containerd_release: as NodeSpec's."""
 
     name: str
     cards: Path
     nri: bool = True
     kubelet: Mapping[str, Any] = field(default_factory=dict)
     publishes: bool = True
+    containerd_release: str = ""
 
     def driver_root(self, directory: Path) -> Path:
         """Its driver root as this machine sees it."""
@@ -40,7 +41,7 @@ class GpuNode:
         json.loads(cdi)
         return NodeSpec(self.name, nri=self.nri, binds=((root, DRIVER_ROOT),),
                         files={"/run/cdi/nvidia.json": cdi}, labels={"gpushare": "true"},
-                        kubelet=self.kubelet)
+                        kubelet=self.kubelet, containerd_release=self.containerd_release)
 
 
 def gpusimctl(*arguments: str) -> str:

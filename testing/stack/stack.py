@@ -19,6 +19,7 @@ from kube import binaries
 from kube.cluster import Cluster
 from kube.errors import CommandError
 from stack import builds, deploy
+from stack.deploy import AgentRules
 from stack.gpu_node import GpuNode
 
 _GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
@@ -31,20 +32,22 @@ class Stack:
     """nodes: with simulated GPUs. identity: how the agents recognise a container (nri, kubelet).
     tls: as deploy/ha, with certificates in `certificates`. audit: the API server writes down what
     our programs ask it for, in logs/audit.log. guard: with deploy/guard. pod_groups: Kubernetes'
-    own gangs are on."""
+    own gangs are on. rules: what an administrator decides for the agents."""
 
     def __init__(self, nodes: Sequence[GpuNode], *, identity: str = "nri",
                  memory_unit: str = "GiB", name: str | None = None, tls: bool = False,
-                 audit: bool = False, guard: bool = False, pod_groups: bool = False) -> None:
+                 audit: bool = False, guard: bool = False, pod_groups: bool = False,
+                 rules: AgentRules = AgentRules()) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.identity = identity
         self.memory_unit = memory_unit
         self.tls = tls
         self.guard = guard
+        self.rules = rules
         users = (deploy.CONTROLLER_USER, deploy.AGENT_USER) if audit else ()
         self.cluster = Cluster(name=name, audit_users=users,
                                extra_arguments=POD_GROUPS if pod_groups else None)
-        self.port = 0
+        self.port = self.health_port = 0
         self.key = secrets.token_hex(32)
 
     def start(self) -> "Stack":
@@ -53,19 +56,24 @@ class Stack:
         try:
             cluster.nodes = [node.spec(cluster.directory) for node in self.nodes.values()]
             cluster.images = builds.images(cluster.directory / "stack-images")
-            self.port = cluster.free_port()
+            self.port, self.health_port = cluster.free_port(), cluster.free_port()
             if self.tls:
                 deploy.make_certificates(self.certificates)
             certificates = self.certificates if self.tls else None
             cluster.scheduler_config = deploy.scheduler_config(self.port, certificates)
             cluster.start()
-            deploy.apply(cluster, self.port, cluster.free_port(), self.key, self.identity,
-                         self.memory_unit, certificates, self.guard)
-            deploy.wait(cluster, sum(node.publishes for node in self.nodes.values()))
+            self.apply()
         except BaseException as error:
             self.__exit__(type(error), error, error.__traceback__)
             raise
         return self
+
+    def apply(self) -> None:
+        """Deploys Tessera as this stack says now, and returns when it runs."""
+        certificates = self.certificates if self.tls else None
+        deploy.apply(self.cluster, self.port, self.health_port, self.key, self.identity,
+                     self.memory_unit, certificates, self.guard, self.rules)
+        deploy.wait(self.cluster, sum(node.publishes for node in self.nodes.values()))
 
     @property
     def certificates(self) -> Path:

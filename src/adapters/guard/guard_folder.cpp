@@ -19,6 +19,7 @@
 #include "adapters/os/plain_file.hpp"
 #include "adapters/os/text_file.hpp"
 #include "base/log.hpp"
+#include "domain/handover/link_resolution.hpp"
 #include "domain/handover/mount_conflicts.hpp"
 #include "guard/arbiter/reading.hpp"
 #include "guard/region/create.hpp"
@@ -42,6 +43,10 @@ constexpr const char* kInContainer = "/usr/local/tessera";
 // A pod's own list of libraries to preload has some lines.
 constexpr std::size_t kMostPreloadBytes = std::size_t{64} << 10;
 
+constexpr std::string_view kMayNotReadLinks =
+    " (the agent may not read the image's links: for images whose folders are links, give its pod "
+    "the capability SYS_PTRACE)";
+
 constexpr std::size_t kMostMountinfoBytes = std::size_t{4} << 20;
 
 std::string in_container(std::string_view name) {
@@ -56,6 +61,48 @@ Result<> make_folder(const fs::path& path) {
     if (!error) error.assign(errno, std::generic_category());
     return fail(Code::unavailable,
                 fmt::format("{} cannot be made: {}", path.string(), error.message()));
+}
+
+// A thread's folder in /proc, and the text of its mountinfo.
+struct MountView {
+    fs::path thread;
+    std::string text;
+};
+
+Result<MountView> read_mounts(const fs::path& thread) {
+    TRY(auto text, read_text_file_up_to(thread / "mountinfo", kMostMountinfoBytes));
+    return MountView{thread, std::move(text)};
+}
+
+// Of the process's first thread; where that has ended and others go on, of the first of those that
+// can be read. A tenant may make mounts by the thousand, which are not read to their end:
+// invalid_argument.
+Result<MountView> read_mounts_of(std::int64_t pid) {
+    auto of_first = read_mounts(fmt::format("/proc/{}", pid));
+    if (of_first || of_first.error().code == Code::invalid_argument) return of_first;
+    for (const fs::path& thread : paths_in(fmt::format("/proc/{}/task", pid))) {
+        auto of_thread = read_mounts(thread);
+        if (of_thread || of_thread.error().code == Code::invalid_argument) return of_thread;
+    }
+    return of_first;
+}
+
+// Where the runtime's mount at `path` stands, since it follows the links of the image's folders.
+struct ResolvedPath {
+    std::string path;
+    bool is_denied = false;  // the links may not be read, and count as none
+};
+
+ResolvedPath resolved_in(const MountView& view, const std::string& path) {
+    ResolvedPath out;
+    const auto link_at = [&](const std::string& at) -> std::optional<std::string> {
+        std::error_code error;
+        const fs::path link = fs::read_symlink(view.thread / "root" / at.substr(1), error);
+        out.is_denied |= error == std::errc::permission_denied;
+        return error ? std::nullopt : std::optional(link.string());
+    };
+    out.path = with_folders_resolved(path, link_at);
+    return out;
 }
 
 Bytes bytes_of(guard::Granules granules) {
@@ -129,13 +176,14 @@ GuardFolder::GuardFolder(GuardFolderOptions options, Clock& clock)
 
 Result<> GuardFolder::install() {
     const fs::path folder = options_.folder;
+    TRY_VOID(make_folder(folder / kPods));
     TRY_VOID(make_folder(folder));
+    const bool has_selinux = options_.has_selinux.value_or(enforces_selinux());
     // The agent goes on: the node's whole GPUs need no guard.
-    if (auto checked = check_host(read_host_facts(folder)); !checked) {
+    if (auto checked = check_host(read_host_facts(folder, has_selinux)); !checked) {
         fault_ = checked.error().text;
         log_event(Event::guard_unusable, {{"reason", fault_}});
     }
-    TRY_VOID(make_folder(folder / kPods));  // of the label that the folder has by now
     struct statvfs about = {};
     if (statvfs(folder.c_str(), &about) == 0 && (about.f_flag & ST_NOEXEC) != 0) {
         return fail(Code::invalid_argument,
@@ -196,7 +244,15 @@ Result<fs::path> GuardFolder::preload_list_for(const HeldContainer& container) c
         return common;
     }
     auto theirs = read_plain_file(container.preload_list, kMostPreloadBytes);
-    if (!theirs) return fail(theirs.error().in("the pod's list of libraries to preload"));
+    if (!theirs) {
+        Error error = theirs.error().in("the pod's list of libraries to preload");
+        if (error.code == Code::not_found) {
+            error.text +=
+                ". The folders of --preload-merge-from are the node's: mount each into "
+                "the agent's pod at the same path, read-only (docs/limits.md)";
+        }
+        return fail(std::move(error));
+    }
     TRY(const std::string ours, read_text_file(common));
     TRY_VOID(write_text_file(merged, ours + *theirs));
     return merged;
@@ -231,33 +287,50 @@ Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t
     }
     TRY(const auto own_text, read_text_file("/proc/self/mountinfo"));
     TRY(const auto own, read_mountinfo(own_text));
-    // A tenant may make mounts by the thousand, which are not read to their end.
-    auto text = read_text_file_up_to(fmt::format("/proc/{}/mountinfo", pid), kMostMountinfoBytes);
-    if (!text && text.error().code == Code::invalid_argument) {
+    auto view = read_mounts_of(pid);
+    if (!view && view.error().code == Code::invalid_argument) {
         return fail(Code::conflict, fmt::format("container {} has more mounts than can be checked; "
                                                 "make fewer",
                                                 container.container));
     }
-    if (!text) {
+    if (!view) {
         return fail(
-            text.error().in("the container's mounts cannot be checked; does the agent's "
+            view.error().in("the container's mounts cannot be checked; does the agent's "
                             "pod have hostPID (deploy/guard)?"));
     }
-    TRY(const auto mounts, read_mountinfo(*text));
+    TRY(const auto mounts, read_mountinfo(view->text));
     const fs::path region = region_of(container.pod, container.container);
     std::error_code error;
     const bool is_merged = fs::exists(region / kPreload, error);
     for (const FileMount& mount :
          mounts_of(container, (is_merged ? region : fs::path(options_.folder)) / kPreload)) {
         const auto file = stored_at(own, fs::weakly_canonical(mount.source, error).string());
-        if (file && is_mounted_at(mounts, mount.destination, *file)) continue;
+        const ResolvedPath at = resolved_in(*view, mount.destination);
+        if (file && is_mounted_at(mounts, at.path, *file)) continue;
         return fail(Code::conflict,
                     fmt::format("container {}: {}, which enforces its GPU share, is covered by "
                                 "another mount or reached by a symbolic link of the image; remove "
-                                "the volume or the link",
-                                container.container, mount.destination));
+                                "the volume or the link{}",
+                                container.container, mount.destination,
+                                at.is_denied ? kMayNotReadLinks : ""));
     }
     return {};
+}
+
+std::optional<std::string> GuardFolder::container_of(const PodUid& pod, std::int64_t pid) const {
+    const auto own_text = read_text_file("/proc/self/mountinfo");
+    const auto view = read_mounts_of(pid);
+    if (!own_text || !view) return std::nullopt;
+    const auto own = read_mountinfo(*own_text);
+    const auto mounts = read_mountinfo(view->text);
+    if (!own || !mounts) return std::nullopt;
+    for (const fs::path& region : paths_in(fs::path(options_.folder) / kPods / pod.str())) {
+        std::error_code error;
+        const auto accounts =
+            stored_at(*own, fs::weakly_canonical(region / guard::kAccountsName, error).string());
+        if (accounts && is_mounted_anywhere(*mounts, *accounts)) return region.filename().string();
+    }
+    return std::nullopt;
 }
 
 std::vector<ShareUse> GuardFolder::uses() const {

@@ -24,8 +24,9 @@
 namespace tessera {
 
 struct GuardFolderOptions {
-    std::string folder;   // of the node, where programs may be run from: not /run
-    std::string library;  // the guard's, of this agent
+    std::string folder;                    // of the node, where programs may be run from: not /run
+    std::string library;                   // the guard's, of this agent
+    std::optional<bool> has_selinux = {};  // left out: as the node is
 };
 
 class GuardFolder final : public ShareHolder {
@@ -40,6 +41,8 @@ class GuardFolder final : public ShareHolder {
     [[nodiscard]] std::vector<std::string> mount_points() const override;
     [[nodiscard]] Result<> check_mounted(const HeldContainer& container,
                                          std::int64_t pid) const override;
+    [[nodiscard]] std::optional<std::string> container_of(const PodUid& pod,
+                                                          std::int64_t pid) const override;
     Result<std::vector<FileMount>> hold(const HeldContainer& container,
                                         const std::vector<HeldShare>& shares) override;
     [[nodiscard]] std::vector<ShareUse> uses() const override;

@@ -3,13 +3,21 @@
 #include "adapters/guard/guard_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "adapters/os/system_clock.hpp"
 #include "adapters/os/text_file.hpp"
@@ -227,6 +235,37 @@ TEST_F(GuardFolderTest, SaysWhatIsWrong) {
     EXPECT_FALSE(nowhere.install());
 }
 
+// Goal: where SELinux is on, containers may read what is in the folder: what an agent made in it
+// before the node had SELinux, or before this release, gets the label at the start. What is made
+// later has the label of its folder, by the kernel.
+TEST_F(GuardFolderTest, LabelsItsFilesForContainers) {
+    fs::create_directories(region_);
+    write(region_ / "limits", "of an earlier agent");
+    write(scratch_ / "elsewhere", "");
+    fs::create_symlink(scratch_ / "elsewhere", region_ / "link");
+    const auto label_of = [](const fs::path& path) {
+        std::array<char, 256> label{};
+        const ssize_t size =
+            lgetxattr(path.c_str(), "security.selinux", label.data(), label.size() - 1);
+        return size > 0 ? std::string(label.data()) : "";
+    };
+    GuardFolder guard({.folder = folder_, .library = scratch_ / "new.so", .has_selinux = true},
+                      clock_);
+    ASSERT_TRUE(guard.install());
+    if (label_of(folder_).empty()) {
+        EXPECT_NE(guard.fault().find("SELinux is on"), std::string::npos);
+        GTEST_SKIP() << "needs the right to label files";
+    }
+    EXPECT_EQ(guard.fault(), "");
+    for (const fs::path& path : {folder_, folder_ / "pods", region_, region_ / "limits"})
+        EXPECT_NE(label_of(path).find(":container_file_t:"), std::string::npos) << path;
+    EXPECT_EQ(label_of(scratch_ / "elsewhere"), "");
+    GuardFolder without(
+        {.folder = scratch_ / "b", .library = scratch_ / "new.so", .has_selinux = false}, clock_);
+    ASSERT_TRUE(without.install());
+    EXPECT_EQ(label_of(scratch_ / "b"), "");
+}
+
 // Goal: the list of libraries that a pod brings is merged with ours, as long as the pod brings it;
 // a link in its place is not followed.
 TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
@@ -253,6 +292,9 @@ TEST_F(GuardFolderTest, MergesAPodsPreloadList) {
         guard_.hold({PodUid("uid-p"), {}, "main", (theirs.parent_path() / "link").string()}, {});
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text.find("symbolic link"), std::string::npos);
+    const auto unseen = guard_.hold({PodUid("uid-p"), {}, "main", "/not/there/ld.so.preload"}, {});
+    ASSERT_FALSE(unseen);
+    EXPECT_NE(unseen.error().text.find("mount each into the agent's pod"), std::string::npos);
 }
 
 // Goal: that our files are in force is read from the mounts of the container's process. This
@@ -267,6 +309,122 @@ TEST_F(GuardFolderTest, MissesItsMounts) {
     EXPECT_EQ(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 0).error().code,
               Code::unavailable);
     EXPECT_FALSE(guard_.check_mounted({PodUid("uid-p"), {}, "main"}, 1 << 30));
+}
+
+// A process in a mount namespace of its own that has these mounts, as the runtime makes them.
+class ContainerProcess {
+  public:
+    enum class Leader { stays, ends };
+    enum class Image { plain, links_usr_local };
+
+    // Without the right to mount: pid() is 0.
+    explicit ContainerProcess(const std::vector<FileMount>& mounts, Leader leader = Leader::stays,
+                              Image image = Image::plain) {
+        std::array<int, 2> ready{};
+        EXPECT_EQ(pipe(ready.data()), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            const char is_done = mount_all(mounts, image) ? 'y' : 'n';
+            if (write(ready[1], &is_done, 1) != 1) _exit(1);
+            std::thread other([] { pause(); });
+            if (leader == Leader::ends) syscall(SYS_exit, 0);
+            other.join();
+            _exit(0);
+        }
+        char is_done = 'n';
+        EXPECT_EQ(read(ready[0], &is_done, 1), 1);
+        close(ready[0]);
+        close(ready[1]);
+        pid_ = child;
+        if (is_done != 'y') end();
+        while (pid_ != 0 && leader == Leader::ends && !has_ended_leader())
+            std::this_thread::yield();
+    }
+    ContainerProcess(const ContainerProcess&) = delete;
+    ContainerProcess& operator=(const ContainerProcess&) = delete;
+    ~ContainerProcess() { end(); }
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+  private:
+    static bool mount_all(const std::vector<FileMount>& mounts, Image image) {
+        const int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+        if (unshare(user | CLONE_NEWNS) != 0) return false;
+        if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+        const bool has_link = image == Image::links_usr_local;
+        for (const char* folder : {has_link ? "/usr" : "/usr/local", "/etc"})
+            if (::mount("none", folder, "tmpfs", 0, nullptr) != 0) return false;
+        std::error_code error;
+        if (has_link) fs::create_directory("/usr/elsewhere", error);
+        if (has_link) fs::create_directory_symlink("elsewhere", "/usr/local", error);
+        for (const FileMount& file : mounts) {
+            fs::create_directories(fs::path(file.destination).parent_path(), error);
+            std::ofstream(file.destination).flush();
+            if (::mount(file.source.c_str(), file.destination.c_str(), nullptr, MS_BIND, nullptr) !=
+                0)
+                return false;
+        }
+        return true;
+    }
+    [[nodiscard]] bool has_ended_leader() const {
+        const auto status = read_text_file("/proc/" + std::to_string(pid_) + "/status");
+        return !status || status->find("State:\tZ") != std::string::npos;
+    }
+    void end() {
+        if (pid_ == 0) return;
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+
+    pid_t pid_ = 0;
+};
+
+// Goal: files of ours that are in force are seen as that, also where the first thread of the
+// program has ended and others go on, and after the agent was upgraded.
+TEST_F(GuardFolderTest, SeesItsMounts) {
+    ASSERT_TRUE(guard_.install());
+    const auto mounts = hold(3);
+    ASSERT_TRUE(mounts);
+    const ContainerProcess good(*mounts);
+    if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
+    const HeldContainer container{PodUid("uid-p"), {}, "main"};
+    EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
+    const ContainerProcess without_leader(*mounts, ContainerProcess::Leader::ends);
+    EXPECT_TRUE(guard_.check_mounted(container, without_leader.pid()));
+    write(scratch_ / "new.so", "another library");
+    ASSERT_TRUE(guard_.install());
+    EXPECT_TRUE(guard_.check_mounted(container, good.pid()));
+    ASSERT_TRUE(guard_.hold({PodUid("uid-p"), {}, "another"}, {}));
+    EXPECT_EQ(guard_.container_of(PodUid("uid-p"), good.pid()), "main");
+    EXPECT_FALSE(guard_.container_of(PodUid("uid-p"), getpid()));
+    EXPECT_FALSE(guard_.container_of(PodUid("uid-q"), good.pid()));
+    auto covered = *mounts;
+    covered.push_back({.source = scratch_ / "new.so", .destination = "/etc/ld.so.preload"});
+    const ContainerProcess bad(covered, ContainerProcess::Leader::ends);
+    const auto refused = guard_.check_mounted(container, bad.pid());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::conflict);
+    EXPECT_NE(refused.error().text.find("/etc/ld.so.preload"), std::string::npos);
+}
+
+// Goal: an image whose /usr/local is a link (ostree): the mounts are where it leads. What covers
+// them there is seen.
+TEST_F(GuardFolderTest, FollowsTheLinksOfAnImage) {
+    using Process = ContainerProcess;
+    ASSERT_TRUE(guard_.install());
+    const auto mounts = hold(3);
+    ASSERT_TRUE(mounts);
+    const Process good(*mounts, Process::Leader::stays, Process::Image::links_usr_local);
+    if (good.pid() == 0) GTEST_SKIP() << "needs the right to mount";
+    const HeldContainer container{PodUid("uid-p"), {}, "main"};
+    const auto checked = guard_.check_mounted(container, good.pid());
+    EXPECT_TRUE(checked) << checked.error().text;
+    auto covered = *mounts;
+    covered.push_back({.source = scratch_ / "new.so",
+                       .destination = "/usr/elsewhere/tessera/libtessera-guard.so"});
+    const Process bad(covered, Process::Leader::stays, Process::Image::links_usr_local);
+    EXPECT_FALSE(guard_.check_mounted(container, bad.pid()));
 }
 
 TEST_F(GuardFolderTest, MountPointsAreThoseOfEveryContainer) {

@@ -15,13 +15,9 @@ namespace {
 
 constexpr const char* kLabel = "security.selinux";
 
-// A container does not see /sys/fs/selinux, but the label of its process: USER:ROLE:TYPE:LEVEL.
-// AppArmor's profiles, in the same file, have no such form.
-bool may_enforce_selinux() {
-    const auto enforce = read_text_file("/sys/fs/selinux/enforce");
-    if (enforce) return enforce->starts_with('1');
-    const auto own = read_text_file("/proc/self/attr/current");
-    return own && std::ranges::count(*own, ':') >= 3;
+void label(const std::filesystem::path& path) {
+    [[maybe_unused]] const int done = lsetxattr(path.c_str(), kLabel, kContainerFileLabel,
+                                                std::strlen(kContainerFileLabel) + 1, 0);
 }
 
 std::string label_of(const std::filesystem::path& path) {
@@ -32,15 +28,32 @@ std::string label_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-HostFacts read_host_facts(const std::filesystem::path& guard_folder) {
+// A container does not see /sys/fs/selinux, but the label of its process: USER:ROLE:TYPE:LEVEL.
+// AppArmor's profiles, in the same file, have no such form.
+bool enforces_selinux() {
+    const auto enforce = read_text_file("/sys/fs/selinux/enforce");
+    if (enforce) return enforce->starts_with('1');
+    const auto own = read_text_file("/proc/self/attr/current");
+    return own && std::ranges::count(*own, ':') >= 3;
+}
+
+void label_for_containers(const std::filesystem::path& folder) {
+    namespace fs = std::filesystem;
+    label(folder);
+    std::error_code error;
+    for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error))
+        label(at->path());
+}
+
+// Whether it worked is seen in the label.
+HostFacts read_host_facts(const std::filesystem::path& guard_folder, bool has_selinux) {
     HostFacts facts;
     utsname system = {};
     if (uname(&system) == 0) facts.kernel = system.release;
-    facts.enforces_selinux = may_enforce_selinux();
-    if (!facts.enforces_selinux) return facts;
-    // Files that are made in a folder get its type. Whether it worked is seen in the label.
-    [[maybe_unused]] const int done = setxattr(guard_folder.c_str(), kLabel, kContainerFileLabel,
-                                               std::strlen(kContainerFileLabel) + 1, 0);
+    facts.enforces_selinux = has_selinux;
+    if (!has_selinux) return facts;
+    label_for_containers(guard_folder);
     facts.selinux_label = label_of(guard_folder);
     return facts;
 }

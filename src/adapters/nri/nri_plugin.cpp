@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "adapters/nri/ttrpc.hpp"
 #include "adapters/os/pause.hpp"
@@ -24,6 +25,11 @@ constexpr std::uint32_t kFirstStream = 1;
 constexpr std::chrono::seconds kWriteDeadline{5};
 constexpr int kUnknown = 2;  // gRPC status codes
 constexpr int kUnimplemented = 12;
+
+// "rro" is read-only with all mounts below it (Linux 5.12).
+bool is_read_only(std::string_view option) {
+    return option == "ro" || option == "rro";
+}
 
 // The runtime opens every device to a privileged container, by a rule without a type and numbers.
 bool opens_every_device(const nri::LinuxContainer& linux) {
@@ -49,11 +55,10 @@ RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& 
     out.setup.name = container.name();
     out.setup.runtime_handler = pod.runtime_handler();
     for (const nri::Mount& mount : container.mounts()) {
-        const auto& options = mount.options();
         out.setup.mounts.push_back(
             {.destination = mount.destination(),
              .source = mount.source(),
-             .read_only = std::ranges::find(options, "ro") != options.end()});
+             .read_only = std::ranges::any_of(mount.options(), is_read_only)});
     }
     for (const nri::LinuxDevice& device : container.linux().devices())
         out.device_nodes.push_back(device.path());
@@ -166,11 +171,8 @@ class Session {
         response.set_more(request.more());
         response.SerializeToString(&out);
         if (request.more()) return {};
-        for (const Eviction& eviction : handler_.synchronize(known_)) {
-            nri::ContainerEviction* entry = evictions_.add_evict();
-            entry->set_container_id(eviction.container_id);
-            entry->set_reason(eviction.reason);
-        }
+        for (const Eviction& eviction : handler_.synchronize(known_))
+            evict(eviction);
         pods_.clear();
         known_.clear();
         handler_.on_link(true, runtime_);
@@ -206,7 +208,7 @@ class Session {
     Result<> start(const std::string& payload) {
         nri::StartContainerRequest request;
         if (!request.ParseFromString(payload)) return malformed();
-        return handler_.verify(to_container(request.pod(), request.container()));
+        return verify(to_container(request.pod(), request.container()));
     }
 
     // NRI before 0.12 has no call of its own for a container that is about to start.
@@ -214,7 +216,21 @@ class Session {
         nri::StateChangeEvent event;
         if (!event.ParseFromString(payload)) return malformed();
         if (event.event() != kStartContainer) return {};
-        return handler_.verify(to_container(event.pod(), event.container()));
+        return verify(to_container(event.pod(), event.container()));
+    }
+
+    // containerd does not start a container after an error. CRI-O logs the error and starts it, so
+    // it is also asked to end the container.
+    Result<> verify(const RuntimeContainer& container) {
+        auto verified = handler_.verify(container);
+        if (!verified) evict({container.id, verified.error().text});
+        return verified;
+    }
+
+    void evict(const Eviction& eviction) {
+        nri::ContainerEviction* entry = evictions_.add_evict();
+        entry->set_container_id(eviction.container_id);
+        entry->set_reason(eviction.reason);
     }
 
     Result<> request_evictions() {

@@ -165,6 +165,15 @@ class NriTest : public ::testing::Test {
         EXPECT_EQ(events.events(), 1 << 3 | 1 << 5) << "CreateContainer and StartContainer";
         EXPECT_EQ(handler_.runtime, (RuntimeIdentity{"containerd", "2.3"}));
     }
+    // What the plugin asks for next, which is to be this.
+    nri::UpdateContainersRequest asked_to_evict() {
+        ttrpc::Request request;
+        EXPECT_TRUE(request.ParseFromString(runtime_.next().payload));
+        EXPECT_EQ(request.method(), "UpdateContainers");
+        nri::UpdateContainersRequest update;
+        EXPECT_TRUE(update.ParseFromString(request.payload()));
+        return update;
+    }
     static nri::CreateContainerRequest create(const std::string& name) {
         nri::CreateContainerRequest request;
         request.mutable_pod()->set_id("s-1");
@@ -229,6 +238,9 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     mount->add_options("rbind");
     mount->add_options("ro");
     request.mutable_container()->add_mounts()->set_destination("/data");
+    nri::Mount* recursive = request.mutable_container()->add_mounts();
+    recursive->set_destination("/etc");
+    recursive->add_options("rro");
     nri::LinuxContainer* linux = request.mutable_container()->mutable_linux();
     linux->add_devices()->set_path("/dev/nvidia0");
     const auto rule = [&] { return linux->mutable_resources()->add_devices(); };
@@ -246,7 +258,8 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     EXPECT_EQ(seen.setup.runtime_handler, "nvidia");
     EXPECT_EQ(seen.setup.mounts,
               (std::vector<ContainerMount>{{"/etc/ld.so.preload/", "/pods/volume", true},
-                                           {"/data", "", false}}));
+                                           {"/data", "", false},
+                                           {"/etc", "", true}}));
     EXPECT_EQ(seen.device_nodes, std::vector<std::string>{"/dev/nvidia0"});
     EXPECT_FALSE(seen.setup.is_privileged);
     EXPECT_FALSE(handler_.completed[1].setup.is_privileged) << "a rule for one device";
@@ -272,7 +285,17 @@ TEST_F(NriTest, VerifiesContainersAsTheyStart) {
     event.set_event(6);
     const ttrpc::Response refused = runtime_.call("StateChange", event);
     EXPECT_EQ(refused.status().message(), "Tessera: covered");
-    ASSERT_EQ(handler_.verified.size(), 2U);
+    const auto evicted = asked_to_evict();
+    ASSERT_EQ(evicted.evict_size(), 1) << "CRI-O starts it all the same";
+    EXPECT_EQ(evicted.evict(0).container_id(), "c-1");
+    EXPECT_EQ(evicted.evict(0).reason(), "Tessera: covered");
+    request.mutable_container()->set_name("covered");
+    request.mutable_container()->set_id("c-2");
+    EXPECT_NE(runtime_.call("StartContainer", request).status().code(), 0);
+    const auto again = asked_to_evict();
+    ASSERT_EQ(again.evict_size(), 1) << "each is asked for once";
+    EXPECT_EQ(again.evict(0).container_id(), "c-2");
+    ASSERT_EQ(handler_.verified.size(), 3U);
     EXPECT_EQ(handler_.verified[0].pid, 42);
     EXPECT_EQ(handler_.verified[0].pod_uid, PodUid("uid-p"));
 }
@@ -300,11 +323,7 @@ TEST_F(NriTest, SynchronizesAndEvicts) {
     ASSERT_EQ(handler_.present.size(), 1U);
     EXPECT_TRUE(handler_.present[0].running);
     EXPECT_EQ(handler_.present[0].pod_uid, PodUid("uid-p"));
-    ttrpc::Request request;
-    ASSERT_TRUE(request.ParseFromString(runtime_.next().payload));
-    EXPECT_EQ(request.method(), "UpdateContainers");
-    nri::UpdateContainersRequest update;
-    ASSERT_TRUE(update.ParseFromString(request.payload()));
+    const auto update = asked_to_evict();
     ASSERT_EQ(update.evict_size(), 1);
     EXPECT_EQ(update.evict(0).container_id(), "c-1");
 }

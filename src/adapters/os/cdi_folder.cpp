@@ -27,6 +27,10 @@ constexpr std::size_t kMostSpecBytes = std::size_t{8} << 20;
 
 constexpr std::size_t kMostProblems = 2;
 
+std::int64_t nanoseconds_of(const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -71,16 +75,30 @@ CdiDevice described(const CdiFolderOptions& options, const CdiSpecDevice& device
 
 }  // namespace
 
-const Result<CdiSpec>& CdiFolder::read_cached(const std::string& path, const Stamp& stamp) {
-    const auto known = cache_.find(path);
-    if (known != cache_.end() && known->second.stamp == stamp) return known->second.spec;
+CdiFolder::Stamp CdiFolder::stamp_of(const struct stat& about) {
+    return {.device = about.st_dev,
+            .inode = about.st_ino,
+            .written_ns = nanoseconds_of(about.st_mtim),
+            .changed_ns = nanoseconds_of(about.st_ctim),
+            .size = about.st_size};
+}
+
+// A file that could not be read may be readable at the next call, with nothing changed.
+CdiFolder::SharedSpec CdiFolder::read_cached(const std::string& path, const Stamp& stamp) {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto known = cache_.find(path);
+        if (known != cache_.end() && known->second.stamp == stamp) return known->second.spec;
+    }
     const auto text = read_text_file_up_to(path, kMostSpecBytes);
-    Cached read{stamp, text ? read_cdi_spec(*text) : Result<CdiSpec>(fail(text.error()))};
-    return cache_.insert_or_assign(path, std::move(read)).first->second.spec;
+    if (!text) return std::make_shared<const Result<CdiSpec>>(fail(text.error()));
+    auto spec = std::make_shared<const Result<CdiSpec>>(read_cdi_spec(*text));
+    const std::scoped_lock lock(mutex_);
+    cache_.insert_or_assign(path, Cached{stamp, spec});
+    return spec;
 }
 
 CdiFolder::Found CdiFolder::vendor_specs() {
-    const std::scoped_lock lock(mutex_);
     Found found;
     std::set<std::string> present;
     for (const std::string& folder : options_.folders) {
@@ -93,11 +111,8 @@ CdiFolder::Found CdiFolder::vendor_specs() {
             // A pipe or a device would never end.
             if (stat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
             present.insert(file.string());
-            const auto& spec = read_cached(
-                file.string(), {.inode = about.st_ino,
-                                .changed_ns = std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 +
-                                              about.st_mtim.tv_nsec,
-                                .size = about.st_size});
+            const SharedSpec shared = read_cached(file.string(), stamp_of(about));
+            const Result<CdiSpec>& spec = *shared;
             if (!spec) {
                 found.problems.push_back(
                     fmt::format("{} cannot be used: {}", file.string(), spec.error().text));
@@ -110,6 +125,7 @@ CdiFolder::Found CdiFolder::vendor_specs() {
             }
         }
     }
+    const std::scoped_lock lock(mutex_);
     std::erase_if(cache_, [&](const auto& entry) { return !present.contains(entry.first); });
     return found;
 }

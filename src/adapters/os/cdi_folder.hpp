@@ -3,8 +3,11 @@
 // never touched.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -30,17 +33,21 @@ class CdiFolder final : public CdiStore {
     void keep_only_shares(const std::set<std::string>& names) override;
 
   private:
-    // A file as it was last read; read again once one of these has changed.
+    // A file as it was last read; read again once one of these has changed. The times are those of
+    // its text, which a program may set back, and of its inode: its rights, too.
     struct Stamp {
+        std::uint64_t device = 0;
         std::uint64_t inode = 0;
+        std::int64_t written_ns = 0;
         std::int64_t changed_ns = 0;
         std::int64_t size = 0;
 
         friend bool operator==(const Stamp&, const Stamp&) = default;
     };
+    using SharedSpec = std::shared_ptr<const Result<CdiSpec>>;
     struct Cached {
         Stamp stamp;
-        Result<CdiSpec> spec;
+        SharedSpec spec;
     };
     // What the folders hold now, in the runtime's order.
     struct Found {
@@ -49,7 +56,9 @@ class CdiFolder final : public CdiStore {
     };
 
     Found vendor_specs();
-    const Result<CdiSpec>& read_cached(const std::string& path, const Stamp& stamp);
+    // Reads and parses without the lock: a large file keeps no other container waiting.
+    SharedSpec read_cached(const std::string& path, const Stamp& stamp);
+    static Stamp stamp_of(const struct stat& about);
     [[nodiscard]] Error not_found(const GpuUuid& uuid, const Found& found) const;
 
     const CdiFolderOptions options_;

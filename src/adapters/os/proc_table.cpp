@@ -24,6 +24,11 @@ std::optional<std::int64_t> ProcTable::pid_in_container(std::int64_t pid) {
     return text ? innermost_pid(*text) : std::nullopt;
 }
 
+std::optional<std::int64_t> ProcTable::started_at(std::int64_t pid) {
+    const auto text = read_text_file(fmt::format("/proc/{}/stat", pid));
+    return text ? start_ticks(*text) : std::nullopt;
+}
+
 // By a descriptor, taken before it is asked whose the process is: the pid may be given to another
 // at any moment. glibc 2.36 has no names for these calls.
 Result<> ProcTable::end(std::int64_t pid, const PodUid& pod) {

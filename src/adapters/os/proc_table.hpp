@@ -10,6 +10,7 @@ class ProcTable final : public ProcessTable {
   public:
     std::optional<PodUid> pod_of(std::int64_t pid) override;
     std::optional<std::int64_t> pid_in_container(std::int64_t pid) override;
+    std::optional<std::int64_t> started_at(std::int64_t pid) override;
     Result<> end(std::int64_t pid, const PodUid& pod) override;
 };
 

@@ -55,7 +55,9 @@ void EvaderWatch::look() {
         const auto pids =
             options_.ends_them ? uncounted(evader, uses) : std::vector<std::int64_t>{};
         report(evader, !pids.empty());
-        if (!due.contains({evader.pod, evader.card})) continue;
+        // Its user reads why before it happens.
+        const Key key{evader.pod, evader.card};
+        if (!due.contains(key) || !told_.contains(key)) continue;
         for (const std::int64_t pid : pids)
             end_and_log(ports_.processes, pid, evader.pod);
     }
@@ -86,16 +88,23 @@ void EvaderWatch::look_at_cards(const std::vector<CardProcess>& processes,
 
 std::vector<std::int64_t> EvaderWatch::uncounted(const Unaccounted& evader,
                                                  const std::vector<ShareUse>& uses) {
-    std::set<std::int64_t> counted;
+    // Containers of a pod may have processes of one number.
+    std::map<std::string, std::set<std::int64_t>> counted;
+    std::set<std::int64_t> counted_anywhere;
     for (const ShareUse& use : uses) {
         if (use.pod != evader.pod) continue;
-        for (const ProcessUse& process : use.processes)
-            counted.insert(process.pid);
+        for (const ProcessUse& process : use.processes) {
+            counted[use.container].insert(process.pid);
+            counted_anywhere.insert(process.pid);
+        }
     }
     std::vector<std::int64_t> out;
     for (const std::int64_t pid : evader.pids) {
         const auto inner = ports_.processes.pid_in_container(pid);
-        if (inner && !counted.contains(*inner)) out.push_back(pid);
+        if (!inner) continue;
+        const auto container = ports_.shares.container_of(evader.pod, pid);
+        const auto& those = container ? counted[*container] : counted_anywhere;
+        if (!those.contains(*inner)) out.push_back(pid);
     }
     return out;
 }

@@ -109,6 +109,43 @@ TEST_F(EvaderWatchTest, NeverEndsWhatTheGuardCounts) {
     EXPECT_NE(events_.told[0].message.find("or the driver keeps more memory"), std::string::npos);
 }
 
+// Goal: of two containers of a pod with processes of one number, the one that goes past the guard
+// is killed, and the one that is counted is not.
+TEST_F(EvaderWatchTest, KnowsProcessesByTheirContainer) {
+    EvaderWatch ending({driver_, processes_, shares_, events_},
+                       {.allowance = mebibytes(600), .ends_them = true});
+    ShareUse side = share("evader");
+    side.container = "side";
+    side.processes = {};
+    shares_.used.push_back(side);
+    driver_.set_processes(std::vector<GpuProcess>{{GpuUuid("GPU-a"), 7, gibibytes(1)},
+                                                  {GpuUuid("GPU-a"), 70, gibibytes(5)}});
+    processes_.pods[70] = PodUid("evader");
+    processes_.inner_pids = {{7, 1}, {70, 1}};
+    for (int i = 0; i < 9; i++)
+        ending.look();
+    EXPECT_TRUE(processes_.ended.empty()) << "either may be the one that is counted";
+    shares_.containers = {{7, "main"}, {70, "side"}};
+    ending.look();
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{70});
+}
+
+// Goal: nothing is killed before its user could read why.
+TEST_F(EvaderWatchTest, KillsOnlyWhatItReported) {
+    EvaderWatch ending({driver_, processes_, shares_, events_},
+                       {.allowance = mebibytes(600), .ends_them = true});
+    processes_.inner_pids[7] = 44;
+    for (int i = 0; i < 6; i++) {
+        events_.next_error = Error{Code::unavailable, "away"};
+        ending.look();
+    }
+    EXPECT_TRUE(processes_.ended.empty());
+    events_.next_error = {};
+    ending.look();
+    EXPECT_EQ(events_.told.size(), 1U);
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{7});
+}
+
 // Goal: an event that could not be told is told at the next look.
 TEST_F(EvaderWatchTest, TellsAgainWhatNobodyHeard) {
     events_.next_error = {Code::unavailable, "away"};

@@ -30,6 +30,10 @@ constexpr std::string_view kNoDevices =
     "or kubelet admitted the pod before it knew this agent. Delete the pod, and leave the "
     "annotation to Tessera";
 
+constexpr std::string_view kUnknownContainer =
+    "kubelet starts container {}, which the pod's specification at the API server does not have, "
+    "so its volumes and privileges cannot be checked; delete the pod";
+
 constexpr std::string_view kUnknownDevices =
     "Tessera: kubelet's checkpoint does not name the container of these devices; kubelet was asked "
     "to write it anew, and tries again by itself";
@@ -146,7 +150,9 @@ Result<std::vector<std::string>> Gate::devices_for(const std::vector<Gpu>& gpus,
                 {Code::unavailable,
                  fmt::format("the GPU cannot be handed over: {}. Generate the specification "
                              "(nvidia-ctk cdi generate), name its kind (--cdi-kind), or give the "
-                             "pod a runtimeClassName whose runtime injects GPUs ({})",
+                             "pod a runtimeClassName whose runtime injects GPUs ({}). If the "
+                             "node's default runtime injects them, add default to the agent's "
+                             "--environment-handlers",
                              device.error().text, fmt::join(rules_.environment_handlers, ", "))});
         }
     }
@@ -231,11 +237,12 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
             break;
     }
     // The runtime replaces the first entry only; the second would win inside the container.
-    const auto times = values_of(container.env, kVisibleDevices).size();
-    if (times > 1) {
+    for (const std::string_view name : {kVisibleDevices, kMemoryBytes}) {
+        const auto times = values_of(container.env, name).size();
+        if (times <= 1) continue;
         return refuse({Code::invalid_argument,
                        fmt::format("container {} sets {} {} times; remove it from the pod",
-                                   container.name, kVisibleDevices, times)});
+                                   container.name, name, times)});
     }
     return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup});
 }
@@ -260,11 +267,39 @@ Result<> Gate::verify(const RuntimeContainer& container) {
     if (judged && judged->standing != Standing::placed) return {};
     auto checked = judged ? check_handed_over(container, *judged->allocation)
                           : Result<>(tl::unexpected(judged.error()));
-    if (checked) return {};
+    if (checked) {
+        note_verified(container);
+        return {};
+    }
     log_event(Event::container_refused, {{"pod", container.pod.str()},
                                          {"container", container.name},
                                          {"reason", checked.error().text}});
     return checked;
+}
+
+void Gate::note_completed(const RuntimeContainer& container) {
+    const std::scoped_lock lock(unverified_mutex_);
+    unverified_.insert_or_assign({container.pod_uid, container.name}, container.id);
+}
+
+void Gate::note_verified(const RuntimeContainer& container) {
+    const std::scoped_lock lock(unverified_mutex_);
+    unverified_.erase({container.pod_uid, container.name});
+}
+
+bool Gate::is_unverified(const RuntimeContainer& container) const {
+    const std::scoped_lock lock(unverified_mutex_);
+    const auto noted = unverified_.find({container.pod_uid, container.name});
+    return noted != unverified_.end() && noted->second == container.id;
+}
+
+// Those that were never made, or are gone.
+void Gate::forget_unverified_but(const std::vector<RuntimeContainer>& containers) {
+    const std::scoped_lock lock(unverified_mutex_);
+    std::erase_if(unverified_, [&](const auto& noted) {
+        return std::ranges::find(containers, noted.second, &RuntimeContainer::id) ==
+               containers.end();
+    });
 }
 
 Result<> Gate::check_handed_over(const RuntimeContainer& container, const Allocation& allocation) {
@@ -325,6 +360,7 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
         log_event(Event::cards_handed_over, {{"pod", container.pod.str()},
                                              {"container", container.name},
                                              {"gpus", edits->env.front().second}});
+        note_completed(container);
     }
     return edits;
 }
@@ -353,23 +389,40 @@ bool Gate::was_resized(const PodUid& pod) const {
 std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     std::vector<Eviction> evictions;
     const Record record = ports_.holders.list();
-    const auto inventory = ports_.cards.inventory();
+    forget_unverified_but(containers);
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
         const auto judged = judge(container, record, nullptr);
         if (!judged) continue;
-        const bool without_share = judged->standing == Standing::placed &&
-                                   !was_handed(container, *judged->allocation, inventory->gpus,
-                                               was_resized(container.pod_uid));
-        if (!without_share && judged->standing == Standing::placed && has_our_mounts(container))
-            watch_mounts(container, *judged->allocation);
-        if (!without_share && judged->standing != Standing::unplaced) continue;
-        evictions.push_back(
-            {container.id, "started while Tessera's agent was away, without its share"});
-        log_event(Event::container_ended,
-                  {{"pod", container.pod.str()}, {"container", container.name}});
+        const std::string reason = reason_to_end(container, *judged);
+        if (reason.empty()) continue;
+        evictions.push_back({container.id, reason});
+        log_event(
+            Event::container_ended,
+            {{"pod", container.pod.str()}, {"container", container.name}, {"reason", reason}});
     }
     return evictions;
+}
+
+// A container that this agent completed is checked as at its start. One that an earlier agent
+// completed is not: its devices and mounts are those of that time.
+std::string Gate::reason_to_end(const RuntimeContainer& container, const Judgement& judged) {
+    constexpr std::string_view kWithoutShare =
+        "started while Tessera's agent was away, without its share";
+    if (judged.standing == Standing::unplaced) return std::string(kWithoutShare);
+    if (judged.standing != Standing::placed) return {};
+    const Allocation& allocation = *judged.allocation;
+    if (!was_handed(container, allocation, ports_.cards.inventory()->gpus,
+                    was_resized(container.pod_uid)))
+        return std::string(kWithoutShare);
+    if (is_unverified(container)) {
+        auto checked = check_handed_over(container, allocation);
+        if (!checked) return checked.error().text;
+        note_verified(container);
+        return {};
+    }
+    if (has_our_mounts(container)) watch_mounts(container, allocation);
+    return {};
 }
 
 Result<std::vector<std::string>> Gate::allocate(const std::string&,
@@ -439,11 +492,14 @@ Result<> Gate::make_share(const DeviceHolder& holder, const NodePod& of) {
     Result<ContainerEdits> edits =
         fail(Code::not_found, fmt::format(kNoAllocation, key::kAllocation));
     if (pod.allocation) {
-        const auto known = std::ranges::find(of.setups, holder.container, &ContainerSetup::name);
-        const ContainerSetup setup =
-            known == of.setups.end() ? ContainerSetup{.name = holder.container} : *known;
-        edits = *pod.allocation ? edits_for(**pod.allocation, {pod.uid, pod.name, setup})
-                                : Result<ContainerEdits>(refuse(pod.allocation->error()));
+        const auto setup = std::ranges::find(of.setups, holder.container, &ContainerSetup::name);
+        if (!*pod.allocation) {
+            edits = refuse(pod.allocation->error());
+        } else if (setup == of.setups.end()) {
+            edits = refuse({Code::not_found, fmt::format(kUnknownContainer, holder.container)});
+        } else {
+            edits = edits_for(**pod.allocation, {pod.uid, pod.name, *setup});
+        }
     }
     if (!edits) {
         log_event(Event::container_refused, {{"pod", pod.name.str()},

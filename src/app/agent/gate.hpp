@@ -12,10 +12,12 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/agent/cards.hpp"
@@ -107,6 +109,14 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share,
                            const NodeInventory& inventory);
     RuntimeIdentity runtime() const;
+    // Which containers this agent completed and has not verified yet: the runtime starts them
+    // without asking once it waited for an answer too long, and then synchronizes.
+    void note_completed(const RuntimeContainer& container);
+    void note_verified(const RuntimeContainer& container);
+    [[nodiscard]] bool is_unverified(const RuntimeContainer& container) const;
+    void forget_unverified_but(const std::vector<RuntimeContainer>& containers);
+    // Why it must not go on; empty where it may.
+    std::string reason_to_end(const RuntimeContainer& container, const Judgement& judged);
     // The files that enforce its share are watched from now on, if it has any.
     void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);
     tl::unexpected<Error> unknown_devices();
@@ -121,6 +131,9 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     std::atomic<bool> linked_ = false;
     mutable std::mutex runtime_mutex_;
     RuntimeIdentity runtime_;  // guarded by runtime_mutex_
+    mutable std::mutex unverified_mutex_;
+    // The newest container id of each; guarded by unverified_mutex_.
+    std::map<std::pair<PodUid, std::string>, std::string> unverified_;
     std::mutex shares_mutex_;  // held from reading kubelet's record to removing what it lacks
 };
 

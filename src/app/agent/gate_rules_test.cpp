@@ -135,6 +135,17 @@ TEST_F(GateRules, VerifiesWhatTheRuntimeDid) {
     EXPECT_TRUE(gate_by_cdi_.verify(bad)) << "the runtime names no process";
 }
 
+// Goal: a variable of ours that the pod or its image sets twice is named, and no runtime is blamed.
+TEST_F(GateRules, VariablesThatStandTwice) {
+    for (const std::string name : {"NVIDIA_VISIBLE_DEVICES", "TESSERA_GPU_MEMORY_BYTES"}) {
+        RuntimeContainer twice = placed();
+        twice.env = {name + "=1", name + "=2"};
+        EXPECT_NE(refusal(twice).find("sets " + name + " 2 times"), std::string::npos);
+        twice.env.pop_back();
+        EXPECT_EQ(refusal(twice), "");
+    }
+}
+
 // Goal: a container that another device plugin gave a GPU keeps it.
 TEST_F(GateRules, GpusOfAnotherPlugin) {
     holds("uid-p", "other", {"GPU-7"}, {}, "nvidia.com/gpu");
@@ -153,11 +164,11 @@ TEST_F(GateRules, WatchesTheMountsOfContainersThatRun) {
     FakePodEvents events;
     MountWatch watch({holder_, processes, events}, true);
     ports_.mounts = &watch;
-    Gate gate(ports_, kNode, Identity::nri, rules_);
     const RuntimeContainer starting = placed();
-    const auto edits = gate.complete(starting);
+    const auto edits = gate_by_cdi_.complete(starting);
     ASSERT_TRUE(edits);
     RuntimeContainer runs = made(starting, *edits);
+    Gate gate(ports_, kNode, Identity::nri, rules_);  // that of the agent which comes after
     holder_.covered = {42};
     runs.setup.mounts = {{.destination = "/guard", .source = "/x"}};
     EXPECT_TRUE(gate.synchronize({runs}).empty());
@@ -168,6 +179,42 @@ TEST_F(GateRules, WatchesTheMountsOfContainersThatRun) {
     EXPECT_TRUE(gate.synchronize({runs}).empty());
     watch.look();
     EXPECT_EQ(events.told.size(), 1U);
+}
+
+// Goal: the runtime starts a container without asking when the agent answered too late, and
+// synchronizes then: what this agent completed is checked as at its start. What an earlier agent
+// completed is not, since its devices and mounts are those of that time.
+TEST_F(GateRules, ChecksAtSynchronizeWhatItHasNotVerified) {
+    const RuntimeContainer starting = placed();
+    const auto edits = gate_by_cdi_.complete(starting);
+    ASSERT_TRUE(edits);
+    const RuntimeContainer good = made(starting, *edits);
+    RuntimeContainer without_device = good;
+    without_device.device_nodes.clear();
+    EXPECT_TRUE(Gate(ports_, kNode, Identity::nri, rules_).synchronize({without_device}).empty());
+    const auto ended = gate_by_cdi_.synchronize({without_device});
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].container_id, starting.id);
+    EXPECT_NE(ended[0].reason.find("device /dev/nvidia0"), std::string::npos);
+    holder_.covered = {42};
+    EXPECT_EQ(gate_by_cdi_.synchronize({good}).size(), 1U);
+    holder_.covered = {};
+    EXPECT_TRUE(gate_by_cdi_.synchronize({good}).empty());
+    EXPECT_TRUE(gate_by_cdi_.synchronize({without_device}).empty()) << "it was verified";
+}
+
+// Goal: a container that was verified as it started, and one with its name that started later.
+TEST_F(GateRules, AVerifiedContainerIsNotCheckedAgain) {
+    const RuntimeContainer starting = placed();
+    const auto edits = gate_by_cdi_.complete(starting);
+    ASSERT_TRUE(edits);
+    RuntimeContainer runs = made(starting, *edits);
+    EXPECT_TRUE(gate_by_cdi_.verify(runs));
+    runs.device_nodes.clear();
+    EXPECT_TRUE(gate_by_cdi_.synchronize({runs}).empty());
+    runs.id = "id-of-the-next";
+    ASSERT_TRUE(gate_by_cdi_.complete(runs));
+    EXPECT_EQ(gate_by_cdi_.synchronize({runs}).size(), 1U);
 }
 
 TEST_F(GateRules, VerifiesNothingOfOthers) {
@@ -196,6 +243,11 @@ TEST_F(GateRules, ByThePodsSpecification) {
     EXPECT_NE(start({.runtime_handler = "kata"}).find("kata"), std::string::npos);
     EXPECT_EQ(start({.is_privileged = true}), "");
     EXPECT_EQ(cdi_.shares().begin()->second.env.back().first, "CUDA_VISIBLE_DEVICES");
+    kube_.put_setups(PodUid("uid-p"), {{.name = "other"}});
+    const auto unknown = gate.pre_start(kSlots, {"a"});
+    ASSERT_FALSE(unknown);
+    EXPECT_NE(unknown.error().text.find("container main, which the pod's specification"),
+              std::string::npos);
     gate.on_runtime({"containerd", "v2.0.5"});
     EXPECT_EQ(start({}), "") << "kubelet's own CDI devices are carried out";
 }

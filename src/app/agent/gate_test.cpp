@@ -375,6 +375,7 @@ TEST_F(KubeletGate, MakesTheShare) {
 TEST_F(KubeletGate, InitAndAppWithEqualDevices) {
     put_pod(allocation({{"prepare", ContainerKind::init, {share(0, 9)}},
                         {"main", ContainerKind::app, {share(1, 4)}}}));
+    kube_.put_setups(PodUid("uid-p"), {{.name = "prepare"}, {.name = "main"}});
     const std::string prepare = allocate("uid-p", "prepare", {"GPU-0-slot-0"});
     const std::string main = allocate("uid-p", "main", {"GPU-0-slot-0"});
     ASSERT_TRUE(start({"GPU-0-slot-0"}));

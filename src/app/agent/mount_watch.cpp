@@ -11,9 +11,10 @@ namespace tessera {
 
 void MountWatch::started(HeldContainer container, std::int64_t pid) {
     if (pid <= 0) return;
+    const auto started_at = ports_.processes.started_at(pid);
     const std::scoped_lock lock(mutex_);
     Key key{container.pod, container.container};
-    watched_.insert_or_assign(std::move(key), Watched{std::move(container), pid});
+    watched_.insert_or_assign(std::move(key), Watched{std::move(container), pid, started_at});
 }
 
 void MountWatch::look() {
@@ -27,29 +28,43 @@ void MountWatch::look() {
         const std::scoped_lock lock(mutex_);
         const auto now = watched_.find(key);
         // A container that started again meanwhile has another process.
-        if (now == watched_.end() || now->second.pid != watched.pid) continue;
+        if (now == watched_.end() || now->second.pid != watched.pid ||
+            now->second.started_at != watched.started_at)
+            continue;
         if (goes_on) {
             now->second.is_reported = watched.is_reported;
+            now->second.unreadable_looks = watched.unreadable_looks;
         } else {
             watched_.erase(now);
         }
     }
 }
 
-// A process number is given out again: only one that is of this pod counts.
+bool MountWatch::is_there(const Watched& watched) const {
+    return ports_.processes.pod_of(watched.pid) == watched.container.pod &&
+           ports_.processes.started_at(watched.pid) == watched.started_at;
+}
+
+// A process number is given out again: only the very process counts.
 bool MountWatch::look_at(Watched& watched) {
     const PodUid& pod = watched.container.pod;
-    if (ports_.processes.pod_of(watched.pid) != pod) return false;
+    if (!is_there(watched)) return false;
     const auto mounted = ports_.shares.check_mounted(watched.container, watched.pid);
-    if (mounted || mounted.error().code != Code::conflict) return true;
+    const bool is_readable = mounted || mounted.error().code == Code::conflict;
+    watched.unreadable_looks = is_readable ? 0 : watched.unreadable_looks + 1;
+    if (mounted || (!is_readable && watched.unreadable_looks < kUnreadableLooks)) return true;
     // It may have ended between the two questions, and its mounts with it.
-    if (ports_.processes.pod_of(watched.pid) != pod) return false;
-    if (!watched.is_reported) watched.is_reported = report(watched, mounted.error());
-    if (ends_them_) end_and_log(ports_.processes, watched.pid, pod);
+    if (!is_there(watched)) return false;
+    const bool ends = is_readable && ends_them_;
+    if (!watched.is_reported) {
+        watched.is_reported =
+            report(watched, mounted.error(), ends ? ". The container is restarted" : "");
+    }
+    if (ends) end_and_log(ports_.processes, watched.pid, pod);
     return true;
 }
 
-bool MountWatch::report(const Watched& watched, const Error& error) {
+bool MountWatch::report(const Watched& watched, const Error& error, std::string_view then) {
     log_event(Event::enforcement_covered, {{"pod_uid", watched.container.pod.str()},
                                            {"pod", watched.container.name.str()},
                                            {"reason", error.text}});
@@ -60,7 +75,7 @@ bool MountWatch::report(const Watched& watched, const Error& error) {
          .type = PodEventType::warning,
          .reason = kEnforcementCovered,
          .message = fmt::format("The files that enforce the GPU share are no longer in force: {}{}",
-                                error.text, ends_them_ ? ". The container is restarted" : ""),
+                                error.text, then),
          .source = "tessera-agent"});
     if (told) return true;
     log_event(Event::api_trouble, {{"reason", told.error().text}});

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "ports/clock.hpp"
@@ -27,9 +29,13 @@ struct MountWatchPorts {
 class MountWatch {
   public:
     static constexpr std::chrono::seconds kPeriod{5};
+    // A process whose mounts cannot be read at this many looks in a row is reported. One that ends
+    // is like that for a moment.
+    static constexpr int kUnreadableLooks = 3;
 
     // ends_them: the first process of a container without our files is killed, so that kubelet
-    // starts the container again; otherwise it is reported alone.
+    // starts the container again; otherwise it is reported alone. A container whose mounts cannot
+    // be read is never killed for that: its process may be on its way to end.
     MountWatch(MountWatchPorts ports, bool ends_them) : ports_(ports), ends_them_(ends_them) {}
 
     // A container with enforced shares runs; `pid` is its first process. Any thread.
@@ -43,13 +49,17 @@ class MountWatch {
     struct Watched {
         HeldContainer container;
         std::int64_t pid = 0;
+        std::optional<std::int64_t> started_at;  // a pid is given out again
         bool is_reported = false;
+        int unreadable_looks = 0;  // in a row
     };
     using Key = std::pair<PodUid, std::string>;
 
+    [[nodiscard]] bool is_there(const Watched& watched) const;
     // Whether it is to be looked at again.
     bool look_at(Watched& watched);
-    bool report(const Watched& watched, const Error& error);
+    // Whether it need not be said again. `then`: what is done about it, for the event.
+    bool report(const Watched& watched, const Error& error, std::string_view then);
 
     const MountWatchPorts ports_;
     const bool ends_them_;

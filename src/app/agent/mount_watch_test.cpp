@@ -61,6 +61,21 @@ TEST_F(MountWatchTest, ForgetsProcessesThatEnded) {
     EXPECT_TRUE(processes_.ended.empty()) << "it is not watched any more";
 }
 
+// Goal: the number of a process that ended is that of another process of the same pod.
+TEST_F(MountWatchTest, KnowsAProcessByItsStart) {
+    processes_.starts[7] = 100;
+    strict_.started(container("a"), 7);
+    strict_.look();
+    processes_.starts[7] = 200;
+    shares_.covered = {7};
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty());
+    EXPECT_TRUE(processes_.ended.empty());
+    strict_.started(container("a"), 7);
+    strict_.look();
+    EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{7});
+}
+
 // Goal: the event is told again where the API server could not be reached, and a container that
 // starts again is a new one.
 TEST_F(MountWatchTest, TellsAgain) {
@@ -75,6 +90,32 @@ TEST_F(MountWatchTest, TellsAgain) {
     watch_.started(container("a"), 9);
     watch_.look();
     EXPECT_EQ(events_.told.size(), 2U);
+}
+
+// Goal: mounts that stay unreadable while the process is there are reported, since files that
+// nobody can check enforce nothing for sure; a process that ends is like that too, so it is not
+// killed.
+TEST_F(MountWatchTest, ReportsMountsThatStayUnreadable) {
+    strict_.started(container("a"), 7);
+    shares_.hidden = {7};
+    strict_.look();
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty());
+    shares_.hidden = {};
+    strict_.look();
+    shares_.hidden = {7};
+    strict_.look();
+    strict_.look();
+    EXPECT_TRUE(events_.told.empty()) << "not three looks in a row";
+    strict_.look();
+    strict_.look();
+    ASSERT_EQ(events_.told.size(), 1U);
+    EXPECT_NE(events_.told[0].message.find("cannot be checked"), std::string::npos);
+    EXPECT_EQ(events_.told[0].message.find("restarted"), std::string::npos);
+    EXPECT_TRUE(processes_.ended.empty());
+    processes_.pods.erase(7);
+    strict_.look();
+    EXPECT_EQ(events_.told.size(), 1U);
 }
 
 TEST_F(MountWatchTest, WithoutAProcessThereIsNothingToWatch) {

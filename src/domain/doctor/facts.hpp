@@ -46,6 +46,7 @@ struct Pod {
     std::string scheduler;       // spec.schedulerName
     bool has_signature = false;  // the annotation; with a key it was checked, too
     std::vector<std::string> images;
+    std::string runtime_class;  // spec.runtimeClassName; empty: the node's default handler
 };
 
 struct Policy {

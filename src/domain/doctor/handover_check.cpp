@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "domain/handover/runtime_support.hpp"
@@ -30,12 +31,27 @@ std::string count_of(const std::map<std::string, int>& runtimes) {
     return text;
 }
 
+// Whether the GPU pods of these nodes get their GPUs by a runtime that reads
+// NVIDIA_VISIBLE_DEVICES: each names a RuntimeClass, and the container of one was made.
+bool go_by_runtime_class(const Facts& facts, const std::set<NodeName>& nodes) {
+    if (!facts.pods) return false;
+    bool is_proven = false;
+    for (const Pod& pod : *facts.pods) {
+        const bool counts = !pod.facts.finished && asks_for_gpus(pod.facts);
+        if (!counts || !nodes.contains(pod.facts.node)) continue;
+        if (pod.runtime_class.empty()) return false;
+        is_proven |= pod.facts.started;
+    }
+    return is_proven;
+}
+
 }  // namespace
 
 Judgement handover(const Facts& facts) {
     if (!facts.nodes) return unread(facts.nodes.error());
     Faults dropping;
     Faults without_device;
+    std::set<NodeName> without;
     std::map<std::string, int> runtimes;
     for (const Node& node : *facts.nodes) {
         if (!node.has_report) continue;
@@ -45,21 +61,27 @@ Judgement handover(const Facts& facts) {
         const auto carried =
             node.identity == "nri" ? check_cdi_from_nri(runtime.name, runtime.version) : Result<>();
         if (!carried) dropping.add(fmt::format("{}: {}", name, carried.error().text));
-        if (!node.inventory.handover_fault.empty())
-            without_device.add(fmt::format("{}: {}", name, node.inventory.handover_fault));
+        if (node.inventory.handover_fault.empty()) continue;
+        without_device.add(fmt::format("{}: {}", name, node.inventory.handover_fault));
+        without.insert(node.inventory.name);
     }
     if (dropping.any()) {
         return {Status::failed, dropping.text(),
                 "containers that ask for a GPU are refused there until then"};
     }
-    if (without_device.any()) {
+    if (without_device.any() && !go_by_runtime_class(facts, without)) {
         return {Status::warning, without_device.text(),
                 "generate the specification (nvidia-ctk cdi generate), name its kind (the agent's "
                 "--cdi-kind), or have pods name a runtimeClassName whose runtime injects GPUs (the "
-                "agent's --environment-handlers)"};
+                "agent's --environment-handlers; add default there if the node's default runtime "
+                "injects them)"};
     }
     if (runtimes.empty()) return {Status::ok, "no node has published its GPUs yet", ""};
-    return {Status::ok, count_of(runtimes), ""};
+    if (without.empty()) return {Status::ok, count_of(runtimes), ""};
+    return {Status::ok,
+            fmt::format("{}; {} node{} without CDI devices, where pods name a runtimeClassName",
+                        count_of(runtimes), without.size(), without.size() == 1 ? "" : "s"),
+            ""};
 }
 
 }  // namespace tessera::doctor

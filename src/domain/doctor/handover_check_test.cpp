@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/builders/builders.hpp"
+
 namespace tessera::doctor {
 namespace {
 
@@ -51,6 +53,36 @@ TEST(HandoverCheck, GpusWithoutADevice) {
     EXPECT_EQ(bad.status, Status::warning);
     EXPECT_NE(bad.found.find("a: no CDI device"), std::string::npos);
     EXPECT_NE(bad.fix.find("--cdi-kind"), std::string::npos);
+}
+
+// Goal: where the GPU pods of such a node name a RuntimeClass, and one of them was started, nothing
+// is to be done; a pod that names none would be refused.
+TEST(HandoverCheck, PodsThatNameARuntimeClass) {
+    Node bare = node("a", "containerd://2.3.7", "nri");
+    bare.inventory.handover_fault = "no CDI device of kind nvidia.com/gpu for GPU-1 in /etc/cdi";
+    const auto gpu_pod = [](const std::string& on, const std::string& runtime_class) {
+        Pod out;
+        out.facts = build::pod("p", build::native(gibibytes(4)));
+        out.facts.node = NodeName(on);
+        out.facts.started = true;
+        out.runtime_class = runtime_class;
+        return out;
+    };
+    const auto judged = [&](std::vector<Pod> pods) {
+        Facts facts = facts_of({bare, node("b", "containerd://2.3.7", "nri")});
+        facts.pods = std::move(pods);
+        return handover(facts);
+    };
+    EXPECT_EQ(judged({gpu_pod("a", "nvidia"), gpu_pod("b", "")}).status, Status::ok);
+    EXPECT_NE(judged({gpu_pod("a", "nvidia")}).found.find("1 node without CDI devices"),
+              std::string::npos);
+    EXPECT_EQ(judged({gpu_pod("a", "nvidia"), gpu_pod("a", "")}).status, Status::warning);
+    EXPECT_EQ(judged({gpu_pod("b", "nvidia")}).status, Status::warning);
+    Pod waits = gpu_pod("a", "kata");
+    waits.facts.started = false;
+    EXPECT_EQ(judged({waits}).status, Status::warning) << "nothing shows that it gets its GPU";
+    waits.facts.finished = true;
+    EXPECT_EQ(judged({waits, gpu_pod("a", "nvidia")}).status, Status::ok);
 }
 
 TEST(HandoverCheck, NodesThatCannotBeRead) {

@@ -27,6 +27,12 @@ tl::unexpected<Error> conflict(const ContainerMount& mount, std::string_view pat
 
 Result<> check_one(const ContainerMount& mount, std::string_view path) {
     const std::string at = normalized_path(mount.destination);
+    if (at == path && path == kPreloadList) {
+        return conflict(mount, path, "in place of",
+                        "mount it somewhere else. If an administrator wants its lines beside the "
+                        "guard's, they add its folder on the node to the agent's "
+                        "--preload-merge-from and mount that folder into the agent's pod");
+    }
     if (is_at_or_below(at, path)) {
         return conflict(mount, path, at == path ? "in place of" : "below",
                         "mount it somewhere else");

@@ -84,7 +84,9 @@ TEST(MountConflicts, Elsewhere) {
 TEST(MountConflicts, MergesAnInjectorsList) {
     const std::array<std::string, 1> from = {"/opt/injector"};
     const ContainerMount injected{"/etc/ld.so.preload", "/opt/injector/ld.so.preload", true};
-    EXPECT_NE(refusal(injected), "");
+    EXPECT_NE(refusal(injected).find("--preload-merge-from"), std::string::npos);
+    EXPECT_EQ(refusal({"/usr/local/tessera/limits", "/x", true}).find("--preload-merge-from"),
+              std::string::npos);
     const auto merged = check_mounts(std::array{injected}, kOurs, from);
     ASSERT_TRUE(merged) << merged.error().text;
     EXPECT_EQ(*merged, injected);

@@ -45,6 +45,12 @@ const MountEntry* top_mount(std::span<const MountEntry> mounts, std::string_view
     return nullptr;
 }
 
+bool is_of(const MountEntry& mount, const StoredAt& file) {
+    std::string_view root = mount.root;
+    if (root.ends_with(kDeleted)) root.remove_suffix(kDeleted.size());
+    return mount.device == file.device && root == file.path;
+}
+
 }  // namespace
 
 std::optional<StoredAt> stored_at(std::span<const MountEntry> mounts, std::string_view path) {
@@ -58,11 +64,11 @@ std::optional<StoredAt> stored_at(std::span<const MountEntry> mounts, std::strin
 bool is_mounted_at(std::span<const MountEntry> mounts, std::string_view path,
                    const StoredAt& file) {
     const MountEntry* mount = top_mount(mounts, path);
-    if (mount == nullptr || mount->mount_point != path || mount->device != file.device)
-        return false;
-    std::string_view root = mount->root;
-    if (root.ends_with(kDeleted)) root.remove_suffix(kDeleted.size());
-    return root == file.path;
+    return mount != nullptr && mount->mount_point == path && is_of(*mount, file);
+}
+
+bool is_mounted_anywhere(std::span<const MountEntry> mounts, const StoredAt& file) {
+    return std::ranges::any_of(mounts, [&](const MountEntry& mount) { return is_of(mount, file); });
 }
 
 }  // namespace tessera

@@ -36,4 +36,7 @@ std::optional<StoredAt> stored_at(std::span<const MountEntry> mounts, std::strin
 // folder above it. A file that was replaced since it was mounted still counts.
 bool is_mounted_at(std::span<const MountEntry> mounts, std::string_view path, const StoredAt& file);
 
+// Whether a mount of exactly this file stands anywhere, covered or not.
+bool is_mounted_anywhere(std::span<const MountEntry> mounts, const StoredAt& file);
+
 }  // namespace tessera

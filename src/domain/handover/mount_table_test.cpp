@@ -42,6 +42,18 @@ TEST(MountTable, AnotherFileInItsPlace) {
     EXPECT_FALSE(is_mounted_at(mounts, kPath, kList)) << "nothing of ours is mounted";
 }
 
+// Goal: whose file a namespace has is seen also where another mount covers it.
+TEST(MountTable, AnywhereInTheTable) {
+    auto mounts = guarded();
+    EXPECT_TRUE(is_mounted_anywhere(mounts, kList));
+    mounts.push_back({13, 12, "8:1", "/tenant/empty", kPath});
+    mounts[2].root += "//deleted";
+    EXPECT_TRUE(is_mounted_anywhere(mounts, kList));
+    EXPECT_FALSE(is_mounted_anywhere(mounts, {kList.device, "/another"}));
+    EXPECT_FALSE(is_mounted_anywhere(mounts, {"8:2", kList.path}));
+    EXPECT_FALSE(is_mounted_anywhere({}, kList));
+}
+
 // Goal: a mount over ours, and one over a folder above it that came later.
 TEST(MountTable, CoveredMounts) {
     auto over = guarded();

@@ -26,8 +26,6 @@ constexpr std::array<Carrying, 3> kCarrying = {{
     {"cri-o", {1, 34, 0}, {kOpen, 0, 0}},
 }};
 
-constexpr std::array<std::string_view, 4> kOwnKernel = {"gvisor", "runsc", "krun", "kata"};
-
 std::string lower(std::string_view text) {
     std::string out(text);
     std::ranges::transform(out, out.begin(), [](char c) {
@@ -78,15 +76,17 @@ Result<> check_cdi_from_nri(std::string_view name, std::string_view version) {
                             runtime, version, runtime, fmt::join(good, "; ")));
 }
 
-Result<> check_runtime_handler(std::string_view handler) {
+Result<> check_runtime_handler(std::string_view handler, std::span<const std::string> sandboxed) {
     const std::string name = lower(handler);
-    const bool has_own_kernel = std::ranges::any_of(
-        kOwnKernel, [&](std::string_view prefix) { return name.starts_with(prefix); });
+    const bool has_own_kernel = std::ranges::any_of(sandboxed, [&](const std::string& prefix) {
+        return !prefix.empty() && name.starts_with(lower(prefix));
+    });
     if (!has_own_kernel) return {};
     return fail(Code::unsupported,
                 fmt::format("runtime handler {} runs the container behind a kernel of its own, "
                             "where a GPU share can be neither handed over nor enforced; choose "
-                            "another runtimeClassName for this pod",
+                            "another runtimeClassName for this pod (--sandboxed-handlers names "
+                            "such handlers)",
                             handler));
 }
 

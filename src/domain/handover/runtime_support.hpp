@@ -20,9 +20,9 @@ namespace tessera {
 // cri-o/cri-o #9128 (merged on 2025-07-14, first in 1.34).
 Result<> check_cdi_from_nri(std::string_view name, std::string_view version);
 
-// unsupported where containers of this runtime handler run behind a kernel of their own (gVisor,
-// Kata, libkrun).
-Result<> check_runtime_handler(std::string_view handler);
+// unsupported where containers of this runtime handler run behind a kernel of their own: its name
+// begins with one of `sandboxed`, in upper or lower case.
+Result<> check_runtime_handler(std::string_view handler, std::span<const std::string> sandboxed);
 
 // Whether containers of this handler get their GPUs by the variable NVIDIA_VISIBLE_DEVICES. "" is
 // the node's default handler; in `handlers` it is called "default".

@@ -7,6 +7,8 @@
 #include <array>
 #include <vector>
 
+#include "domain/handover/start_rules.hpp"
+
 namespace tessera {
 namespace {
 
@@ -59,9 +61,15 @@ TEST(CdiFromNri, SaysWhatToDo) {
 
 TEST(RuntimeHandler, Table) {
     for (const char* name : {"runsc", "gvisor", "gVisor", "kata", "kata-qemu", "kata-clh", "krun"})
-        EXPECT_EQ(check_runtime_handler(name).error().code, Code::unsupported) << name;
+        EXPECT_EQ(check_runtime_handler(name, StartRules().sandboxed_handlers).error().code,
+                  Code::unsupported)
+            << name;
     for (const char* name : {"", "runc", "crun", "nvidia", "nvidia-cdi", "default"})
-        EXPECT_TRUE(check_runtime_handler(name)) << name;
+        EXPECT_TRUE(check_runtime_handler(name, StartRules().sandboxed_handlers)) << name;
+    const std::array<std::string, 2> named = {"Confidential", ""};
+    EXPECT_FALSE(check_runtime_handler("confidential-qemu", named));
+    EXPECT_TRUE(check_runtime_handler("kata", named));
+    EXPECT_TRUE(check_runtime_handler("kata", {}));
 }
 
 TEST(CdiKind, Table) {

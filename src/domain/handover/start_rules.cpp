@@ -24,7 +24,7 @@ bool names_no_gpu(std::string_view value) {
 }  // namespace
 
 Result<> check_setup(const ContainerSetup& setup, const StartRules& rules) {
-    TRY_VOID(check_runtime_handler(setup.runtime_handler));
+    TRY_VOID(check_runtime_handler(setup.runtime_handler, rules.sandboxed_handlers));
     if (setup.is_privileged && rules.refuse_privileged) {
         return fail(Code::permission_denied,
                     fmt::format("container {} is privileged, so it could use every GPU of the "

@@ -24,6 +24,9 @@ struct StartRules {
     // Folders of the node from which a pod may mount its own list of libraries to preload.
     std::vector<std::string> preload_merge_from;
     bool refuse_privileged = false;
+    // Runtime handlers whose containers have a kernel of their own: gVisor, libkrun, Kata. Each is
+    // the begin of a name.
+    std::vector<std::string> sandboxed_handlers = {"gvisor", "runsc", "krun", "kata"};
 };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;

@@ -1,0 +1,49 @@
+#include "domain/handover/link_resolution.hpp"
+
+#include <deque>
+
+namespace tessera {
+namespace {
+
+constexpr int kMostLinks = 40;  // as Linux: path_resolution(7)
+
+// Before those that are there already.
+void put_parts(std::string_view path, std::deque<std::string>& parts) {
+    std::deque<std::string> out;
+    while (!path.empty()) {
+        const std::size_t slash = path.find('/');
+        const std::string_view part = path.substr(0, slash);
+        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+        if (!part.empty() && part != ".") out.emplace_back(part);
+    }
+    parts.insert(parts.begin(), out.begin(), out.end());
+}
+
+}  // namespace
+
+std::string with_folders_resolved(std::string_view path, const LinkReader& link_at) {
+    const std::size_t last = path.rfind('/');
+    if (last == std::string_view::npos) return std::string(path);
+    std::deque<std::string> parts;
+    put_parts(path.substr(0, last), parts);
+    std::string at;
+    for (int links = 0; !parts.empty();) {
+        const std::string part = parts.front();
+        parts.pop_front();
+        if (part == "..") {
+            at.erase(at.empty() ? 0 : at.rfind('/'));
+            continue;
+        }
+        const auto link = link_at(at + "/" + part);
+        if (!link) {
+            at += "/" + part;
+            continue;
+        }
+        if (++links > kMostLinks) return std::string(path);
+        if (link->starts_with('/')) at.clear();
+        put_parts(*link, parts);
+    }
+    return at + std::string(path.substr(last));
+}
+
+}  // namespace tessera
