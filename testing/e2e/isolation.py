@@ -66,16 +66,6 @@ class Isolated(StackCase):
                                  script=IDLE))
         self.assertIn("OUT_OF_MEMORY", self.says("writable", TAKES_TOO_MUCH))
 
-    def test_a_container_in_a_user_namespace(self) -> None:
-        """Its root is nobody on the node; the guard's files are for everybody to read, and its accounts
-        to write."""
-        pod = pods.simple("mapped", SHARE, node="node-a")
-        pod["spec"]["hostUsers"] = False
-        self.running(pod)
-        self.assertNotIn("0 0 4294967295", " ".join(self.says("mapped", "cat /proc/self/uid_map")
-                                                    .split()))
-        self.assertIn("OUT_OF_MEMORY", self.says("mapped", TAKES_TOO_MUCH))
-
     def test_a_container_that_asks_for_no_gpu_sees_none(self) -> None:
         show = "echo visible=$NVIDIA_VISIBLE_DEVICES; echo memory: free; exec sleep 1000"
         env = [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]
