@@ -1,0 +1,122 @@
+"""./dev check bypass: runs every attack on a real Kubernetes, and compares what is observed with the
+table in SECURITY.md.
+
+usage: python3 -m bypass.check [--write] [ATTACK...]
+
+--write: the observed results become SECURITY.md's table, unless an attack failed. ATTACK: these
+alone. Status 1: an attack is none of caught, reported and documented, or another than the table
+says. Status 77: skipped, since it needs root.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from bypass import rows
+from bypass.ground import Ground
+from bypass.rows import DOCUMENTED, FAILED, Attack, Outcome
+from kube.errors import KubeError
+
+AT_ONCE = 10
+SKIPPED = 77
+
+Run = Callable[[Ground], Outcome]
+
+
+def program_runs() -> list[tuple[Attack, Run]]:
+    """The attacks of guard/attacks, each as a pod."""
+    def run(attack: Attack) -> Run:
+        return lambda ground: ground.run_program(attack, f"guard_attack {attack.name}")
+    return [(attack, run(attack)) for attack in rows.programs()]
+
+
+def all_runs() -> list[tuple[Attack, Run]]:
+    """Every attack, in the table's order."""
+    return program_runs()
+
+
+def settled(attack: Attack, outcome: Outcome) -> Outcome:
+    """`documented` counts where docs/limits.md has the words."""
+    if outcome.verdict != DOCUMENTED or rows.is_documented(attack):
+        return outcome
+    why = f'docs/limits.md lacks "{attack.limit}"' if attack.limit else "no words of docs/limits.md"
+    return Outcome(FAILED, f"{outcome.detail}; {why}")
+
+
+def attempt(ground: Ground, attack: Attack, run: Run) -> Outcome:
+    """Runs one and prints its line."""
+    began = time.monotonic()
+    try:
+        outcome = settled(attack, run(ground))
+    except Exception as error:  # one attack's trouble is not the others'
+        outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
+    other = "" if outcome.verdict in (attack.verdict, FAILED) else f" (expected {attack.verdict})"
+    print(f"{attack.name:<28} {outcome.verdict:<10} {time.monotonic() - began:5.1f} s  "
+          f"{outcome.detail}{other}", flush=True)
+    return outcome
+
+
+def run_all(runs: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
+    """On a cluster of their own."""
+    try:
+        Ground.setUpClass()
+        ground = Ground()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            pending = [(attack, pool.submit(attempt, ground, attack, run)) for attack, run in runs]
+            return [(attack, each.result()) for attack, each in pending]
+    finally:
+        Ground.doClassCleanups()
+
+
+def faults(results: list[tuple[Attack, Outcome]], page: str) -> list[str]:
+    """What is wrong with them, beside SECURITY.md's table."""
+    found = []
+    table = rows.published(page)
+    for attack, outcome in results:
+        seen = dataclasses.replace(attack, verdict=outcome.verdict)
+        if outcome.verdict == FAILED:
+            found.append(f"{attack.name}: {outcome.detail}")
+        elif attack.verdict != outcome.verdict:
+            found.append(f"{attack.name}: {outcome.verdict}, where its definition says "
+                         f"{attack.verdict}")
+        elif table.get(attack.name) != (seen.text, seen.verdict, seen.where):
+            found.append(f"{attack.name}: SECURITY.md has no such row; python3 -m bypass.check "
+                         "--write makes the table")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """The exit status."""
+    if os.geteuid() != 0:
+        print("skipped: a Kubernetes with nodes of its own needs root; run: sudo ./dev check bypass")
+        return SKIPPED
+    names = [word for word in arguments if not word.startswith("-")]
+    runs = [(attack, run) for attack, run in all_runs() if not names or attack.name in names]
+    if len({attack.name for attack, _ in runs}) < max(1, len(set(names))):
+        print(f"bypass: no such attack among {names}", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    results = run_all(runs)
+    print(f"\n{len(results)} attacks in {time.monotonic() - began:.0f} s\n")
+    for attack, outcome in results:
+        print(f"{attack.name:<28} {outcome.verdict:<10} {attack.text}")
+    page = rows.SECURITY.read_text()
+    seen = [dataclasses.replace(attack, verdict=outcome.verdict) for attack, outcome in results]
+    if "--write" in arguments and not names and all(o.verdict != FAILED for _, o in results):
+        page = rows.with_table(page, seen)
+        rows.SECURITY.write_text(page)
+    wrong = faults(results, page)
+    print("\n".join(["", *wrong]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KubeError as error:
+        sys.exit(f"bypass: {error}")

@@ -1,0 +1,199 @@
+"""The cluster that attacks run on, and one attack's way through it."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bypass.rows import CAUGHT, DOCUMENTED, FAILED, REPORTED, Attack, Outcome
+from bypass.use import DriverUse, Peak
+from e2e import pods, truth
+from e2e.case import KUBELET, NAMESPACE, PODS, StackCase
+from e2e.truth import GIB, Json
+from kube.errors import KubeError
+from stack import builds
+from stack.gpu_node import GpuNode
+from stack.stack import Stack
+
+IMAGE = "localhost/attacks:dev"
+SHARE = GIB
+REPORT_SECONDS = 15.0  # from when the GPU's use was first seen above the share
+LATE_SECONDS = 8.0  # so long more, to say how late a report was
+REPORTS = ("GpuMemoryUnaccounted", "GpuAccountsDamaged", "GpuEnforcementCovered")
+START_SECONDS = 60.0
+ATTACK_SECONDS = 60.0
+# The attack's input stays open, so that it keeps what it got.
+RUN = "busybox mkfifo /tmp/in; exec 3<>/tmp/in; {command} <&3; echo ended with $?; exec sleep 1000"
+# Of guard_attack, a shell or a loader that found no attack to run.
+NOT_BEGUN = (2, 3, 126, 127)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One that no other attack uses meanwhile."""
+
+    node: str
+    uuid: str
+
+
+class Ground(StackCase):
+    """Two nodes with twelve GPUs each; the agents have the guard. Methods may be called from any
+    thread."""
+
+    guard = True
+    use: ClassVar[DriverUse]
+    free: ClassVar[queue.Queue[Gpu]]
+
+    @classmethod
+    def gpu_nodes(cls) -> list[GpuNode]:
+        gpus = Path(__file__).resolve().parent / "gpus.yaml"
+        return [GpuNode(name, gpus, kubelet=KUBELET) for name in ("node-a", "node-b")]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.stack = Stack(cls.gpu_nodes(), guard=True)
+        cls.stack.start()
+        cls.addClassCleanup(cls.stack.cluster.stop)
+        cls.cluster = cls.stack.cluster
+        cls.cluster.import_image(_image(cls.cluster.directory))
+        cls.api = cls.cluster.api()
+        cls.use = DriverUse(cls.stack)
+        cls.use.start()
+        cls.addClassCleanup(cls.use.stop)
+        cls.free = queue.Queue()
+        by_node = [[Gpu(card.node, card.uuid) for card in cls().cards(name)]
+                   for name in cls.stack.nodes]
+        for pair in zip(*by_node, strict=True):  # the nodes in turn
+            for gpu in pair:
+                cls.free.put(gpu)
+
+    # ---- pods
+
+    @contextmanager
+    def gpu(self) -> Iterator[Gpu]:
+        """A GPU for one attack; it is free again once nothing is used of it."""
+        gpu = self.free.get()
+        try:
+            yield gpu
+        finally:
+            try:
+                self.cluster.wait_for("the GPU is free", lambda: self.use.now(gpu.uuid) == 0, 60)
+                self.free.put(gpu)
+            except KubeError as error:
+                print(f"GPU {gpu.uuid} on {gpu.node} is not used any more: {error}", flush=True)
+
+    @staticmethod
+    def tenant(name: str, gpu: Gpu, script: str, limits: Json | None = None, *,
+               container: Json | None = None, **spec: Any) -> Json:
+        """A pod with a share of 1 GiB of that GPU (or `limits`) whose container runs `script`."""
+        main = pods.container("main", pods.native("1Gi") if limits is None else limits,
+                              script=script, **(container or {}))
+        main["image"] = IMAGE
+        annotations = {"tessera.dev/gpu-uuids": gpu.uuid} if limits != {} else {}
+        return pods.pod(name, main, node=gpu.node, annotations=annotations,
+                        restartPolicy="Never", **spec)
+
+    @contextmanager
+    def made(self, *objects: Json) -> Iterator[list[Json]]:
+        """These pods, until they are gone."""
+        names = [item["metadata"]["name"] for item in objects]
+        try:
+            yield self.create(*objects)
+        finally:
+            for name in names:
+                self.end(name)
+
+    def end(self, name: str) -> None:
+        """Deletes a pod, if it is there, and returns when it is gone."""
+        if self.exists(name):
+            self.delete(name, grace=1)
+        self.cluster.wait_for(f"pod {name} is gone", lambda: not self.exists(name), 60)
+
+    def exists(self, name: str) -> bool:
+        """Whether the API server has the pod."""
+        found = self.api.json("GET", f"{PODS}?fieldSelector=metadata.name={name}")["items"]
+        return bool(found)
+
+    def said(self, name: str, container: str = "main") -> str:
+        """What the container printed so far; empty before it runs."""
+        try:
+            return self.api.text("GET", f"{PODS}/{name}/log?container={container}")
+        except KubeError:
+            return ""
+
+    def told(self, name: str) -> list[Json]:
+        """The events of a pod."""
+        found: list[Json] = self.api.json(
+            "GET", f"{NAMESPACE}/events?fieldSelector=involvedObject.name={name}")["items"]
+        return found
+
+    def refusal(self, name: str) -> str:
+        """Tessera's reason why a container of the pod does not start; empty while there is none."""
+        return next((event["message"] for event in self.told(name)
+                     if event["type"] == "Warning" and "Tessera" in event["message"]), "")
+
+    # ---- verdicts
+
+    def judge(self, name: str, peak: Peak, share: int = SHARE) -> Outcome:
+        """Once the attack did what it can: by what was used of the GPU, and by the pod's events."""
+        self.use.wait_samples()
+        amount = f"{peak.used / GIB:.2f} of {share / GIB:.0f} GiB"
+        if peak.above_since is None:
+            return Outcome(CAUGHT, amount)
+        end = peak.above_since + REPORT_SECONDS
+        while time.monotonic() < end + LATE_SECONDS:
+            reasons = [event["reason"] for event in self.told(name)]
+            found = next((reason for reason in REPORTS if reason in reasons), "")
+            seconds = time.monotonic() - peak.above_since
+            if found and seconds <= REPORT_SECONDS:
+                return Outcome(REPORTED, f"{found} after {seconds:.1f} s, {amount}")
+            if found:
+                return Outcome(DOCUMENTED, f"{found} only after {seconds:.1f} s, {amount}")
+            time.sleep(0.2)
+        return Outcome(DOCUMENTED, f"no event, {amount}")
+
+    def run_program(self, attack: Attack, command: str, **pod: Any) -> Outcome:
+        """A program in a container with a share, by a shell's command."""
+        name = attack.name.replace("_", "-")
+        with self.gpu() as gpu:
+            peak = self.use.watch(gpu.uuid, SHARE)
+            with self.made(self.tenant(name, gpu, RUN.format(command=command), **pod)):
+                return self.outcome(name, peak)
+
+    def outcome(self, name: str, peak: Peak) -> Outcome:
+        """Of a pod whose log says `done` or `ended with`."""
+        def over() -> bool:
+            text = self.said(name)
+            return "\ndone\n" in text or "\nended with " in text
+        try:
+            self.cluster.wait_for("the attack ran", over, START_SECONDS + ATTACK_SECONDS)
+        except KubeError as error:
+            return Outcome(FAILED, f"{error}: {self.said(name)[-300:]!r} {self.events(name)}")
+        text = self.said(name)
+        status = text.partition("\nended with ")[2].split("\n")[0]
+        if status.isdigit() and int(status) in NOT_BEGUN:
+            return Outcome(FAILED, f"it did not begin: {text[-300:]!r}")
+        return self.judge(name, peak)
+
+    def card_of_pod(self, name: str) -> list[str]:
+        """The UUIDs of a pod's allocation."""
+        return truth.uuids(self.pod(name))
+
+
+def _image(directory: Path) -> Path:
+    out = directory / "attacks.tar"
+    programs = []
+    for name in ("guard_attack", "gpuhog", "gpusmi"):
+        programs += ["--program", f"{builds.program(name)}=/usr/bin/{name}"]
+    done = subprocess.run(
+        [str(builds.IMAGE_TOOL), IMAGE, str(out), *programs, "--busybox", "--without",
+         "libcuda.so.1", "--without", "libnvidia-ml.so.1"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise KubeError(f"image {IMAGE}: {done.stderr.strip()}")
+    return out
