@@ -189,8 +189,10 @@ class Ground(StackCase):
 def _image(directory: Path) -> Path:
     out = directory / "attacks.tar"
     programs = []
-    for name in ("guard_attack", "gpuhog", "gpusmi"):
+    for name in ("guard_attack", "guard_attack_static", "gpuhog", "gpusmi"):
         programs += ["--program", f"{builds.program(name)}=/usr/bin/{name}"]
+    for name in ("guard_attack_override.so", "guard_attack_audit.so"):
+        programs += ["--file", f"{builds.program(name)}=/usr/bin/{name}"]
     done = subprocess.run(
         [str(builds.IMAGE_TOOL), IMAGE, str(out), *programs, "--busybox", "--without",
          "libcuda.so.1", "--without", "libnvidia-ml.so.1"], capture_output=True, text=True)

@@ -1,0 +1,107 @@
+// Attacks on the guard's own code and accounts.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "guard/attacks/attack.hpp"
+#include "guard/region/account.hpp"
+
+namespace tessera::attacks {
+
+void dlclose_guard() {
+    begin();
+    void* guard = dlopen("libtessera-guard.so", RTLD_NOW | RTLD_NOLOAD);
+    for (int i = 0; i < 10 && guard != nullptr; i++)
+        dlclose(guard);
+    take(CUDA(cuMemAlloc_v2));
+}
+
+void unmapped_guard() {
+    begin();
+    const Alloc alloc = CUDA(cuMemAlloc_v2);
+    const Part code = find_part("libtessera-guard.so", "r-xp");
+    munmap(reinterpret_cast<void*>(code.begin), code.end - code.begin);
+    take(alloc);
+}
+void patched_guard() {
+    begin();
+    const Alloc hook = CUDA(cuMemAlloc_v2);
+    const Alloc driver = unguarded_alloc();
+    auto* code = reinterpret_cast<unsigned char*>(hook);
+    const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(code) & ~std::uintptr_t{4095};
+    mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+    const unsigned char jump[] = {0x48, 0xb8};  // mov rax, driver; jmp rax
+    std::memcpy(code, jump, 2);
+    std::memcpy(code + 2, &driver, sizeof driver);
+    code[10] = 0xff;
+    code[11] = 0xe0;
+    take(hook);
+}
+
+void take_and_clear(unsigned char* accounts, std::size_t size) {
+    const Alloc alloc = CUDA(cuMemAlloc_v2);
+    CUdeviceptr pointer = 0;
+    for (int i = 0; i < 4; i++) {
+        alloc(&pointer, kStep);
+        std::memset(accounts + 64, 0, size - 64);
+    }
+}
+void cleared_accounts() {
+    begin();
+    const Part accounts = find_part("/accounts", "rw-s");
+    take_and_clear(reinterpret_cast<unsigned char*>(accounts.begin), accounts.end - accounts.begin);
+}
+void private_accounts() {
+    begin();
+    const Part accounts = find_part("/accounts", "rw-s");
+    const std::size_t size = accounts.end - accounts.begin;
+    std::vector<char> copy(size);
+    std::memcpy(copy.data(), reinterpret_cast<void*>(accounts.begin), size);
+    mmap(reinterpret_cast<void*>(accounts.begin), size, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    std::memcpy(reinterpret_cast<void*>(accounts.begin), copy.data(), size);
+    take_and_clear(reinterpret_cast<unsigned char*>(accounts.begin), size);
+}
+void truncated_accounts() {
+    begin();
+    const Part accounts = find_part("/accounts", "rw-s");
+    if (truncate(accounts.path.c_str(), 0) != 0) give_up("truncate");
+    take(CUDA(cuMemAlloc_v2));
+}
+void overwritten_magic() {
+    load();
+    Dl_info about = {};
+    dladdr(reinterpret_cast<void*>(CUDA(cuMemAlloc_v2)), &about);
+    const std::string guard = about.dli_fname;
+    const std::string accounts = guard.substr(0, guard.rfind('/')) + "/accounts";
+    std::FILE* file = std::fopen(accounts.c_str(), "r+b");
+    if (file == nullptr) give_up("the accounts");
+    std::fwrite("nonsense", 8, 1, file);
+    std::fclose(file);
+    enter();
+    take(CUDA(cuMemAlloc_v2));
+}
+
+// 2 GiB past the guard, of which its accounts are made to tell.
+void forged_charges() {
+    begin();
+    const Part part = find_part("/accounts", "rw-s");
+    auto& accounts = *reinterpret_cast<guard::Accounts*>(part.begin);
+    int own = 0;
+    while (accounts.slots[own].pid.load() != getpid())
+        own++;
+    guard::reserve(accounts, 0, own, guard::granules_of(kTaken), guard::kMaxGranules);
+    take(unguarded_alloc());
+}
+void small_bypass() {
+    begin();
+    take(CUDA(cuMemAlloc_v2));
+    take(unguarded_alloc(), kStep);
+}
+
+}  // namespace tessera::attacks
