@@ -1,9 +1,11 @@
 // Attacks on the guard's own code and accounts.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -98,10 +100,44 @@ void forged_charges() {
     guard::reserve(accounts, 0, own, guard::granules_of(kTaken), guard::kMaxGranules);
     take(unguarded_alloc());
 }
+// In the file that LIMITS_FILE names.
+void raised_limits() {
+    const char* path = getenv("LIMITS_FILE");
+    const int file = path != nullptr ? open(path, O_RDWR) : -1;
+    if (file < 0) give_up("the limits cannot be opened");
+    void* mapped =
+        mmap(nullptr, sizeof(guard::Limits), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mapped == MAP_FAILED) give_up("the limits cannot be mapped");
+    auto& limit = static_cast<guard::Limits*>(mapped)->cards[0];
+    limit.most_memory = guard::granules_of(2 * kTaken);
+    limit.memory = guard::granules_of(2 * kTaken);
+    begin();
+    take(CUDA(cuMemAlloc_v2));
+}
 void small_bypass() {
     begin();
     take(CUDA(cuMemAlloc_v2));
     take(unguarded_alloc(), kStep);
+}
+
+void unguarded_descriptors() {
+    begin();
+    const link_map* map = map_of(library);
+    const auto make = reinterpret_cast<decltype(&cuMemCreate)>(walk(map, "cuMemCreate"));
+    const auto release = reinterpret_cast<decltype(&cuMemRelease)>(walk(map, "cuMemRelease"));
+    const auto give = reinterpret_cast<decltype(&cuMemExportToShareableHandle)>(
+        walk(map, "cuMemExportToShareableHandle"));
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    for (int i = 0; i < 4; i++) {
+        CUmemGenericAllocationHandle made = 0;
+        int fd = -1;
+        make(&made, kStep, &properties, 0);
+        give(&fd, made, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+        release(made);
+    }
 }
 
 }  // namespace tessera::attacks

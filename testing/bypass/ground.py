@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from bypass.rows import CAUGHT, DOCUMENTED, FAILED, REPORTED, Attack, Outcome
 from bypass.use import DriverUse, Peak
-from e2e import pods, truth
-from e2e.case import KUBELET, NAMESPACE, PODS, StackCase
+from e2e import pods
+from e2e.attack import Attack as AnnotationAttacks
+from e2e.case import KUBELET, NAMESPACE, PODS
 from e2e.truth import GIB, Json
 from kube.errors import KubeError
 from stack import builds
@@ -22,6 +23,7 @@ from stack.gpu_node import GpuNode
 from stack.stack import Stack
 
 IMAGE = "localhost/attacks:dev"
+LOADER = "ld-linux-x86-64.so.2"
 SHARE = GIB
 REPORT_SECONDS = 15.0  # from when the GPU's use was first seen above the share
 LATE_SECONDS = 8.0  # so long more, to say how late a report was
@@ -32,6 +34,7 @@ ATTACK_SECONDS = 60.0
 RUN = "busybox mkfifo /tmp/in; exec 3<>/tmp/in; {command} <&3; echo ended with $?; exec sleep 1000"
 # Of guard_attack, a shell or a loader that found no attack to run.
 NOT_BEGUN = (2, 3, 126, 127)
+NO_DRIVER = "no attack: libcuda.so.1"  # the container has no GPU
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Gpu:
     uuid: str
 
 
-class Ground(StackCase):
+class Ground(AnnotationAttacks):
     """Two nodes with twelve GPUs each; the agents have the guard. Methods may be called from any
     thread."""
 
@@ -133,24 +136,30 @@ class Ground(StackCase):
             "GET", f"{NAMESPACE}/events?fieldSelector=involvedObject.name={name}")["items"]
         return found
 
-    def refusal(self, name: str) -> str:
-        """Tessera's reason why a container of the pod does not start; empty while there is none."""
-        return next((event["message"] for event in self.told(name)
-                     if event["type"] == "Warning" and "Tessera" in event["message"]), "")
+    def refusal(self, name: str, words: Sequence[str]) -> str:
+        """The warning of a container that does not start, with all these words; empty while there
+        is none."""
+        statuses = self.pod(name)["status"].get("containerStatuses", [])
+        if any(status.get("started") for status in statuses):
+            return ""
+        return next((event["message"] for event in self.told(name) if event["type"] == "Warning"
+                     and all(word in event["message"] for word in words)), "")
 
     # ---- verdicts
 
-    def judge(self, name: str, peak: Peak, share: int = SHARE) -> Outcome:
+    def judge(self, name: str, *peaks: Peak) -> Outcome:
         """Once the attack did what it can: by what was used of the GPU, and by the pod's events."""
         self.use.wait_samples()
-        amount = f"{peak.used / GIB:.2f} of {share / GIB:.0f} GiB"
-        if peak.above_since is None:
+        worst = max(peaks, key=lambda peak: peak.used - peak.share)
+        amount = f"{worst.used / GIB:.2f} of {worst.share / GIB:.0f} GiB"
+        moments = [peak.above_since for peak in peaks if peak.above_since is not None]
+        if not moments:
             return Outcome(CAUGHT, amount)
-        end = peak.above_since + REPORT_SECONDS
+        end = min(moments) + REPORT_SECONDS
         while time.monotonic() < end + LATE_SECONDS:
             reasons = [event["reason"] for event in self.told(name)]
             found = next((reason for reason in REPORTS if reason in reasons), "")
-            seconds = time.monotonic() - peak.above_since
+            seconds = time.monotonic() - min(moments)
             if found and seconds <= REPORT_SECONDS:
                 return Outcome(REPORTED, f"{found} after {seconds:.1f} s, {amount}")
             if found:
@@ -160,30 +169,42 @@ class Ground(StackCase):
 
     def run_program(self, attack: Attack, command: str, **pod: Any) -> Outcome:
         """A program in a container with a share, by a shell's command."""
-        name = attack.name.replace("_", "-")
+        name = attack.pod_name
         with self.gpu() as gpu:
             peak = self.use.watch(gpu.uuid, SHARE)
-            with self.made(self.tenant(name, gpu, RUN.format(command=command), **pod)):
-                return self.outcome(name, peak)
+            with self.made(self.tenant(name, gpu, RUN.format(command=command), **pod)) as (made,):
+                return self.outcome(name, peak, self.use.watch(made["metadata"]["uid"], SHARE))
 
-    def outcome(self, name: str, peak: Peak) -> Outcome:
+    def outcome(self, name: str, *peaks: Peak, container: str = "main") -> Outcome:
         """Of a pod whose log says `done` or `ended with`."""
         def over() -> bool:
-            text = self.said(name)
+            text = self.said(name, container)
             return "\ndone\n" in text or "\nended with " in text
         try:
             self.cluster.wait_for("the attack ran", over, START_SECONDS + ATTACK_SECONDS)
         except KubeError as error:
-            return Outcome(FAILED, f"{error}: {self.said(name)[-300:]!r} {self.events(name)}")
-        text = self.said(name)
+            return Outcome(FAILED, f"{error}: {self.said(name, container)[-300:]!r} "
+                           f"{self.events(name)}")
+        text = self.said(name, container)
         status = text.partition("\nended with ")[2].split("\n")[0]
-        if status.isdigit() and int(status) in NOT_BEGUN:
+        if NO_DRIVER in text:
+            self.use.wait_samples()
+            if all(peak.above_since is None for peak in peaks):
+                return Outcome(CAUGHT, "the container has no driver")
+        elif status.isdigit() and int(status) in NOT_BEGUN:
             return Outcome(FAILED, f"it did not begin: {text[-300:]!r}")
-        return self.judge(name, peak)
+        return self.judge(name, *peaks)
 
-    def card_of_pod(self, name: str) -> list[str]:
-        """The UUIDs of a pod's allocation."""
-        return truth.uuids(self.pod(name))
+    def refused_or_judged(self, name: str, words: Sequence[str], *peaks: Peak,
+                          container: str = "main") -> Outcome:
+        """Of a pod that is to be refused; where it runs, by what it got."""
+        def known() -> str:
+            return self.refusal(name, words) or self.said(name, container)
+        self.cluster.wait_for(f"{name} is refused or runs", known, START_SECONDS)
+        refused = self.refusal(name, words)
+        if refused:
+            return Outcome(CAUGHT, f"refused: {refused[:160]}")
+        return self.outcome(name, *peaks, container=container)
 
 
 def _image(directory: Path) -> Path:
@@ -193,6 +214,8 @@ def _image(directory: Path) -> Path:
         programs += ["--program", f"{builds.program(name)}=/usr/bin/{name}"]
     for name in ("guard_attack_override.so", "guard_attack_audit.so"):
         programs += ["--file", f"{builds.program(name)}=/usr/bin/{name}"]
+    # For whatever asks for the loader by its name: a second libc, in another namespace.
+    programs += ["--file", f"/lib64/{LOADER}=/usr/lib/x86_64-linux-gnu/{LOADER}"]
     done = subprocess.run(
         [str(builds.IMAGE_TOOL), IMAGE, str(out), *programs, "--busybox", "--without",
          "libcuda.so.1", "--without", "libnvidia-ml.so.1"], capture_output=True, text=True)

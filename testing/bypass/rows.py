@@ -31,6 +31,11 @@ class Attack:
     limit: str = ""
 
     @property
+    def pod_name(self) -> str:
+        """Of the pod that tries it."""
+        return self.name.replace("_", "-")
+
+    @property
     def where(self) -> str:
         """The last column of the table."""
         limit = f', [limits](docs/limits.md): "{self.limit}"' if self.limit else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from stack.gpu_node import gpusimctl
@@ -27,12 +27,6 @@ class Peak:
     above_since: float | None = None
 
 
-@dataclass
-class _Sampled:
-    used: dict[str, int] = field(default_factory=dict)  # by UUID
-    foreign: dict[tuple[str, str], int] = field(default_factory=dict)  # by pod uid and UUID
-
-
 class DriverUse:
     """Samples all nodes in a thread, from `start` to `stop`. Any thread may ask."""
 
@@ -42,7 +36,7 @@ class DriverUse:
         self._thread = threading.Thread(target=self._run, name="driver-use", daemon=True)
         self._lock = threading.Lock()
         self._peaks: dict[str, Peak] = {}
-        self._now = _Sampled()
+        self._now: dict[str, int] = {}  # by UUID of a GPU or uid of a pod
         self._pods: dict[str, str] = {}  # pid -> pod uid
         self.samples = 0
         self.problem = ""
@@ -56,22 +50,18 @@ class DriverUse:
         self._stop.set()
         self._thread.join()
 
-    def watch(self, uuid: str, share: int) -> Peak:
-        """Begins to note the peak of a GPU; the object goes on changing."""
+    def watch(self, what: str, share: int) -> Peak:
+        """Begins to note the peak of a GPU, by its UUID, or of all of a pod's processes on whatever
+        GPUs, by the pod's uid. The object goes on changing."""
         peak = Peak(share)
         with self._lock:
-            self._peaks[uuid] = peak
+            self._peaks[what] = peak
         return peak
 
     def now(self, uuid: str) -> int:
         """What is used of it, as last seen."""
         with self._lock:
-            return self._now.used[uuid]
-
-    def of_pod(self, uid: str) -> dict[str, int]:
-        """UUID -> bytes that the processes of the pod use, as last seen."""
-        with self._lock:
-            return {uuid: used for (pod, uuid), used in self._now.foreign.items() if pod == uid}
+            return self._now.get(uuid, 0)
 
     def wait_samples(self, count: int = 2) -> None:
         """Until all was looked at so often again."""
@@ -91,21 +81,19 @@ class DriverUse:
             raise
 
     def _look(self) -> None:
-        seen = _Sampled()
+        seen: dict[str, int] = {}
         for node in self._stack.nodes.values():
             shown = gpusimctl("show", str(node.driver_root(self._stack.cluster.directory)))
-            uuids = {}
-            for index, uuid, used in _CARD.findall(shown):
-                uuids[index] = uuid
-                seen.used[uuid] = int(used)
-            for pid, index, used in _PROCESS.findall(shown):
-                key = (self._pod_of(pid), uuids[index])
-                seen.foreign[key] = seen.foreign.get(key, 0) + int(used)
+            for _, uuid, used in _CARD.findall(shown):
+                seen[uuid] = int(used)
+            for pid, _, used in _PROCESS.findall(shown):
+                pod = self._pod_of(pid)
+                seen[pod] = seen.get(pod, 0) + int(used)
         moment = time.monotonic()
         with self._lock:
             self._now = seen
-            for uuid, peak in self._peaks.items():
-                used = seen.used[uuid]
+            for what, peak in self._peaks.items():
+                used = seen.get(what, 0)
                 peak.used = max(peak.used, used)
                 if used > peak.share and peak.above_since is None:
                     peak.above_since = moment
