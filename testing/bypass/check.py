@@ -43,9 +43,10 @@ def bound(attacks: list[tuple[Attack, pod_attacks.Run]]) -> list[tuple[Attack, R
 
 
 def phases() -> list[list[tuple[Attack, Run]]]:
-    """Every attack, in the table's order: with the admission policies, and without."""
+    """Every attack, in the table's order: with the admission policies, without, and the last."""
     return [[*program_runs(), *bound(pod_attacks.VOLUMES), *bound(pod_attacks.CONTAINERS),
-             *bound(pod_attacks.ANNOTATIONS)], bound(pod_attacks.WITHOUT_POLICY)]
+             *bound(pod_attacks.ANNOTATIONS)], bound(pod_attacks.WITHOUT_POLICY),
+            bound(pod_attacks.LAST)]
 
 
 def settled(attack: Attack, outcome: Outcome) -> Outcome:
@@ -76,8 +77,8 @@ def run_phase(ground: Ground, runs: list[tuple[Attack, Run]]) -> list[tuple[Atta
         return [(attack, each.result()) for attack, each in pending]
 
 
-def run_all(with_policy: list[tuple[Attack, Run]],
-            without: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
+def run_all(with_policy: list[tuple[Attack, Run]], without: list[tuple[Attack, Run]],
+            last: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
     """On a cluster of their own."""
     try:
         Ground.setUpClass()
@@ -87,7 +88,7 @@ def run_all(with_policy: list[tuple[Attack, Run]],
         if without:
             with ground.without_policy("tessera-allocations-stay"):
                 results += run_phase(ground, without)
-        return results
+        return results + run_phase(ground, last)
     finally:
         Ground.doClassCleanups()
 

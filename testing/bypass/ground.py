@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,8 @@ START_SECONDS = 60.0
 ATTACK_SECONDS = 60.0
 # The attack's input stays open, so that it keeps what it got.
 RUN = "busybox mkfifo /tmp/in; exec 3<>/tmp/in; {command} <&3; echo ended with $?; exec sleep 1000"
+ENDED = re.compile(r"^ended with (\d+)$", re.M)
+OVER = re.compile(r"^done$|^ended with \d+$", re.M)
 # Of guard_attack, a shell or a loader that found no attack to run.
 NOT_BEGUN = (2, 3, 126, 127)
 NO_DRIVER = "no attack: libcuda.so.1"  # the container has no GPU
@@ -178,20 +181,19 @@ class Ground(AnnotationAttacks):
     def outcome(self, name: str, *peaks: Peak, container: str = "main") -> Outcome:
         """Of a pod whose log says `done` or `ended with`."""
         def over() -> bool:
-            text = self.said(name, container)
-            return "\ndone\n" in text or "\nended with " in text
+            return OVER.search(self.said(name, container)) is not None
         try:
             self.cluster.wait_for("the attack ran", over, START_SECONDS + ATTACK_SECONDS)
         except KubeError as error:
             return Outcome(FAILED, f"{error}: {self.said(name, container)[-300:]!r} "
                            f"{self.events(name)}")
         text = self.said(name, container)
-        status = text.partition("\nended with ")[2].split("\n")[0]
+        ended = ENDED.search(text)
         if NO_DRIVER in text:
             self.use.wait_samples()
             if all(peak.above_since is None for peak in peaks):
                 return Outcome(CAUGHT, "the container has no driver")
-        elif status.isdigit() and int(status) in NOT_BEGUN:
+        elif ended and int(ended[1]) in NOT_BEGUN:
             return Outcome(FAILED, f"it did not begin: {text[-300:]!r}")
         return self.judge(name, *peaks)
 

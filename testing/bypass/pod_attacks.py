@@ -333,23 +333,26 @@ def raised_limits(ground: Ground, attack: Attack) -> Outcome:
 
 
 def nodes_driver(ground: Ground, attack: Attack) -> Outcome:
-    """A privileged pod without a share, which has the node's driver by a volume."""
-    def make(gpu: Gpu) -> Json:
-        parts = host_folder("/run/nvidia/driver", "/driver")
-        environment = f"CUDA_VISIBLE_DEVICES={gpu.uuid} LD_LIBRARY_PATH=/driver/{LIBRARIES}"
-        return ground.tenant(
-            attack.pod_name, gpu, RUN.format(
-                command=f"env {environment} guard_attack dlsym_handle"), {},
-            container={**parts["container"], "securityContext": {"privileged": True}},
-            volumes=parts["volumes"])
-    return attempt(ground, attack, make, ("never",), share=0)
+    """A privileged pod without a share, which has the node's driver by a volume, and a neighbour
+    with a share of the GPU."""
+    parts = host_folder("/run/nvidia/driver", "/driver")
+    with ground.gpu() as gpu:
+        command = (f"env CUDA_VISIBLE_DEVICES={gpu.uuid} LD_LIBRARY_PATH=/driver/{LIBRARIES} "
+                   "guard_attack dlsym_handle")
+        neighbour = ground.tenant(f"{attack.pod_name}-neighbour", gpu, "exec sleep 1000")
+        thief = ground.tenant(attack.pod_name, gpu, RUN.format(command=command), {},
+                              container={**parts["container"], **PRIVILEGED},
+                              volumes=parts["volumes"])
+        with ground.made(neighbour):
+            ground.wait_running(neighbour["metadata"]["name"])
+            with ground.made(thief) as (made,):
+                return ground.outcome(attack.pod_name, ground.use.watch(made["metadata"]["uid"], 0))
 
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 PRIVILEGED = {"securityContext": {"privileged": True}}
 # A folder of the container whose loader finds no list: /usr has the driver below it.
-IN_USR = (f"cp -a /lib64 /lib/x86_64-linux-gnu /usr/bin/ 2>/dev/null; mkdir -p /usr/lib64 /usr/tmp; "
-          f"cp -a /lib64/. /usr/lib64/; ln -s . /usr/usr; "
+IN_USR = ("mkdir -p /usr/lib64 /usr/tmp; cp -a /lib64/. /usr/lib64/; "
           f"for f in /lib/x86_64-linux-gnu/*; do test -f $f && cp -n $f /{LIBRARIES}/; done; "
           "busybox chroot /usr /bin/guard_attack dlsym_handle")
 UNMOUNTS = ("sh -c 'umount /etc/ld.so.preload; rm -f /etc/ld.so.preload; mount -o bind /dev/null "
@@ -358,6 +361,12 @@ WRITES = ("sh -c 'for f in /etc/ld.so.preload /usr/local/tessera/*; do echo x > 
           "exec guard_attack dlsym_handle'")
 IN_NAMESPACE = ("busybox unshare -U -r -m sh -c 'mount -t tmpfs none /etc; "
                 "exec guard_attack dlsym_handle'")
+
+
+# In the node's pid namespace; a node of the test has one of its own.
+KILLS_AGENT = ("(while true; do for p in /proc/[0-9]*; do if test \"$(cat $p/comm)\" = tessera-agent; "
+               "then kill -9 ${p#/proc/}; fi; done; sleep 0.2; done) > /dev/null 2>&1 & "
+               "exec guard_attack symbol_walk")
 
 
 def row(name: str, verdict: str, text: str, run: Run, limit: str = "") -> tuple[Attack, Run]:
@@ -473,4 +482,11 @@ CONTAINERS = [
         shell(f"sh -c '{IN_USR}'")),
     row("mount_namespace", REPORTED, "a mount namespace of its own, without the list",
         shell(IN_NAMESPACE)),
+]
+
+# It disturbs the node's other attacks, so it comes last.
+LAST = [
+    row("host_pid_kills_agent", DOCUMENTED,
+        "root in a pod with `hostPID` that kills the agent, and bypasses the guard",
+        shell(f"sh -c '{KILLS_AGENT}'", hostPID=True), "kills the agent again and again"),
 ]
