@@ -18,27 +18,27 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from bypass import pod_attacks, rows
-from bypass.ground import Ground
+from bypass.attack_case import AttackCase
 from bypass.rows import DOCUMENTED, FAILED, Attack, Outcome
 from kube.errors import KubeError
 
 AT_ONCE = 10
 SKIPPED = 77
 
-Run = Callable[[Ground], Outcome]
+Run = Callable[[AttackCase], Outcome]
 
 
 def program_runs() -> list[tuple[Attack, Run]]:
     """The attacks of guard/attacks, each as a pod."""
     def run(attack: Attack) -> Run:
-        return lambda ground: ground.run_program(attack, f"guard_attack {attack.name}")
+        return lambda case: case.run_program(attack, f"guard_attack {attack.name}")
     return [(attack, run(attack)) for attack in rows.programs() if attack.name != "raised_limits"]
 
 
 def bound(attacks: list[tuple[Attack, pod_attacks.Run]]) -> list[tuple[Attack, Run]]:
-    """The same, of the ground alone."""
+    """The same, as what a cluster is enough for."""
     def run(attack: Attack, of_pod: pod_attacks.Run) -> Run:
-        return lambda ground: of_pod(ground, attack)
+        return lambda case: of_pod(case, attack)
     return [(attack, run(attack, of_pod)) for attack, of_pod in attacks]
 
 
@@ -57,11 +57,11 @@ def settled(attack: Attack, outcome: Outcome) -> Outcome:
     return Outcome(FAILED, f"{outcome.detail}; {why}")
 
 
-def attempt(ground: Ground, attack: Attack, run: Run) -> Outcome:
+def attempt(case: AttackCase, attack: Attack, run: Run) -> Outcome:
     """Runs one and prints its line."""
     began = time.monotonic()
     try:
-        outcome = settled(attack, run(ground))
+        outcome = settled(attack, run(case))
     except Exception as error:  # one attack's trouble is not the others'
         outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
     other = "" if outcome.verdict in (attack.verdict, FAILED) else f" (expected {attack.verdict})"
@@ -70,10 +70,10 @@ def attempt(ground: Ground, attack: Attack, run: Run) -> Outcome:
     return outcome
 
 
-def run_phase(ground: Ground, runs: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
+def run_phase(case: AttackCase, runs: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
     """Several at a time."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        pending = [(attack, pool.submit(attempt, ground, attack, run)) for attack, run in runs]
+        pending = [(attack, pool.submit(attempt, case, attack, run)) for attack, run in runs]
         return [(attack, each.result()) for attack, each in pending]
 
 
@@ -81,16 +81,16 @@ def run_all(with_policy: list[tuple[Attack, Run]], without: list[tuple[Attack, R
             last: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
     """On a cluster of their own."""
     try:
-        Ground.setUpClass()
-        ground = Ground()
-        pod_attacks.prepare(ground)
-        results = run_phase(ground, with_policy)
+        AttackCase.setUpClass()
+        case = AttackCase()
+        pod_attacks.prepare(case)
+        results = run_phase(case, with_policy)
         if without:
-            with ground.without_policy("tessera-allocations-stay"):
-                results += run_phase(ground, without)
-        return results + run_phase(ground, last)
+            with case.without_policy("tessera-allocations-stay"):
+                results += run_phase(case, without)
+        return results + run_phase(case, last)
     finally:
-        Ground.doClassCleanups()
+        AttackCase.doClassCleanups()
 
 
 def faults(results: list[tuple[Attack, Outcome]], page: str) -> list[str]:

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bypass.ground import IMAGE, RUN, SHARE, Gpu, Ground
+from bypass.attack_case import IMAGE, RUN, SHARE, Gpu, AttackCase
 from bypass.rows import CAUGHT, DOCUMENTED, POD, REPORTED, Attack, Outcome
 from e2e import pods, truth, twice
 from e2e.case import PODS
 from e2e.truth import GIB, Json
 from kube.api import ApiError
 
-Run = Callable[[Ground, Attack], Outcome]
+Run = Callable[[AttackCase, Attack], Outcome]
 TRIES = RUN.format(command="guard_attack dlsym_handle")
 STRATEGIC = "application/strategic-merge-patch+json"
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
@@ -24,21 +24,21 @@ CONFIG_MAP = {"configMap": {"name": "settings"}}
 EMPTY: Json = {"emptyDir": {}}
 
 
-def prepare(ground: Ground) -> None:
+def prepare(case: AttackCase) -> None:
     """What some of the pods mount."""
-    ground.cluster.kubectl("apply", "-f", "-", input=(
+    case.cluster.kubectl("apply", "-f", "-", input=(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n"
         "data: {ld.so.preload: ''}\n"))
 
 
-def attempt(ground: Ground, attack: Attack, make: Callable[[Gpu], Json], words: tuple[str, ...],
+def attempt(case: AttackCase, attack: Attack, make: Callable[[Gpu], Json], words: tuple[str, ...],
             *, share: int = SHARE, container: str = "main") -> Outcome:
     """A pod that is refused with these words, or is judged by what it uses."""
-    with ground.gpu() as gpu:
-        peak = ground.use.watch(gpu.uuid, share)
-        with ground.made(make(gpu)) as (made,):
-            own = ground.use.watch(made["metadata"]["uid"], share)
-            return ground.refused_or_judged(attack.pod_name, words, peak, own,
+    with case.gpu() as gpu:
+        peak = case.use.watch(gpu.uuid, share)
+        with case.made(make(gpu)) as (made,):
+            own = case.use.watch(made["metadata"]["uid"], share)
+            return case.refused_or_judged(attack.pod_name, words, peak, own,
                                             container=container)
 
 
@@ -47,35 +47,35 @@ def attempt(ground: Ground, attack: Attack, make: Callable[[Gpu], Json], words: 
 
 def over(path: str, volume: Json = CONFIG_MAP, *words: str, **mount: Any) -> Run:
     """A volume of the pod at that path."""
-    def run(ground: Ground, attack: Attack) -> Outcome:
+    def run(case: AttackCase, attack: Attack) -> Outcome:
         def make(gpu: Gpu) -> Json:
             mounts = [{"name": "settings", "mountPath": path, **mount}]
-            return ground.tenant(attack.pod_name, gpu, TRIES, container={"volumeMounts": mounts},
+            return case.tenant(attack.pod_name, gpu, TRIES, container={"volumeMounts": mounts},
                                  volumes=[{"name": "settings", **volume}])
-        return attempt(ground, attack, make, words or ("volume settings is mounted at",))
+        return attempt(case, attack, make, words or ("volume settings is mounted at",))
     return run
 
 
-def linked_list(ground: Ground, attack: Attack) -> Outcome:
+def linked_list(case: AttackCase, attack: Attack) -> Outcome:
     """The pod's volume at /etc turns the list into a link, to where an empty list is mounted."""
     def make(gpu: Gpu) -> Json:
         mounts = [{"name": "settings", "mountPath": "/etc"},
                   {"name": "lists", "mountPath": "/zz/list", "subPath": "ld.so.preload"}]
         links = pods.container("links", script="ln -s /zz/list /x/ld.so.preload",
                                volumeMounts=[{"name": "settings", "mountPath": "/x"}])
-        return ground.tenant(
+        return case.tenant(
             attack.pod_name, gpu, TRIES, container={"volumeMounts": mounts},
             initContainers=[links],
             volumes=[{"name": "settings", **EMPTY}, {"name": "lists", **CONFIG_MAP}])
-    return attempt(ground, attack, make, ("reached by a symbolic link",))
+    return attempt(case, attack, make, ("reached by a symbolic link",))
 
 
-def detached_list(ground: Ground, attack: Attack) -> Outcome:
+def detached_list(case: AttackCase, attack: Attack) -> Outcome:
     """A second container removes the file that the mount of the list stands on."""
     waits = "while grep -q tessera /etc/ld.so.preload; do sleep 0.1; done; "
 
     def make(gpu: Gpu) -> Json:
-        pod = ground.tenant(
+        pod = case.tenant(
             attack.pod_name, gpu, waits + TRIES,
             container={"volumeMounts": [{"name": "settings", "mountPath": "/etc"}]},
             volumes=[{"name": "settings", **EMPTY}])
@@ -83,93 +83,93 @@ def detached_list(ground: Ground, attack: Attack) -> Outcome:
             "remover", script="while rm -f /x/ld.so.preload; do sleep 1; done",
             volumeMounts=[{"name": "settings", "mountPath": "/x"}]))
         return pod
-    return attempt(ground, attack, make, ("volume settings",))
+    return attempt(case, attack, make, ("volume settings",))
 
 
 # ---- annotations
 
 
-def no_scheduler(ground: Ground, attack: Attack) -> Outcome:
+def no_scheduler(case: AttackCase, attack: Attack) -> Outcome:
     """A pod with the node's name in its specification never meets the scheduler."""
-    return attempt(ground, attack, lambda gpu: placed(ground, attack, gpu),
+    return attempt(case, attack, lambda gpu: placed(case, attack, gpu),
                    ("was not placed by Tessera",))
 
 
-def placed(ground: Ground, attack: Attack, gpu: Gpu, annotations: Json | None = None,
+def placed(case: AttackCase, attack: Attack, gpu: Gpu, annotations: Json | None = None,
            limits: Json | None = None) -> Json:
     """Such a pod, with these annotations."""
-    pod = ground.tenant(attack.pod_name, gpu, TRIES, limits, nodeName=gpu.node)
+    pod = case.tenant(attack.pod_name, gpu, TRIES, limits, nodeName=gpu.node)
     del pod["spec"]["nodeSelector"]
     pod["metadata"]["annotations"] = annotations or {}
     return pod
 
 
-def copied(ground: Ground, attack: Attack, *, other_node: bool) -> Outcome:
+def copied(case: AttackCase, attack: Attack, *, other_node: bool) -> Outcome:
     """The annotations of a pod that runs, with its signature, on a pod with a node's name."""
-    with ground.gpu() as gpu:
-        owner = ground.tenant(f"{attack.pod_name}-owner", gpu, "exec sleep 1000")
-        with ground.made(owner):
-            found = ground.wait_running(owner["metadata"]["name"])
+    with case.gpu() as gpu:
+        owner = case.tenant(f"{attack.pod_name}-owner", gpu, "exec sleep 1000")
+        with case.made(owner):
+            found = case.wait_running(owner["metadata"]["name"])
             stolen = {key: truth.annotation(found, key)
                       for key in (truth.ALLOCATION, truth.ALLOCATION_MAC, truth.ENFORCED_BY)}
-            node = next(name for name in ground.stack.nodes if (name != gpu.node) == other_node)
+            node = next(name for name in case.stack.nodes if (name != gpu.node) == other_node)
             target = Gpu(node, gpu.uuid)
-            with ground.made(placed(ground, attack, target, stolen)) as (made,):
-                peaks = (ground.use.watch(gpu.uuid, SHARE),
-                         ground.use.watch(made["metadata"]["uid"], 0))
-                return ground.refused_or_judged(attack.pod_name, ("was made for pod uid",), *peaks)
+            with case.made(placed(case, attack, target, stolen)) as (made,):
+                peaks = (case.use.watch(gpu.uuid, SHARE),
+                         case.use.watch(made["metadata"]["uid"], 0))
+                return case.refused_or_judged(attack.pod_name, ("was made for pod uid",), *peaks)
 
 
-def copied_here(ground: Ground, attack: Attack) -> Outcome:
+def copied_here(case: AttackCase, attack: Attack) -> Outcome:
     """On the same node."""
-    return copied(ground, attack, other_node=False)
+    return copied(case, attack, other_node=False)
 
 
-def copied_there(ground: Ground, attack: Attack) -> Outcome:
+def copied_there(case: AttackCase, attack: Attack) -> Outcome:
     """On another node than the allocation names."""
-    return copied(ground, attack, other_node=True)
+    return copied(case, attack, other_node=True)
 
 
-def of_gpushare(ground: Ground, attack: Attack) -> Outcome:
+def of_gpushare(case: AttackCase, attack: Attack) -> Outcome:
     """Annotations as gpushare's scheduler writes them."""
     moment = str(time.time_ns())
     forged = {"ALIYUN_COM_GPU_MEM_IDX": "0", "ALIYUN_COM_GPU_MEM_POD": "1",
               "ALIYUN_COM_GPU_MEM_DEV": "8", "ALIYUN_COM_GPU_MEM_ASSIGNED": "true",
               "ALIYUN_COM_GPU_MEM_ASSUME_TIME": moment}
     limits = {"aliyun.com/gpu-mem": 1}
-    return attempt(ground, attack, lambda gpu: placed(ground, attack, gpu, forged, limits),
+    return attempt(case, attack, lambda gpu: placed(case, attack, gpu, forged, limits),
                    ("was not placed by Tessera",))
 
 
-def waiting(ground: Ground, attack: Attack, gpu: Gpu) -> Json:
+def waiting(case: AttackCase, attack: Attack, gpu: Gpu) -> Json:
     """A pod that waits for a scheduler of the tenant's own."""
-    pod = ground.tenant(attack.pod_name, gpu, TRIES, schedulerName="example.com/mine")
+    pod = case.tenant(attack.pod_name, gpu, TRIES, schedulerName="example.com/mine")
     pod["metadata"]["annotations"] = {}
     return pod
 
 
-def forge(ground: Ground, attack: Attack, made: Json, gpu: Gpu, signature: str) -> None:
+def forge(case: AttackCase, attack: Attack, made: Json, gpu: Gpu, signature: str) -> None:
     """Writes the allocation that the controller could have given the pod."""
-    card = ground.card_of(gpu.uuid)
+    card = case.card_of(gpu.uuid)
     written = {truth.ALLOCATION: truth.allocation_text(made, card, 6 * GIB)}
     if signature:
         written[truth.ALLOCATION_MAC] = signature
-    ground.annotate(attack.pod_name, written)
+    case.annotate(attack.pod_name, written)
 
 
 def forged(signature: str, *words: str) -> Run:
     """The tenant's own scheduler writes an allocation, with this signature, and binds the pod."""
-    def run(ground: Ground, attack: Attack) -> Outcome:
-        with ground.gpu() as gpu, ground.made(waiting(ground, attack, gpu)) as (made,):
-            peak = ground.use.watch(made["metadata"]["uid"], 0)
+    def run(case: AttackCase, attack: Attack) -> Outcome:
+        with case.gpu() as gpu, case.made(waiting(case, attack, gpu)) as (made,):
+            peak = case.use.watch(made["metadata"]["uid"], 0)
             try:
-                forge(ground, attack, made, gpu, signature)
+                forge(case, attack, made, gpu, signature)
             except ApiError as error:
                 return denied(error)
-            ground.api.json("POST", f"{PODS}/{attack.pod_name}/binding", {
+            case.api.json("POST", f"{PODS}/{attack.pod_name}/binding", {
                 "apiVersion": "v1", "kind": "Binding", "metadata": {"name": attack.pod_name},
                 "target": {"apiVersion": "v1", "kind": "Node", "name": gpu.node}})
-            return ground.refused_or_judged(attack.pod_name, words, peak)
+            return case.refused_or_judged(attack.pod_name, words, peak)
     return run
 
 
@@ -184,21 +184,21 @@ def changed(change: Callable[[str], dict[str, str | None]]) -> Run:
     """Annotations of a pod that runs, changed by its owner, who then tries to use more."""
     waits = "while ! test -e /tmp/go; do sleep 0.1; done; "
 
-    def run(ground: Ground, attack: Attack) -> Outcome:
+    def run(case: AttackCase, attack: Attack) -> Outcome:
         name = attack.pod_name
-        with ground.gpu() as gpu:
-            peak = ground.use.watch(gpu.uuid, SHARE)
-            with ground.made(ground.tenant(name, gpu, waits + TRIES)):
-                running = ground.wait_running(name)
+        with case.gpu() as gpu:
+            peak = case.use.watch(gpu.uuid, SHARE)
+            with case.made(case.tenant(name, gpu, waits + TRIES)):
+                running = case.wait_running(name)
                 try:
-                    ground.api.json("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": change(
+                    case.api.json("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": change(
                         truth.annotation(running, truth.ALLOCATION))}},
                         "application/merge-patch+json")
                 except ApiError as error:
                     return denied(error)
                 time.sleep(5)  # the agent looks at limits every two seconds
-                ground.cluster.kubectl("exec", name, "--", "touch", "/tmp/go")
-                return ground.outcome(name, peak)
+                case.cluster.kubectl("exec", name, "--", "touch", "/tmp/go")
+                return case.outcome(name, peak)
     return run
 
 
@@ -219,34 +219,34 @@ def removed(_: str) -> dict[str, str | None]:
 # ---- containers
 
 
-def without_share(containers: Callable[[Ground, Gpu], Json]) -> Run:
+def without_share(containers: Callable[[AttackCase, Gpu], Json]) -> Run:
     """A pod whose container `main` has no share."""
-    def run(ground: Ground, attack: Attack) -> Outcome:
+    def run(case: AttackCase, attack: Attack) -> Outcome:
         def make(gpu: Gpu) -> Json:
-            pod = ground.tenant(attack.pod_name, gpu, TRIES, {})
-            pod["spec"]["containers"][0] |= containers(ground, gpu)
+            pod = case.tenant(attack.pod_name, gpu, TRIES, {})
+            pod["spec"]["containers"][0] |= containers(case, gpu)
             return pod
-        return attempt(ground, attack, make, ("never",), share=0)
+        return attempt(case, attack, make, ("never",), share=0)
     return run
 
 
-def image_twice(ground: Ground, attack: Attack) -> Outcome:
+def image_twice(case: AttackCase, attack: Attack) -> Outcome:
     """An image that names the variable twice, of which the runtime replaces one."""
     def make(gpu: Gpu) -> Json:
-        pod = twice.pod(ground.cluster)
+        pod = twice.pod(case.cluster)
         pod["metadata"]["name"] = attack.pod_name
         return pod
-    return attempt(ground, attack, make, ("sets NVIDIA_VISIBLE_DEVICES 2 times",))
+    return attempt(case, attack, make, ("sets NVIDIA_VISIBLE_DEVICES 2 times",))
 
 
-def second_container(ground: Ground, attack: Attack) -> Outcome:
+def second_container(case: AttackCase, attack: Attack) -> Outcome:
     """A container without a share beside one that has one."""
     def make(gpu: Gpu) -> Json:
-        pod = ground.tenant(attack.pod_name, gpu, "exec sleep 1000")
+        pod = case.tenant(attack.pod_name, gpu, "exec sleep 1000")
         second = pods.container("second", script=TRIES, env=ALL)
         pod["spec"]["containers"].append({**second, "image": IMAGE})
         return pod
-    return attempt(ground, attack, make, ("never",), share=0, container="second")
+    return attempt(case, attack, make, ("never",), share=0, container="second")
 
 
 def in_root_of_main(command: str) -> str:
@@ -257,48 +257,48 @@ def in_root_of_main(command: str) -> str:
 
 def shared_processes(command: str) -> Run:
     """A second container that sees the first one's processes, and enters its root folder."""
-    def run(ground: Ground, attack: Attack) -> Outcome:
+    def run(case: AttackCase, attack: Attack) -> Outcome:
         script = RUN.format(command=f"sh -c '{in_root_of_main(command)}'")
 
         def make(gpu: Gpu) -> Json:
-            pod = ground.tenant(attack.pod_name, gpu, "exec sleep 1000",
+            pod = case.tenant(attack.pod_name, gpu, "exec sleep 1000",
                                 shareProcessNamespace=True)
             second = pods.container("second", script="sleep 2; " + script)
             pod["spec"]["containers"].append({**second, "image": IMAGE})
             return pod
-        return attempt(ground, attack, make, ("never",), container="second")
+        return attempt(case, attack, make, ("never",), container="second")
     return run
 
 
 def debug_container(command: str = "", **more: Any) -> Run:
     """kubectl debug of a pod with a share; with a command, in the root folder of its target."""
-    def run(ground: Ground, attack: Attack) -> Outcome:
+    def run(case: AttackCase, attack: Attack) -> Outcome:
         name = attack.pod_name
         script = RUN.format(command=f"sh -c '{in_root_of_main(command)}'") if command else TRIES
-        with ground.gpu() as gpu:
-            peak = ground.use.watch(gpu.uuid, SHARE)
-            with ground.made(ground.tenant(name, gpu, "exec sleep 1000")) as (made,):
+        with case.gpu() as gpu:
+            peak = case.use.watch(gpu.uuid, SHARE)
+            with case.made(case.tenant(name, gpu, "exec sleep 1000")) as (made,):
                 uid = made["metadata"]["uid"]
-                own = ground.use.watch(uid, SHARE if command else 0)
-                ground.wait_running(name)
+                own = case.use.watch(uid, SHARE if command else 0)
+                case.wait_running(name)
                 debugger = {**pods.container("debugger", script=script, env=ALL), **more}
                 del debugger["resources"]
-                ground.api.json("PATCH", f"{PODS}/{name}/ephemeralcontainers", {
+                case.api.json("PATCH", f"{PODS}/{name}/ephemeralcontainers", {
                     "spec": {"ephemeralContainers": [{**debugger, "image": IMAGE}]}}, STRATEGIC)
-                return ground.outcome(name, peak, own, container="debugger")
+                return case.outcome(name, peak, own, container="debugger")
     return run
 
 
 def shell(command: str, script: str = RUN, **pod: Any) -> Run:
     """A shell in a container with a share, as root."""
-    def run(ground: Ground, attack: Attack) -> Outcome:
+    def run(case: AttackCase, attack: Attack) -> Outcome:
         name = attack.pod_name
-        with ground.gpu() as gpu:
-            peak = ground.use.watch(gpu.uuid, SHARE)
-            tenant = ground.tenant(name, gpu, script.format(command=command), **pod)
-            with ground.made(tenant) as (made,):
-                own = ground.use.watch(made["metadata"]["uid"], SHARE)
-                return ground.outcome(name, peak, own)
+        with case.gpu() as gpu:
+            peak = case.use.watch(gpu.uuid, SHARE)
+            tenant = case.tenant(name, gpu, script.format(command=command), **pod)
+            with case.made(tenant) as (made,):
+                own = case.use.watch(made["metadata"]["uid"], SHARE)
+                return case.outcome(name, peak, own)
     return run
 
 
@@ -308,13 +308,13 @@ def with_env(**variables: str) -> Run:
     return shell("guard_attack dlsym_handle", container={"env": env})
 
 
-def hook(ground: Ground, attack: Attack) -> Outcome:
+def hook(case: AttackCase, attack: Attack) -> Outcome:
     """The runtime executes the program in the container, as kubectl exec does."""
     command = ("busybox mkfifo /tmp/in; exec 3<>/tmp/in; "
                "env -i /usr/bin/guard_attack dlsym_handle <&3 > /tmp/out 2>&1 & sleep 1")
     tells = "while ! grep -q done /tmp/out; do sleep 0.1; done; cat /tmp/out; exec sleep 1000"
     container = {"lifecycle": {"postStart": {"exec": {"command": ["sh", "-c", command]}}}}
-    return shell("", tells, container=container)(ground, attack)
+    return shell("", tells, container=container)(case, attack)
 
 
 def host_folder(path: str, mount: str) -> Json:
@@ -323,30 +323,30 @@ def host_folder(path: str, mount: str) -> Json:
             "volumes": [{"name": "node", "hostPath": {"path": path}}]}
 
 
-def raised_limits(ground: Ground, attack: Attack) -> Outcome:
+def raised_limits(case: AttackCase, attack: Attack) -> Outcome:
     """The agent's folder as a volume."""
     parts = host_folder("/var/lib/tessera/guard", "/node")
     parts["container"]["env"] = [{"name": "POD_UID", "valueFrom": {"fieldRef": {
         "fieldPath": "metadata.uid"}}}]
     return shell("env LIMITS_FILE=/node/pods/$POD_UID/main/limits guard_attack raised_limits",
-                 **parts)(ground, attack)
+                 **parts)(case, attack)
 
 
-def nodes_driver(ground: Ground, attack: Attack) -> Outcome:
+def nodes_driver(case: AttackCase, attack: Attack) -> Outcome:
     """A privileged pod without a share, which has the node's driver by a volume, and a neighbour
     with a share of the GPU."""
     parts = host_folder("/run/nvidia/driver", "/driver")
-    with ground.gpu() as gpu:
+    with case.gpu() as gpu:
         command = (f"env CUDA_VISIBLE_DEVICES={gpu.uuid} LD_LIBRARY_PATH=/driver/{LIBRARIES} "
                    "guard_attack dlsym_handle")
-        neighbour = ground.tenant(f"{attack.pod_name}-neighbour", gpu, "exec sleep 1000")
-        thief = ground.tenant(attack.pod_name, gpu, RUN.format(command=command), {},
+        neighbour = case.tenant(f"{attack.pod_name}-neighbour", gpu, "exec sleep 1000")
+        thief = case.tenant(attack.pod_name, gpu, RUN.format(command=command), {},
                               container={**parts["container"], **PRIVILEGED},
                               volumes=parts["volumes"])
-        with ground.made(neighbour):
-            ground.wait_running(neighbour["metadata"]["name"])
-            with ground.made(thief) as (made,):
-                return ground.outcome(attack.pod_name, ground.use.watch(made["metadata"]["uid"], 0))
+        with case.made(neighbour):
+            case.wait_running(neighbour["metadata"]["name"])
+            with case.made(thief) as (made,):
+                return case.outcome(attack.pod_name, case.use.watch(made["metadata"]["uid"], 0))
 
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -430,9 +430,9 @@ WITHOUT_POLICY = [
 
 CONTAINERS = [
     row("visible_without_share", CAUGHT, "`NVIDIA_VISIBLE_DEVICES=all` in a pod without a share",
-        without_share(lambda ground, gpu: {"env": ALL})),
+        without_share(lambda case, gpu: {"env": ALL})),
     row("cuda_version", CAUGHT, "`CUDA_VERSION` alone, as old images have it, without a share",
-        without_share(lambda ground, gpu: {"env": [{"name": "CUDA_VERSION", "value": "9.0"}]})),
+        without_share(lambda case, gpu: {"env": [{"name": "CUDA_VERSION", "value": "9.0"}]})),
     row("image_twice", CAUGHT, "an image that sets `NVIDIA_VISIBLE_DEVICES` twice", image_twice),
     row("second_container", CAUGHT, "a second container of the pod, without a share",
         second_container),

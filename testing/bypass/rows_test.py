@@ -65,7 +65,7 @@ class FaultsTest(unittest.TestCase):
     def test_what_cannot_be_run_is_a_failure(self) -> None:
         def run(_: object) -> Outcome:
             raise RuntimeError("no cluster")
-        self.assertEqual(check.attempt(check.Ground(), ATTACK, run).verdict, FAILED)
+        self.assertEqual(check.attempt(check.AttackCase(), ATTACK, run).verdict, FAILED)
 
     def test_a_written_table_is_read_again(self) -> None:
         changed = Attack("tries", REPORTED, "a way", "pod")

@@ -93,7 +93,7 @@ class Isolated(StackCase):
         expected = "void" if self.identity == "nri" else "all"  # docs/limits.md
         self.assertEqual(seen.env["NVIDIA_VISIBLE_DEVICES"], expected)
         self.assertNotIn("libcuda", seen.text)
-        self.assert_shares(self.pod("debugged"))
+        self.assertIn("OUT_OF_MEMORY", self.says("debugged", TAKES_TOO_MUCH))
 
     def test_a_node_without_a_device_for_the_gpu(self) -> None:
         """The container does not start without its GPU; the event names what was looked for, and so

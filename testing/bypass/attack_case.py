@@ -34,6 +34,7 @@ ATTACK_SECONDS = 60.0
 # The attack's input stays open, so that it keeps what it got.
 RUN = "busybox mkfifo /tmp/in; exec 3<>/tmp/in; {command} <&3; echo ended with $?; exec sleep 1000"
 ENDED = re.compile(r"^ended with (\d+)$", re.M)
+VISIBLE = re.compile(r"^NVIDIA_VISIBLE_DEVICES=(.*)$", re.M)
 OVER = re.compile(r"^done$|^ended with \d+$", re.M)
 # Of guard_attack, a shell or a loader that found no attack to run.
 NOT_BEGUN = (2, 3, 126, 127)
@@ -48,7 +49,7 @@ class Gpu:
     uuid: str
 
 
-class Ground(AnnotationAttacks):
+class AttackCase(AnnotationAttacks):
     """Two nodes with twelve GPUs each; the agents have the guard. Methods may be called from any
     thread."""
 
@@ -190,12 +191,21 @@ class Ground(AnnotationAttacks):
         text = self.said(name, container)
         ended = ENDED.search(text)
         if NO_DRIVER in text:
-            self.use.wait_samples()
-            if all(peak.above_since is None for peak in peaks):
-                return Outcome(CAUGHT, "the container has no driver")
-        elif ended and int(ended[1]) in NOT_BEGUN:
+            return self.without_driver(text, *peaks)
+        if ended and int(ended[1]) in NOT_BEGUN:
             return Outcome(FAILED, f"it did not begin: {text[-300:]!r}")
         return self.judge(name, *peaks)
+
+    def without_driver(self, text: str, *peaks: Peak) -> Outcome:
+        """Of a container to which the runtime gave no GPU. Here CDI alone gives GPUs; NVIDIA's
+        runtime would also read the variable."""
+        visible = VISIBLE.search(text)
+        self.use.wait_samples()
+        if any(peak.above_since is not None for peak in peaks):
+            return Outcome(FAILED, "it has no driver, and uses a GPU")
+        if not visible or visible[1] != "void":
+            return Outcome(FAILED, f"NVIDIA_VISIBLE_DEVICES is {visible and visible[1]}, not void")
+        return Outcome(CAUGHT, "the container has no driver, and its variable is void")
 
     def refused_or_judged(self, name: str, words: Sequence[str], *peaks: Peak,
                           container: str = "main") -> Outcome:
