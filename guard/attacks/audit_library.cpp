@@ -11,14 +11,11 @@
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-EXPORTED unsigned la_version(unsigned version);
-EXPORTED void la_preinit(std::uintptr_t* cookie);
-
-unsigned la_version(unsigned version) {
+EXPORTED unsigned la_version(unsigned version) {
     return version;
 }
 
-void la_preinit(std::uintptr_t*) {
+EXPORTED void la_preinit(std::uintptr_t*) {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (driver == nullptr) {
         std::fprintf(stderr, "no attack: %s\n", dlerror());

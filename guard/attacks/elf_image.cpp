@@ -150,11 +150,12 @@ const char* map_library(const char* path, Import import, link_map& map) {
     map.l_addr = base;
     map.l_ld = reinterpret_cast<Elf64_Dyn*>(base + dynamic->p_vaddr);
     const Tables tables = tables_of(map.l_ld, base);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         for (std::size_t k = 0; k < tables.counts[i]; k++) {
             const char* lacking = relocate(tables.relocations[i][k], tables, base, import);
             if (lacking != nullptr) return lacking;
         }
+    }
     for (std::size_t i = 0; i < tables.begin_count; i++)
         tables.begins[i]();
     return nullptr;

@@ -33,7 +33,7 @@ void unmapped_guard() {
 void patched_guard() {
     begin();
     const Alloc hook = CUDA(cuMemAlloc_v2);
-    const Alloc driver = unguarded_alloc();
+    const auto driver = reinterpret_cast<std::uintptr_t>(unguarded_alloc());
     auto* code = reinterpret_cast<unsigned char*>(hook);
     const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(code) & ~std::uintptr_t{4095};
     mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -64,8 +64,9 @@ void private_accounts() {
     const std::size_t size = accounts.end - accounts.begin;
     std::vector<char> copy(size);
     std::memcpy(copy.data(), reinterpret_cast<void*>(accounts.begin), size);
-    mmap(reinterpret_cast<void*>(accounts.begin), size, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (mmap(reinterpret_cast<void*>(accounts.begin), size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        give_up("the accounts cannot be mapped again");
     std::memcpy(reinterpret_cast<void*>(accounts.begin), copy.data(), size);
     take_and_clear(reinterpret_cast<unsigned char*>(accounts.begin), size);
 }
@@ -120,6 +121,24 @@ void small_bypass() {
     take(unguarded_alloc(), kStep);
 }
 
+// Holds memory for less than three looks of the agent, which looks every five seconds, and nothing
+// for more than one.
+void intermittent_bypass() {
+    begin();
+    const auto release =
+        reinterpret_cast<decltype(&cuMemFree_v2)>(walk(map_of(library), "cuMemFree_v2"));
+    for (bool is_first = true;; is_first = false) {
+        CUdeviceptr taken[4] = {};
+        for (CUdeviceptr& each : taken)
+            unguarded_alloc()(&each, kStep);
+        if (is_first) std::printf("done\n");
+        std::fflush(stdout);
+        usleep(9'000'000);
+        for (const CUdeviceptr each : taken)
+            release(each);
+        usleep(6'000'000);
+    }
+}
 void unguarded_descriptors() {
     begin();
     const link_map* map = map_of(library);

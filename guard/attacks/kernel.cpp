@@ -35,7 +35,8 @@ void answer(unsigned number, unsigned error) {
 struct Jump {
     unsigned char code[16];
 };
-Jump jump_to(const void* target) {
+Jump jump_to(const void* place) {
+    const auto target = reinterpret_cast<std::uintptr_t>(place);
     Jump jump = {{0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0, 0x90, 0x90, 0x90, 0x90}};
     std::memcpy(jump.code + 2, &target, sizeof target);
     return jump;

@@ -57,12 +57,13 @@ void dlmopen_handle() {
 
 template <typename Ask>
 void take_by(const Ask& ask) {
-    for (const int version : {3020, 12080, 13000, 13050})
+    for (const int version : {3020, 12080, 13000, 13050}) {
         for (const cuuint64_t flags : {0, 1, 2}) {
             void* function = nullptr;
             ask("cuMemAlloc", &function, version, flags);
             take(as_alloc(function));
         }
+    }
 }
 void proc_address() {
     begin();

@@ -9,9 +9,10 @@ namespace tessera::attacks {
 void managed() {
     begin();
     CUdeviceptr pointer = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         if (CUDA(cuMemAllocManaged)(&pointer, kStep, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS)
             CUDA(cuMemsetD8_v2)(pointer, 1, kStep);
+    }
 }
 void rows() {
     begin();
@@ -38,8 +39,9 @@ void many_small() {
     begin();
     const auto alloc = CUDA(cuMemAlloc_v2);
     CUdeviceptr pointer = 0;
-    for (std::size_t i = 0; i < kTaken / (512 * 1024); i++)
-        alloc(&pointer, 512 * 1024);
+    constexpr std::size_t kSmall = kMiB / 2;
+    for (std::size_t i = 0; i < kTaken / kSmall; i++)
+        alloc(&pointer, kSmall);
 }
 void stream_ordered() {
     begin();
@@ -157,7 +159,7 @@ void heap_limit() {
 }
 void stack_limit() {
     begin();
-    CUDA(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, 64 * 1024);
+    CUDA(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, kMiB / 16);
 }
 void many_contexts() {
     begin();

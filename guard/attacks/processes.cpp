@@ -43,11 +43,14 @@ void threads() {
     CUcontext context = nullptr;
     CUDA(cuCtxGetCurrent)(&context);
     std::vector<std::thread> all;
-    for (int i = 0; i < 8; i++)
+    constexpr int kThreads = 8;
+    all.reserve(kThreads);
+    for (int i = 0; i < kThreads; i++) {
         all.emplace_back([context] {
             CUDA(cuCtxSetCurrent)(context);
             take(CUDA(cuMemAlloc_v2));
         });
+    }
     for (std::thread& each : all)
         each.join();
 }

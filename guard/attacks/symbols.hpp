@@ -18,9 +18,10 @@ inline void* walk(const link_map* map, const char* wanted) {
     }
     // The table of names comes behind that of symbols.
     const auto* end = reinterpret_cast<const ElfW(Sym)*>(names);
-    for (const ElfW(Sym)* each = symbols; each < end; each++)
+    for (const ElfW(Sym)* each = symbols; each != nullptr && each < end; each++) {
         if (each->st_value != 0 && std::strcmp(names + each->st_name, wanted) == 0)
             return reinterpret_cast<void*>(map->l_addr + each->st_value);
+    }
     return nullptr;
 }
 
