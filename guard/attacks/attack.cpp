@@ -1,4 +1,4 @@
-// One attack of attacks.def by its name. Says "done" when it holds what it could get, and holds
+// One attack of attacks.def by its name. Says "done" when it has what it could get, and keeps
 // that until its input ends. It is preloaded with the guard, as a tenant's program is.
 #include "guard/attacks/attack.hpp"
 
@@ -24,7 +24,7 @@ int main(int count, char** arguments) {
     for (const Attack& each : kAttacks) {
         if (count != 2 || std::strcmp(arguments[1], each.name) != 0) continue;
         each.run();
-        tessera::attacks::hold();
+        tessera::attacks::done_and_wait();
     }
     return 2;
 }

@@ -42,7 +42,7 @@ void enter();
 // Both.
 void begin();
 // Says that all was tried, and keeps what it got until the input ends.
-[[noreturn]] void hold();
+[[noreturn]] void done_and_wait();
 
 using Alloc = decltype(&cuMemAlloc_v2);
 Alloc as_alloc(void* function);

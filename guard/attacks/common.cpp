@@ -31,7 +31,7 @@ void begin() {
     enter();
 }
 
-void hold() {
+void done_and_wait() {
     std::printf("done\n");
     std::fflush(stdout);
     std::getchar();

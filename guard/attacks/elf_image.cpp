@@ -152,8 +152,8 @@ const char* map_library(const char* path, Import import, link_map& map) {
     const Tables tables = tables_of(map.l_ld, base);
     for (int i = 0; i < 2; i++) {
         for (std::size_t k = 0; k < tables.counts[i]; k++) {
-            const char* lacking = relocate(tables.relocations[i][k], tables, base, import);
-            if (lacking != nullptr) return lacking;
+            const char* missing = relocate(tables.relocations[i][k], tables, base, import);
+            if (missing != nullptr) return missing;
         }
     }
     for (std::size_t i = 0; i < tables.begin_count; i++)

@@ -121,8 +121,8 @@ void small_bypass() {
     take(unguarded_alloc(), kStep);
 }
 
-// Holds memory for less than three looks of the agent, which looks every five seconds, and nothing
-// for more than one.
+// Has memory for less than three looks of the agent, which looks every four or five seconds, and
+// none for more than one.
 void intermittent_bypass() {
     begin();
     const auto release =
@@ -133,7 +133,7 @@ void intermittent_bypass() {
             unguarded_alloc()(&each, kStep);
         if (is_first) std::printf("done\n");
         std::fflush(stdout);
-        usleep(9'000'000);
+        usleep(7'000'000);
         for (const CUdeviceptr each : taken)
             release(each);
         usleep(6'000'000);

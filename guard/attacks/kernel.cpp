@@ -56,7 +56,7 @@ struct Places {
     ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     raise(SIGSTOP);
     take(hook);
-    hold();
+    done_and_wait();
 }
 
 }  // namespace

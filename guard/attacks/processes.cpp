@@ -17,7 +17,7 @@ void forked() {
     if (fork() == 0) {
         begin();
         take(CUDA(cuMemAlloc_v2));
-        hold();
+        done_and_wait();
     }
     wait(nullptr);
     _exit(0);
@@ -26,7 +26,7 @@ void cloned() {
     if (syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) {
         begin();
         take(CUDA(cuMemAlloc_v2));
-        hold();
+        done_and_wait();
     }
     wait(nullptr);
     _exit(0);
@@ -81,7 +81,7 @@ void fork_with_context() {
         take(alloc);
         enter();
         take(CUDA(cuMemAlloc_v2));
-        hold();
+        done_and_wait();
     }
     wait(nullptr);
     _exit(0);
@@ -92,7 +92,7 @@ void many_small_bypasses() {
         if (fork() != 0) continue;
         begin();
         take(unguarded_alloc(), kStep);
-        hold();
+        done_and_wait();
     }
     while (wait(nullptr) > 0) {
     }

@@ -2,7 +2,7 @@
 //
 //     guard_attack_static dlopen|own-loader DRIVER
 //
-// As guard_attack, it says "done" when it holds what it could get, and holds that until its input
+// As guard_attack, it says "done" when it has what it could get, and keeps that until its input
 // ends.
 #include <dlfcn.h>
 #include <unistd.h>

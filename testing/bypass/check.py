@@ -1,5 +1,5 @@
-"""./dev check bypass: runs every attack on a real Kubernetes, and compares what is observed with the
-table in SECURITY.md.
+"""./dev check bypass: runs every attack on a real Kubernetes, and compares what is observed with
+the table in SECURITY.md.
 
 usage: python3 -m bypass.check [--write] [ATTACK...]
 
@@ -10,6 +10,7 @@ says. Status 77: skipped, since it needs root.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 import sys
@@ -53,7 +54,8 @@ def settled(attack: Attack, outcome: Outcome) -> Outcome:
     """`documented` counts where docs/limits.md has the words."""
     if outcome.verdict != DOCUMENTED or rows.is_documented(attack):
         return outcome
-    why = f'docs/limits.md lacks "{attack.limit}"' if attack.limit else "no words of docs/limits.md"
+    why = (f'docs/limits.md does not say "{attack.limit}"' if attack.limit
+           else "not reported in time, and not documented")
     return Outcome(FAILED, f"{outcome.detail}; {why}")
 
 
@@ -113,7 +115,7 @@ def faults(results: list[tuple[Attack, Outcome]], page: str) -> list[str]:
 def main(arguments: list[str]) -> int:
     """The exit status."""
     if os.geteuid() != 0:
-        print("skipped: a Kubernetes with nodes of its own needs root; run: sudo ./dev check bypass")
+        print("skipped: nodes of Kubernetes on this machine need root: sudo ./dev check bypass")
         return SKIPPED
     names = [word for word in arguments if not word.startswith("-")]
     chosen = [[(attack, run) for attack, run in phase if not names or attack.name in names]
@@ -126,6 +128,8 @@ def main(arguments: list[str]) -> int:
     print(f"\n{len(results)} attacks in {time.monotonic() - began:.0f} s\n")
     for attack, outcome in results:
         print(f"{attack.name:<28} {outcome.verdict:<10} {attack.text}")
+    counts = collections.Counter(outcome.verdict for _, outcome in results)
+    print("\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
     page = rows.SECURITY.read_text()
     seen = [dataclasses.replace(attack, verdict=outcome.verdict) for attack, outcome in results]
     if "--write" in arguments and not names and all(o.verdict != FAILED for _, o in results):

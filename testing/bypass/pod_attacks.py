@@ -177,18 +177,19 @@ def denied(error: ApiError) -> Outcome:
     """By an admission policy."""
     if error.code not in (403, 422):
         raise error
-    return Outcome(CAUGHT, f"the API server refuses it: {str(error).rpartition('message')[2][:160]}")
+    why = str(error).rpartition("message")[2]
+    return Outcome(CAUGHT, f"the API server refuses it: {why[:160]}")
 
 
-def changed(change: Callable[[str], dict[str, str | None]]) -> Run:
-    """Annotations of a pod that runs, changed by its owner, who then tries to use more."""
+def changed(change: Callable[[str], dict[str, str | None]], limits: Json | None = None) -> Run:
+    """Annotations of a pod that runs, changed by its owner, which then tries to use more."""
     waits = "while ! test -e /tmp/go; do sleep 0.1; done; "
 
     def run(case: AttackCase, attack: Attack) -> Outcome:
         name = attack.pod_name
         with case.gpu() as gpu:
             peak = case.use.watch(gpu.uuid, SHARE)
-            with case.made(case.tenant(name, gpu, waits + TRIES)):
+            with case.made(case.tenant(name, gpu, waits + TRIES, limits)):
                 running = case.wait_running(name)
                 try:
                     case.api.json("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": change(
@@ -364,8 +365,8 @@ IN_NAMESPACE = ("busybox unshare -U -r -m sh -c 'mount -t tmpfs none /etc; "
 
 
 # In the node's pid namespace; a node of the test has one of its own.
-KILLS_AGENT = ("(while true; do for p in /proc/[0-9]*; do if test \"$(cat $p/comm)\" = tessera-agent; "
-               "then kill -9 ${p#/proc/}; fi; done; sleep 0.2; done) > /dev/null 2>&1 & "
+KILLS_AGENT = ("(while true; do for p in /proc/[0-9]*; do "
+               "if test \"$(cat $p/comm)\" = tessera-agent; then kill -9 ${p#/proc/}; fi; done; sleep 0.2; done) > /dev/null 2>&1 & "
                "exec guard_attack symbol_walk")
 
 
@@ -411,7 +412,7 @@ ANNOTATIONS = [
     row("enlarged_allocation", CAUGHT, "a larger share in the allocation of a running pod",
         changed(larger)),
     row("removed_allocation", CAUGHT, "gpushare's annotations in place of the allocation",
-        changed(removed)),
+        changed(removed, {"aliyun.com/gpu-mem": 1})),
 ]
 
 # The same where the cluster has no admission policy.
@@ -425,7 +426,7 @@ WITHOUT_POLICY = [
         changed(larger)),
     row("removed_without_policy", CAUGHT,
         "gpushare's annotations in place of the allocation; no admission policy",
-        changed(removed)),
+        changed(removed, {"aliyun.com/gpu-mem": 1})),
 ]
 
 CONTAINERS = [
