@@ -171,6 +171,18 @@ class AttackCase(AnnotationAttacks):
             time.sleep(0.2)
         return Outcome(DOCUMENTED, f"no event, {amount}")
 
+    def control(self) -> None:
+        """A KubeError unless the same program uses more than a share where there is no guard, and
+        that is seen: else every attack would be caught."""
+        with self.gpu() as gpu:
+            peak = self.use.watch(gpu.uuid, SHARE)
+            pod = self.tenant("control", gpu, RUN.format(command="guard_attack dlsym_handle"),
+                              {"tessera.dev/gpu": 1})
+            with self.made(pod):
+                outcome = self.outcome("control", peak)
+        if peak.above_since is None:
+            raise KubeError(f"without the guard, no use above a share was seen: {outcome}")
+
     def run_program(self, attack: Attack, command: str, **pod: Any) -> Outcome:
         """A program in a container with a share, by a shell's command."""
         name = attack.pod_name

@@ -72,11 +72,15 @@ def attempt(case: AttackCase, attack: Attack, run: Run) -> Outcome:
     return outcome
 
 
-def run_phase(case: AttackCase, runs: list[tuple[Attack, Run]]) -> list[tuple[Attack, Outcome]]:
-    """Several at a time."""
+def run_phase(case: AttackCase, runs: list[tuple[Attack, Run]],
+              beside: Callable[[], None] = lambda: None) -> list[tuple[Attack, Outcome]]:
+    """Several at a time, and `beside`, whose error counts."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
+        other = pool.submit(beside)
         pending = [(attack, pool.submit(attempt, case, attack, run)) for attack, run in runs]
-        return [(attack, each.result()) for attack, each in pending]
+        results = [(attack, each.result()) for attack, each in pending]
+        other.result()
+        return results
 
 
 def run_all(with_policy: list[tuple[Attack, Run]], without: list[tuple[Attack, Run]],
@@ -86,7 +90,7 @@ def run_all(with_policy: list[tuple[Attack, Run]], without: list[tuple[Attack, R
         AttackCase.setUpClass()
         case = AttackCase()
         pod_attacks.prepare(case)
-        results = run_phase(case, with_policy)
+        results = run_phase(case, with_policy, case.control)
         if without:
             with case.without_policy("tessera-allocations-stay"):
                 results += run_phase(case, without)

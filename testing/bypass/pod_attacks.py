@@ -366,8 +366,8 @@ IN_NAMESPACE = ("busybox unshare -U -r -m sh -c 'mount -t tmpfs none /etc; "
 
 # In the node's pid namespace; a node of the test has one of its own.
 KILLS_AGENT = ("(while true; do for p in /proc/[0-9]*; do "
-               "if test \"$(cat $p/comm)\" = tessera-agent; then kill -9 ${p#/proc/}; fi; done; sleep 0.2; done) > /dev/null 2>&1 & "
-               "exec guard_attack symbol_walk")
+               "if test \"$(cat $p/comm)\" = tessera-agent; then kill -9 ${p#/proc/}; fi; done; "
+               "sleep 0.2; done) > /dev/null 2>&1 & exec guard_attack symbol_walk")
 
 
 def row(name: str, verdict: str, text: str, run: Run, limit: str = "") -> tuple[Attack, Run]:
