@@ -8,8 +8,9 @@ import time
 from typing import Any
 
 from e2e import pods, truth
-from e2e.case import StackCase
+from e2e.case import PODS, StackCase
 from e2e.gate import CHECKPOINT
+from e2e.gate import WITHOUT_CARD as WITHOUT_GPU
 from e2e.truth import Json
 
 SHARE = pods.aliyun(2)
@@ -81,6 +82,21 @@ class Isolated(StackCase):
         self.assertEqual(self.says("privileged", "echo $CUDA_VISIBLE_DEVICES").strip(),
                          ",".join(truth.uuids(made)))
         self.assertIn("OUT_OF_MEMORY", self.says("privileged", TAKES_TOO_MUCH))
+
+    def test_a_debug_container_sees_no_gpu(self) -> None:
+        """As kubectl debug adds one to a pod with a share; it asks for no GPU of its own."""
+        self.running(pods.simple("debugged", SHARE, node="node-a"))
+        debugger = pods.container("debugger", script=WITHOUT_GPU, targetContainerName="main",
+                                  env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
+        del debugger["resources"]  # an ephemeral container cannot have any
+        self.api.json("PATCH", f"{PODS}/debugged/ephemeralcontainers",
+                      {"spec": {"ephemeralContainers": [debugger]}},
+                      "application/strategic-merge-patch+json")
+        seen = self.log("debugged", "debugger")
+        expected = "void" if self.identity == "nri" else "all"  # docs/limits.md
+        self.assertEqual(seen.env["NVIDIA_VISIBLE_DEVICES"], expected)
+        self.assertNotIn("libcuda", seen.text)
+        self.assertIn("OUT_OF_MEMORY", self.says("debugged", TAKES_TOO_MUCH))
 
     def test_a_node_without_a_device_for_the_gpu(self) -> None:
         """The container does not start without its GPU; the event names what was looked for, and so

@@ -53,7 +53,7 @@ class InARow {
 
 class EvaderWatch {
   public:
-    static constexpr std::chrono::seconds kPeriod{5};
+    static constexpr std::chrono::seconds kPeriod{4};
     // The driver and the accounts are not read at one instant, and a process that starts or ends is
     // in one before it is in the other; who is found so often in a row is no accident.
     static constexpr int kLooks = 3;

@@ -30,14 +30,16 @@ std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes
     std::vector<Unaccounted> found;
     for (auto& [key, of] : by_pod) {
         bool has_share = false;
+        std::size_t counted = 0;
         for (const ShareUse& use : uses) {
             if (use.pod != of.pod || use.card != of.card) continue;
             has_share = true;
             of.held += use.held;
             of.name = use.name;
+            counted += use.processes.size();
         }
-        const auto contexts = static_cast<std::int64_t>(of.pids.size()) * allowance.count;
-        const bool is_beyond = has_share ? of.used > of.held + Bytes{contexts}
+        const auto allowances = static_cast<std::int64_t>(std::max<std::size_t>(counted, 1));
+        const bool is_beyond = has_share ? of.used > of.held + Bytes{allowances * allowance.count}
                                          : is_lived_on_by_another(uses, of.pod, of.card);
         if (is_beyond) found.push_back(std::move(of));
     }

@@ -23,21 +23,28 @@ CardProcess process(const char* pod, std::int64_t pid, Bytes used) {
 }
 
 // Goal: who uses what he holds is not found, whatever his contexts take; who uses more is, with all
-// that is known of him. Method: a table around one pod that holds 2 GiB.
+// that is known of him. Processes that the accounts do not know add no allowance, however many there are.
+// Method: a table around one pod that holds 2 GiB.
 TEST(Unaccounted, BeyondTheAccounts) {
     struct Case {
         std::vector<Bytes> used;
+        std::size_t counted;  // processes that the accounts know
         bool is_found;
     };
-    for (const Case& c : {Case{{gibibytes(2)}, false},
-                          {{gibibytes(2) + kContext}, false},
-                          {{gibibytes(2) + kContext + Bytes{1}}, true},
-                          {{gibibytes(1), gibibytes(1) + kContext + kContext}, false},
-                          {{gibibytes(1), gibibytes(2) + kContext}, true}}) {
+    for (const Case& c : {Case{{gibibytes(2)}, 1, false},
+                          {{gibibytes(2) + kContext}, 1, false},
+                          {{gibibytes(2) + kContext + Bytes{1}}, 1, true},
+                          {{gibibytes(2) + kContext}, 0, false},
+                          {{gibibytes(2) + kContext + Bytes{1}}, 0, true},
+                          {{gibibytes(1), gibibytes(1) + kContext + kContext}, 2, false},
+                          {{gibibytes(1), gibibytes(1) + kContext + kContext}, 1, true},
+                          {{gibibytes(2), kContext, kContext, kContext}, 1, true},
+                          {{gibibytes(1), gibibytes(2) + kContext}, 1, true}}) {
         std::vector<CardProcess> processes;
         for (const Bytes used : c.used)
             processes.push_back(process("p", static_cast<std::int64_t>(processes.size()), used));
-        const std::vector uses{share("p", 2)};
+        std::vector uses{share("p", 2)};
+        uses[0].processes.resize(c.counted);
         EXPECT_EQ(find_unaccounted(processes, uses, kContext).size(), c.is_found ? 1U : 0U);
     }
 }

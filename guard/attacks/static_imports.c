@@ -1,0 +1,51 @@
+/* What the simulated driver takes from libc, for a static program that loads it by itself. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "guard/attacks/static_imports.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <search.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern void __cxa_finalize(void*);
+extern int __isoc99_sscanf(const char*, const char*, ...);
+
+#define IMPORT(name) {#name, (uintptr_t)&name}
+
+static const struct {
+    const char* name;
+    uintptr_t address;
+} kImports[] = {
+    IMPORT(__cxa_finalize), IMPORT(__errno_location), IMPORT(__isoc99_sscanf),
+    IMPORT(access), IMPORT(calloc), IMPORT(close), IMPORT(dl_iterate_phdr), IMPORT(fallocate),
+    IMPORT(fclose), IMPORT(fcntl), IMPORT(fopen), IMPORT(fread), IMPORT(free), IMPORT(ftruncate),
+    IMPORT(getenv), IMPORT(getpid), IMPORT(isspace), IMPORT(lseek), IMPORT(memcmp),
+    IMPORT(memcpy), IMPORT(memfd_create), IMPORT(memmove), IMPORT(memset), IMPORT(mmap),
+    IMPORT(mprotect), IMPORT(msync), IMPORT(munmap), IMPORT(open), IMPORT(prctl),
+    IMPORT(pthread_create), IMPORT(pthread_mutex_lock), IMPORT(pthread_mutex_unlock),
+    IMPORT(pwrite), IMPORT(realloc), IMPORT(realpath), IMPORT(sigfillset), IMPORT(sigprocmask),
+    IMPORT(snprintf), IMPORT(statx), IMPORT(strchr), IMPORT(strcmp), IMPORT(strlen),
+    IMPORT(strncasecmp), IMPORT(strncmp), IMPORT(strrchr), IMPORT(strtoul), IMPORT(strtoull),
+    IMPORT(syscall), IMPORT(tdelete), IMPORT(tfind), IMPORT(tsearch),
+};
+
+void* static_import(const char* name) {
+    for (size_t i = 0; i < sizeof kImports / sizeof kImports[0]; i++)
+        if (strcmp(kImports[i].name, name) == 0) return (void*)kImports[i].address;
+    return NULL;
+}
