@@ -11,19 +11,16 @@
 #include "adapters/nri/nri_plugin.hpp"
 #include "adapters/nvml/nvml_inventory.hpp"
 #include "adapters/os/cdi_folder.hpp"
-#include "adapters/os/process_facts.hpp"
 #include "adapters/os/system_clock.hpp"
 #include "app/agent/driver_wait.hpp"
 #include "app/agent/gate.hpp"
-#include "app/agent/metrics.hpp"
 #include "base/dns_name.hpp"
 #include "base/log.hpp"
 #include "domain/handover/runtime_support.hpp"
+#include "programs/agent_port.hpp"
 #include "programs/common/run_program.hpp"
 #include "programs/common/seal_file.hpp"
-#include "programs/common/small_server.hpp"
 #include "programs/share_keeping.hpp"
-#include "wire/share_uses_json.hpp"
 
 namespace tessera {
 namespace {
@@ -62,29 +59,6 @@ StartRules start_rules(const Config& config) {
             .preload_merge_from = config.preload_merge_from,
             .refuse_privileged = config.privileged_containers == "refuse",
             .sandboxed_handlers = config.sandboxed_handlers};
-}
-
-// Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
-// containers matter more than its graphs, so a port that is taken ends nothing.
-std::jthread serve_metrics(const Config& config, const Cards& cards, const ShareKeeping* held,
-                           Clock& clock, const std::stop_token& stop) {
-    if (config.metrics_port == 0) return {};
-    const auto answer = [&cards, held](const HttpRequest& request) {
-        if (request.method != "GET") return not_found();
-        if (request.path != "/shares" && request.path != "/metrics") return not_found();
-        const ShareFacts shares = held != nullptr ? held->facts() : ShareFacts{};
-        if (request.path == "/shares")
-            return HttpResponse{.body = write_share_uses({cards.inventory()->name, shares.uses})};
-        return HttpResponse{.body = agent_exposition(*cards.inventory(), cards.readings(), shares,
-                                                     read_process_facts("tessera-agent")),
-                            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    };
-    const auto tell = [port = config.metrics_port](const Result<>& listens) {
-        if (!listens) log_event(Event::metrics_off, {{"reason", listens.error().text}});
-        if (listens) log_event(Event::metrics_on, {{"port", std::to_string(port)}});
-    };
-    return serve_when_free({.address = config.listen, .port = config.metrics_port}, answer, clock,
-                           tell, stop);
 }
 
 Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
@@ -130,7 +104,9 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
               node, identity, start_rules(config));
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});
-    const std::jthread metrics = serve_metrics(config, cards, held ? &*held : nullptr, clock, stop);
+    const std::jthread metrics =
+        serve_metrics({.address = config.listen, .port = config.metrics_port}, cards,
+                      held ? &*held : nullptr, clock, stop);
     const auto holding = held ? held->start(stop) : std::vector<std::jthread>{};
     const std::jthread kubelet([&] { plugins->run(gate, [&] { cards.check_soon(); }, stop); });
     std::jthread runtime;

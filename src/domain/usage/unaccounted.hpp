@@ -31,11 +31,11 @@ struct Unaccounted {
     friend bool operator==(const Unaccounted&, const Unaccounted&) = default;
 };
 
-// Pods that use more of a card than they hold of it, by more than `allowance` for each process that the
-// accounts know (what the driver takes for it, which they may not know), and by one where they know none:
-// many processes past the guard get no more than one. A pod without a share of the card counts
-// where another's processes live by one: a card that is given whole has no such neighbour. Both
-// looks are of about one time, so one finding alone proves nothing. By pod, then card.
+// Pods that use more of a card than they hold of it, by more than `allowance` for each process that
+// the accounts know (what the driver takes for it, which they may not know), and by one where they
+// know none: many processes past the guard get no more than one. A pod without a share of the card
+// counts where another's processes live by one: a card that is given whole has no such neighbour.
+// Both looks are of about one time, so one finding alone proves nothing. By pod, then card.
 std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes,
                                           std::span<const ShareUse> uses, Bytes allowance);
 

@@ -23,8 +23,8 @@ CardProcess process(const char* pod, std::int64_t pid, Bytes used) {
 }
 
 // Goal: who uses what he holds is not found, whatever his contexts take; who uses more is, with all
-// that is known of him. Processes that the accounts do not know add no allowance, however many there are.
-// Method: a table around one pod that holds 2 GiB.
+// that is known of him. Processes that the accounts do not know add no allowance, however many
+// there are. Method: a table around one pod that holds 2 GiB.
 TEST(Unaccounted, BeyondTheAccounts) {
     struct Case {
         std::vector<Bytes> used;
