@@ -83,7 +83,12 @@ def detached_list(case: AttackCase, attack: Attack) -> Outcome:
             "remover", script="while rm -f /x/ld.so.preload; do sleep 1; done",
             volumeMounts=[{"name": "settings", "mountPath": "/x"}]))
         return pod
-    return attempt(case, attack, make, ("volume settings",))
+    outcome = attempt(case, attack, make, ("volume settings",))
+    reasons = [event["reason"] for event in case.told(attack.pod_name)]
+    if outcome.verdict == CAUGHT and "GpuEnforcementCovered" in reasons:
+        # The agent looks every five seconds, and ends the container: now and then before it has begun.
+        return Outcome(REPORTED, f"GpuEnforcementCovered before it began, {outcome.detail}")
+    return outcome
 
 
 # ---- annotations
