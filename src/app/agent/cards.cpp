@@ -203,7 +203,10 @@ Result<> Cards::reopen() {
 
 void Cards::update() {
     auto now = read();
-    if (!now && failed_reads_ + 1 >= kPatience && reopen()) now = read();
+    if (!now && failed_reads_ + 1 >= kPatience) {
+        const auto reopened = reopen();
+        now = reopened ? read() : fail(reopened.error());
+    }
     if (!now) {
         if (failed_reads_++ == 0) {
             log_event(Event::inventory_failed, {{"reason", now.error().text}});

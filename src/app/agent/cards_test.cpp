@@ -398,6 +398,7 @@ TEST_F(CardsTest, StartsAfterTheDriverIsReplaced) {
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(goes_on.load());
+    EXPECT_EQ(kube_.node_annotations(kNode)["tessera.dev/driver"], "released");
     kube_.label_node(kNode, {});
     EXPECT_TRUE(until([&] { return goes_on.load(); }));
     kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});

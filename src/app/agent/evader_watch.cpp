@@ -51,13 +51,15 @@ void EvaderWatch::look() {
     }
     looks_.end_look();
     std::erase_if(told_, [&](const Key& key) { return !looks_.contains(key); });
+    std::erase_if(announced_, [&](const Key& key) { return !looks_.contains(key); });
     for (const Unaccounted& evader : found) {
         const auto pids =
             options_.ends_them ? uncounted(evader, uses) : std::vector<std::int64_t>{};
         report(evader, !pids.empty());
-        // Its user reads why before it happens.
+        // Its user reads why before it happens. A pod without a share has no event: it may be one
+        // that watches GPUs, and is left alone.
         const Key key{evader.pod, evader.card};
-        if (!due.contains(key) || !told_.contains(key)) continue;
+        if (!due.contains(key) || !announced_.contains(key)) continue;
         for (const std::int64_t pid : pids)
             end_and_log(ports_.processes, pid, evader.pod);
     }
@@ -131,7 +133,10 @@ void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
                                          : ", or the driver keeps more memory for its contexts, "
                                            "modules and graphs than the guard knows of"),
          .source = "tessera-agent"});
-    if (told) return;
+    if (told) {
+        announced_.insert(key);
+        return;
+    }
     log_event(Event::api_trouble, {{"reason", told.error().text}});
     if (told.error().code == Code::unavailable) told_.erase(key);
 }

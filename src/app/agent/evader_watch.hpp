@@ -88,6 +88,7 @@ class EvaderWatch {
     const EvaderOptions options_;
     InARow<Key> looks_;
     std::set<Key> told_;
+    std::set<Key> announced_;  // with an event of the pod
     InARow<GpuUuid> card_looks_;
     bool is_blind_ = false;  // it was said that nothing can be compared
     mutable std::mutex mutex_;

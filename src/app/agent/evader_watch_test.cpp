@@ -130,6 +130,21 @@ TEST_F(EvaderWatchTest, KnowsProcessesByTheirContainer) {
     EXPECT_EQ(processes_.ended, std::vector<std::int64_t>{70});
 }
 
+// Goal: a pod without a share, which has no event to read, is found and left alone: it may be one
+// that watches GPUs.
+TEST_F(EvaderWatchTest, LeavesPodsWithoutAShareAlone) {
+    EvaderWatch ending({driver_, processes_, shares_, events_},
+                       {.allowance = mebibytes(600), .ends_them = true});
+    processes_.pods[7] = PodUid("stranger");
+    processes_.inner_pids[7] = 33;
+    for (int i = 0; i < 9; i++)
+        ending.look();
+    ASSERT_EQ(ending.found().size(), 1U);
+    EXPECT_EQ(ending.found()[0].pod, PodUid("stranger"));
+    EXPECT_TRUE(processes_.ended.empty());
+    EXPECT_TRUE(events_.told.empty());
+}
+
 // Goal: nothing is killed before its user could read why.
 TEST_F(EvaderWatchTest, KillsOnlyWhatItReported) {
     EvaderWatch ending({driver_, processes_, shares_, events_},

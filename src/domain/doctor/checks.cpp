@@ -108,8 +108,8 @@ std::string fix_of_agents(const Facts& facts, bool is_selected, bool is_missing)
     }
     return fmt::format(
         "kubectl -n {0} describe daemonset,pod -l component=agent says why there is no pod; where "
-        "there is one, its logs say what it lacks (kubectl -n {0} logs POD): the driver, kubelet's "
-        "or the runtime's socket",
+        "there is one, its logs say what it lacks (kubectl -n {0} logs POD): the driver, or "
+        "kubelet's socket",
         facts.space);
 }
 
@@ -208,13 +208,15 @@ Judgement cards(const Facts& facts) {
     }
     if (sick.any()) {
         return {Status::warning, sick.text(),
-                "drain the node and reset the card (nvidia-smi --gpu-reset), or replace it; it "
-                "comes back by itself once the driver says it is good"};
+                "drain the node, have the agent let go of the driver (label "
+                "tessera.dev/release-driver=true), and reset the card (nvidia-smi --gpu-reset; "
+                "docs/operations.md), or replace it; it comes back by itself once the driver says "
+                "it is good"};
     }
     if (unshared.any()) {
         return {Status::warning, "not shareable: " + unshared.text(),
-                "no fault: to share these cards, do what the reason says; the agent looks again "
-                "every 5 seconds"};
+                "no fault: do what the reason says to share these cards, or leave them to others "
+                "(docs/limits.md, GPUs that are not shared)"};
     }
     return {Status::ok, fmt::format("{} cards, all healthy", count), ""};
 }

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "domain/health/driver_release.hpp"
+
 namespace tessera {
 
 std::string why_not_shareable(const GpuUuid& gpu, const GpuSetup& setup) {
     if (setup.mig) {
         return fmt::format(
-            "MIG mode is on; to share the GPU, end what uses it and run: nvidia-smi -i {} -mig 0",
-            gpu.str());
+            "MIG mode is on; to share the GPU, drain the node, label it {}=true, and run: "
+            "nvidia-smi "
+            "-i {} -mig 0",
+            kReleaseDriverLabel, gpu.str());
     }
     if (setup.compute_mode != ComputeMode::shared) {
         return fmt::format("compute mode {}; to share the GPU, run: nvidia-smi -i {} -c DEFAULT",
