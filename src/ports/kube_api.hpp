@@ -44,6 +44,7 @@ struct NodePod {
 struct NodeShown {
     bool matches = false;
     StringMap labels;
+    std::string report = {};  // the annotation tessera.dev/gpus; empty where it has none
 };
 
 class KubeApi {
@@ -72,7 +73,8 @@ class KubeApi {
     virtual Result<std::vector<PodFacts>> list_pods(const NodeName& node = {}) = 0;
     virtual Result<std::vector<NodePod>> list_node_pods(const NodeName& node) = 0;
 
-    // Whether the node shows these annotations and these capacities already, and its labels.
+    // Whether the node shows these annotations and these capacities already, its labels and
+    // its report.
     virtual Result<NodeShown> node_shows(const NodeName& node, const StringMap& annotations,
                                          const StringMap& amounts) = 0;
     virtual Result<> annotate_node(const NodeName& node, const StringMap& annotations) = 0;

@@ -71,6 +71,7 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
     const AllocationSeal* sealed = seal ? &*seal : nullptr;
     KubeClient kube(connection.endpoint, sealed);
     wait_for_driver(kube, node, stop);
+    if (stop.stop_requested()) return {};
     TRY(const auto driver, open_nvml(config.driver_root));
     const auto plugins = make_device_plugin_host({.folder = config.plugin_folder});
     const bool is_guarded = !config.guard_library.empty();

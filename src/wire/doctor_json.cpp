@@ -1,22 +1,16 @@
 #include "wire/doctor_json.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "domain/placement/fleet/policy.hpp"
 #include "domain/request/dialect.hpp"
+#include "domain/request/foreign_resources.hpp"
 #include "wire/keys.hpp"
 #include "wire/kube_objects.hpp"
 #include "wire/node_gpus_json.hpp"
 
 namespace tessera {
 namespace {
-
-// Beginnings of the resources by which others give out NVIDIA's cards: the device plugin (also
-// nvidia.com/gpu.shared), HAMi (nvidia.com/gpumem), MIG, Volcano, gpu-manager, nvshare.
-constexpr std::array<std::string_view, 7> kForeign = {
-    "nvidia.com/gpu",    "nvidia.com/mig-", "volcano.sh/vgpu", "volcano.sh/gpu",
-    "tencent.com/vcuda", "nvshare.com/gpu", "nvidia.com/pgpu"};
 
 bool has_condition(JsonValue object, std::string_view type) {
     return std::ranges::any_of(object["status"]["conditions"].elements(), [&](JsonValue condition) {
@@ -60,9 +54,8 @@ doctor::Node read_doctor_node(JsonValue json, JsonValue selector) {
     node.slots = amount(json["status"]["allocatable"], resource::kGpu);
     for (const auto& [resource, quantity] : json["status"]["capacity"].members()) {
         const std::string name(resource);
-        const bool is_foreign = std::ranges::any_of(
-            kForeign, [&](std::string_view prefix) { return name.starts_with(prefix); });
-        const std::int64_t count = is_foreign ? amount(json["status"]["capacity"], name) : 0;
+        const std::int64_t count =
+            is_foreign_gpu_resource(name) ? amount(json["status"]["capacity"], name) : 0;
         if (count > 0) node.foreign_amounts.emplace(name, count);
     }
     return node;

@@ -84,6 +84,7 @@ class CardModes(StackCase):
         """For an upgrade or a reset of a GPU. What runs keeps its share; nothing new starts; the Node says
         when the driver is free, and all is back after. (GPU Operator's label: CardsTest.)"""
         self.running(pods.simple("before", pods.native("2Gi"), node=NODE))
+        restarts = self.agent_restarts()
         self.assertTrue(self.agent_has_driver())
         self.cluster.kubectl("label", "node", NODE, f"{RELEASE}=true")
         self.cluster.kubectl("wait", f"node/{NODE}", f"--timeout={LOOKS_EVERY + 15}s",
@@ -97,6 +98,7 @@ class CardModes(StackCase):
         self.wait_condition(0, "healthy", LOOKS_EVERY + 15)
         self.assertTrue(self.agent_has_driver())
         self.assert_shares(self.wait_running("waits"))
+        self.assertEqual(self.agent_restarts(), restarts)
 
     def agent_has_driver(self) -> bool:
         """Whether the agent of the node has the driver's library or a file of the driver open."""

@@ -253,7 +253,7 @@ Result<NodeShown> FakeKubeApi::node_shows(const NodeName& node, const StringMap&
         return true;
     };
     return NodeShown{has_all(annotations_[node], annotations) && has_all(resources_[node], amounts),
-                     labels_[node]};
+                     labels_[node], annotations_[node][std::string(key::kGpus)]};
 }
 
 Result<> FakeKubeApi::annotate_node(const NodeName& node, const StringMap& annotations) {

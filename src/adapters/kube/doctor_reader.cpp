@@ -138,15 +138,19 @@ class Reader {
         return out;
     }
 
+    // The newest version that the server has: from Kubernetes 1.34 on, 1.33, 1.32.
     Result<std::vector<doctor::Slice>> read_slices() {
         std::set<doctor::Slice> found;
-        const auto read = each(
-            "/apis/resource.k8s.io/v1/resourceslices", "list resourceslices.resource.k8s.io",
-            [&](JsonValue json) {
-                const JsonValue spec = json["spec"];
-                found.insert({spec["driver"].text_or(""), NodeName(spec["nodeName"].text_or(""))});
-            });
-        if (!read && read.error().code != Code::not_found) return fail(read.error());
+        for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
+            const auto read = each(fmt::format("/apis/resource.k8s.io/{}/resourceslices", version),
+                                   "list resourceslices.resource.k8s.io", [&](JsonValue json) {
+                                       const JsonValue spec = json["spec"];
+                                       found.insert({spec["driver"].text_or(""),
+                                                     NodeName(spec["nodeName"].text_or(""))});
+                                   });
+            if (read) break;
+            if (read.error().code != Code::not_found) return fail(read.error());
+        }
         return std::vector<doctor::Slice>(found.begin(), found.end());
     }
 

@@ -8,6 +8,7 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/os/pause.hpp"
 #include "wire/container_setup_json.hpp"
+#include "wire/keys.hpp"
 #include "wire/kube_objects.hpp"
 #include "wire/pod_group_json.hpp"
 
@@ -315,7 +316,8 @@ Result<std::vector<NodePod>> KubeClient::list_node_pods(const NodeName& node) {
 Result<NodeShown> KubeClient::node_shows(const NodeName& node, const StringMap& annotations,
                                          const StringMap& amounts) {
     TRY(const auto document, get("/api/v1/nodes/" + node.str(), KubeClient::kOneObject));
-    NodeShown out{.matches = true, .labels = {}};
+    NodeShown out{.matches = true};
+    out.report = document.root()["metadata"]["annotations"][key::kGpus].text_or("");
     for (const auto& [key, value] : document.root()["metadata"]["labels"].members())
         out.labels.emplace(std::string(key), value.text_or(""));
     const JsonValue shown = document.root()["metadata"]["annotations"];

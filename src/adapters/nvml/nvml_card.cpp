@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-// Of a driver that tells neither its reserve nor who uses what: more than any that we know keeps.
+// Of a driver that does not tell its reserve, and perhaps not who uses what: no driver that we know
+// keeps more.
 constexpr std::int64_t kReservePart = 32;
 
 ComputeMode mode_of(nvmlComputeMode_t mode) {
@@ -77,7 +78,11 @@ nvmlReturn_t CardReader::read_memory(nvmlDevice_t device, GpuReading& out) {
             out.used = {static_cast<std::int64_t>(memory.used)};
             return got;
         }
-        if (got == NVML_ERROR_GPU_IS_LOST) return got;
+        // Anything else says nothing of the driver, and the older call would tell another reserve.
+        if (got != NVML_ERROR_NOT_SUPPORTED && got != NVML_ERROR_FUNCTION_NOT_FOUND &&
+            got != NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
+            return got;
+        }
     }
     nvmlMemory_t memory{};
     const nvmlReturn_t got = nvml_.nvmlDeviceGetMemoryInfo(device, &memory);
@@ -93,14 +98,15 @@ nvmlReturn_t CardReader::read_memory(nvmlDevice_t device, GpuReading& out) {
 Bytes CardReader::reserve_of(nvmlDevice_t device, const GpuReading& reading) {
     const auto known = reserves_.find(reading.uuid);
     if (known != reserves_.end()) return known->second;
+    // What no process has may also be that of processes which the driver does not show to this one.
+    const Bytes most{reading.memory.count / kReservePart};
     std::vector<GpuProcess> processes;
-    if (!add_processes(device, reading.uuid, processes))
-        return {reading.memory.count / kReservePart};
+    if (!add_processes(device, reading.uuid, processes)) return most;
     Bytes of_processes;
     for (const GpuProcess& process : processes)
         of_processes += process.used;
     const Bytes rest = std::max(reading.used - of_processes, Bytes{});
-    return reserves_[reading.uuid] = rest;
+    return reserves_[reading.uuid] = std::min(rest, most);
 }
 
 // What a GPU without MIG answers, and one whose modes nobody may read, is no.

@@ -98,6 +98,7 @@ class NvmlInventory final : public GpuInventory {
         TRY_VOID(check_open());
         unsigned count = 0;
         TRY_VOID(ok(nvml_.nvmlDeviceGetCount_v2(&count), "nvmlDeviceGetCount"));
+        named_.erase(named_.lower_bound(count), named_.end());
         std::vector<GpuReading> readings;
         std::vector<nvmlDevice_t> devices;  // parallel; null where there is no handle
         for (unsigned i = 0; i < count; ++i) {
@@ -142,6 +143,7 @@ class NvmlInventory final : public GpuInventory {
         std::vector<GpuProcess> found;
         Result<> answered;  // a card in trouble hides none of the others
         for (const auto& [device, reading] : known_) {
+            if (reading.setup.mig) continue;  // it lists those of its instances, and holds no share
             auto added = cards_.add_processes(device, reading.uuid, found);
             if (!added) answered = added;
         }
@@ -209,13 +211,13 @@ class NvmlInventory final : public GpuInventory {
 
     // A card in trouble goes by its place, and after some trouble another may have that.
     static void unname_doubles(std::vector<GpuReading>& readings) {
-        std::set<GpuUuid> answered;
+        std::set<GpuUuid> taken;
         for (const GpuReading& reading : readings) {
-            if (reading.lost.empty()) answered.insert(reading.uuid);
+            if (reading.lost.empty()) taken.insert(reading.uuid);
         }
         for (std::size_t i = 0; i < readings.size(); ++i) {
             GpuReading& reading = readings[i];
-            if (reading.lost.empty() || !answered.contains(reading.uuid)) continue;
+            if (reading.lost.empty() || taken.insert(reading.uuid).second) continue;
             const int index = static_cast<int>(i);
             reading = {.uuid = unidentified_gpu(index), .index = index, .lost = reading.lost};
         }

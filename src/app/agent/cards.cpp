@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "app/agent/excess.hpp"
 #include "base/log.hpp"
@@ -18,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 // One failed reading may be a hiccup of the driver; so many in a row are an answer.
 constexpr int kPatience = 3;
+// And after so many more it is taken up anew once more.
+constexpr int kReopenEvery = 3;
 
 Event event_of(GpuCondition condition) {
     switch (condition) {
@@ -77,6 +80,7 @@ Result<> Cards::load() {
     TRY_VOID(check_list_sizes(now, options_.lists));
     log_event(Event::gpus_found, {{"count", static_cast<int>(now.gpus.size())}});
     log_changes({}, now);
+    has_answered_ = is_answered(now);
     const std::scoped_lock lock(mutex_);
     inventory_ = std::make_shared<const NodeInventory>(std::move(now));
     return {};
@@ -131,8 +135,26 @@ Result<NodeInventory> Cards::read() {
                              .reason = !fault.empty() ? fault : obstacle,
                              .links = reading.links});
     }
+    keep_known(node, *inventory());
     node.handover_fault = handover_fault(node.gpus);
     return node;
+}
+
+// What was known of a GPU, and the driver does not say any more: pods may still hold shares of it.
+void Cards::keep_known(NodeInventory& node, const NodeInventory& before) {
+    for (const Gpu& known : before.gpus) {
+        const auto now = std::ranges::find(node.gpus, known.uuid, &Gpu::uuid);
+        if (now != node.gpus.end()) {
+            if (now->memory > Bytes{}) continue;
+            now->memory = known.memory;
+            now->reserved = known.reserved;
+        } else if (known.uuid != unidentified_gpu(known.index)) {
+            node.gpus.push_back(known);
+            node.gpus.back().condition = GpuCondition::unhealthy;
+            node.gpus.back().reason = "the driver no longer lists it";
+        }
+    }
+    std::ranges::sort(node.gpus, {}, [](const Gpu& gpu) { return std::tie(gpu.index, gpu.uuid); });
 }
 
 // The first one's: they mostly have one cause. Of those that are given.
@@ -182,8 +204,8 @@ std::map<GpuUuid, Bytes> Cards::read_excess() const {
 
 // The cards as they were, and none of them to be used. One that was out already keeps its own
 // reason.
-NodeInventory Cards::none_usable(GpuCondition condition, const std::string& reason) const {
-    NodeInventory node = *inventory();
+NodeInventory Cards::none_usable(NodeInventory node, GpuCondition condition,
+                                 const std::string& reason) {
     for (Gpu& gpu : node.gpus) {
         if (!gpu.usable()) continue;
         gpu.condition = condition;
@@ -192,8 +214,9 @@ NodeInventory Cards::none_usable(GpuCondition condition, const std::string& reas
     return node;
 }
 
-NodeInventory Cards::without_driver(const Error& error) const {
-    return none_usable(GpuCondition::unhealthy, "the driver does not answer: " + error.text);
+NodeInventory Cards::without_driver(NodeInventory node, const Error& error) {
+    return none_usable(std::move(node), GpuCondition::unhealthy,
+                       "the driver does not answer: " + error.text);
 }
 
 Result<> Cards::reopen() {
@@ -201,24 +224,43 @@ Result<> Cards::reopen() {
     return driver_.reopen();
 }
 
+// Whether any GPU answered the last reading, or there is none to answer.
+bool Cards::is_answered(const Result<NodeInventory>& now) const {
+    if (!now) return false;
+    const std::scoped_lock lock(mutex_);
+    return readings_.empty() || std::ranges::any_of(readings_, [](const GpuReading& reading) {
+               return reading.lost.empty();
+           });
+}
+
+// Of a driver that answers for no GPU, the so-many-th reading in a row: it is taken up anew, and
+// once more now and then, for that may take the driver a while.
+Result<NodeInventory> Cards::read_again(Result<NodeInventory> now) {
+    if (failed_reads_ == 0) {
+        log_event(Event::inventory_failed,
+                  {{"reason", now ? std::string("no GPU answers") : now.error().text}});
+        failing_since_ = Clock::now();
+    }
+    ++failed_reads_;
+    if (failed_reads_ < kPatience || (failed_reads_ - kPatience) % kReopenEvery != 0) return now;
+    const auto reopened = reopen();
+    return reopened ? read() : fail(reopened.error());
+}
+
 void Cards::update() {
     auto now = read();
-    if (!now && failed_reads_ + 1 >= kPatience) {
-        const auto reopened = reopen();
-        now = reopened ? read() : fail(reopened.error());
-    }
-    if (!now) {
-        if (failed_reads_++ == 0) {
-            log_event(Event::inventory_failed, {{"reason", now.error().text}});
-            failing_since_ = Clock::now();
-        }
-        if (failed_reads_ < kPatience) return;
-        if (Clock::now() - failing_since_ >= options_.failure_patience)
-            give_up("the driver answers nothing; a new process asks it again");
-        now = without_driver(now.error());
-    } else {
+    if (!is_answered(now)) now = read_again(std::move(now));
+    if (is_answered(now)) {
         failed_reads_ = 0;
+        has_answered_ = true;
+    } else if (failed_reads_ >= kPatience &&
+               Clock::now() - failing_since_ >= options_.failure_patience &&
+               (!now || has_answered_)) {
+        // A process to which no GPU has ever answered is followed by another one of that kind.
+        give_up("the driver answers for no GPU; a new process asks it again");
     }
+    if (!now && failed_reads_ < kPatience) return;
+    if (!now) now = without_driver(*inventory(), now.error());
     const auto before = inventory();
     if (*before == *now) {
         if (read_excess() != excess_) publish();
@@ -228,34 +270,59 @@ void Cards::update() {
     show(*std::move(now));
 }
 
-// Between two probes, so that nobody else of this thread is in a call.
-void Cards::follow_release() {
-    const std::string label = publisher_.release_label();
-    if (label == released_for_) return;
-    const bool was_released = !released_for_.empty();
-    released_for_ = label;
-    if (!label.empty()) {
-        if (!was_released) {
-            const Call call(*this);
-            driver_.close();
-        }
+void Cards::replace(NodeInventory now) {
+    log_changes(*inventory(), now);
+    show(std::move(now));
+}
+
+void Cards::release(const std::string& label) {
+    if (before_release_ == nullptr) {
+        before_release_ = inventory();
+        const Call call(*this);
+        driver_.close();
         is_released_ = true;
         log_event(Event::driver_released, {{"label", label}});
-        const auto before = inventory();
-        NodeInventory now = none_usable(
-            GpuCondition::not_shareable,
-            fmt::format("the agent has let go of the driver, as the node's label {} asks", label));
-        log_changes(*before, now);
-        show(std::move(now));
-        return;
+    }
+    replace(none_usable(
+        *before_release_, GpuCondition::not_shareable,
+        fmt::format("the agent has let go of the driver, as the node's label {} asks", label)));
+}
+
+// A reset may have been what the driver was let go of for: what is wrong now is read anew.
+void Cards::take_up() {
+    log_event(Event::driver_in_use, {});
+    const auto before = std::move(before_release_);
+    before_release_ = nullptr;
+    health_ = {};
+    {
+        const std::scoped_lock lock(mutex_);
+        read_at_ = Clock::now();
     }
     is_released_ = false;
-    log_event(Event::driver_in_use, {});
-    // Where it does not come up, each update tries again.
     const auto reopened = reopen();
-    if (!reopened) log_event(Event::inventory_failed, {{"reason", reopened.error().text}});
-    failed_reads_ = reopened ? 0 : kPatience;
-    failing_since_ = Clock::now();
+    auto now = reopened ? read() : Result<NodeInventory>(fail(reopened.error()));
+    failed_reads_ = 0;
+    if (!now) {
+        log_event(Event::inventory_failed, {{"reason", now.error().text}});
+        failing_since_ = Clock::now();
+        failed_reads_ = kPatience;
+        now = without_driver(*before, now.error());
+    }
+    replace(*std::move(now));
+}
+
+// Between two probes, so that nobody else of this thread is in a call. False while the driver is
+// let go of.
+bool Cards::follow_release() {
+    const std::string label = publisher_.release_label();
+    if (label == released_for_) return label.empty();
+    released_for_ = label;
+    if (label.empty()) {
+        take_up();
+    } else {
+        release(label);
+    }
+    return false;
 }
 
 // Returns when the next probe is due, or at once after a fault or when a label of the Node changed.
@@ -297,7 +364,7 @@ void Cards::take_out() {
     const auto before = inventory();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*hung).count();
     const std::string reason = fmt::format("a call has not returned for {} s", seconds);
-    NodeInventory now = without_driver({Code::unavailable, reason});
+    NodeInventory now = without_driver(*before, {Code::unavailable, reason});
     if (now == *before) return;
     log_event(Event::inventory_failed, {{"reason", reason}});
     log_changes(*before, now);
@@ -333,7 +400,7 @@ void Cards::give_up(const char* reason) const {
 
 void Cards::leave() {
     const NodeInventory now =
-        none_usable(GpuCondition::not_shareable,
+        none_usable(*inventory(), GpuCondition::not_shareable,
                     "the agent of this node is stopping; its pods wait for the next one");
     publisher_.show(std::make_shared<const NodeInventory>(with_excess(now, excess_)), is_released_);
     publisher_.publish_now();
@@ -347,8 +414,7 @@ void Cards::run(const std::stop_token& stop) {
         while (true) {
             wait_for_fault(stop);
             if (stop.stop_requested()) break;
-            follow_release();
-            if (released_for_.empty()) update();
+            if (follow_release()) update();
         }
     }
     leave();

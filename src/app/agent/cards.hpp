@@ -98,11 +98,17 @@ class Cards {
     void take_out();
     void leave();
     void give_up(const char* reason) const;
-    [[nodiscard]] NodeInventory none_usable(GpuCondition condition,
-                                            const std::string& reason) const;
-    [[nodiscard]] NodeInventory without_driver(const Error& error) const;
+    static NodeInventory none_usable(NodeInventory node, GpuCondition condition,
+                                     const std::string& reason);
+    static NodeInventory without_driver(NodeInventory node, const Error& error);
+    static void keep_known(NodeInventory& node, const NodeInventory& before);
     Result<> reopen();
-    void follow_release();
+    [[nodiscard]] bool is_answered(const Result<NodeInventory>& now) const;
+    Result<NodeInventory> read_again(Result<NodeInventory> now);
+    void replace(NodeInventory now);
+    void release(const std::string& label);
+    void take_up();
+    bool follow_release();
     [[nodiscard]] std::map<GpuUuid, Bytes> read_excess() const;
     void wait_for_fault(const std::stop_token& stop);
 
@@ -115,7 +121,10 @@ class Cards {
     GpuHealth health_;                 // of run's thread
     int failed_reads_ = 0;             // of run's thread: in a row
     Time failing_since_{};             // of run's thread: the first of these
+    bool has_answered_ = false;        // of run's thread: some GPU, since this process runs
     std::string released_for_;         // of run's thread: the label; empty while the driver is used
+    // Of run's thread: the cards before the driver was let go of; null while it is used.
+    std::shared_ptr<const NodeInventory> before_release_;
 
     // Held while what was read is put in the place of what was known and handed on, so that the
     // thread that watches does neither between the two. Before mutex_.

@@ -1,22 +1,13 @@
-#include "app/agent/cards.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
+#include <condition_variable>
+#include <mutex>
 
-#include "app/agent/driver_wait.hpp"
-#include "testing/fakes/fake_kube_api.hpp"
-#include "testing/fakes/fake_node.hpp"
-#include "wire/node_gpus_json.hpp"
+#include "app/agent/cards_fixture_test.hpp"
 
 namespace tessera {
 namespace {
-
-const NodeName kNode("n1");
-const std::string kSlots = "tessera.dev/gpu";
-const std::string kAliyun = "aliyun.com/gpu-mem";
 
 // An API server that takes every call and gives no answer until it is told to. Only what the agent
 // calls for its node.
@@ -64,106 +55,6 @@ class BlackHole final : public KubeApi {
     std::condition_variable changed_;
     bool answers_ = false;  // guarded by mutex_
     bool asked_ = false;    // guarded by mutex_
-};
-
-// A driver that returns from no call while it hangs.
-class HangingInventory final : public GpuInventory {
-  public:
-    explicit HangingInventory(GpuInventory& driver) : driver_(driver) {}
-
-    void hang() { set(true); }
-    void go_on() { set(false); }
-    bool is_waited_for() {
-        const std::scoped_lock lock(mutex_);
-        return waiting_ > 0;
-    }
-
-    Result<std::vector<GpuReading>> read() override {
-        wait();
-        return driver_.read();
-    }
-    Result<std::vector<GpuProcess>> processes() override { return driver_.processes(); }
-    Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override {
-        wait();
-        return driver_.wait_fault(timeout);
-    }
-    Result<> reopen() override { return driver_.reopen(); }
-    void close() override { driver_.close(); }
-
-  private:
-    void set(bool hangs) {
-        const std::scoped_lock lock(mutex_);
-        hangs_ = hangs;
-        changed_.notify_all();
-    }
-    void wait() {
-        std::unique_lock lock(mutex_);
-        ++waiting_;
-        changed_.wait(lock, [&] { return !hangs_; });
-        --waiting_;
-    }
-
-    GpuInventory& driver_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool hangs_ = false;  // guarded by mutex_
-    int waiting_ = 0;     // guarded by mutex_
-};
-
-class CardsTest : public ::testing::Test {
-  protected:
-    CardsTest() {
-        driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
-        options_.node = kNode;
-        options_.publishing.identity = "nri";
-    }
-    ~CardsTest() override { stop(); }
-
-    // As launch(), and the node object shows it.
-    void start() {
-        launch();
-        ASSERT_TRUE(until([&] { return kube_.node_patches() == 1; }));
-    }
-    // Loads and runs; returns once the first state is published.
-    void launch() {
-        cards_ = std::make_unique<Cards>(driver_, *api_, plugins_, options_, &shares_);
-        const auto loaded = cards_->load();
-        ASSERT_TRUE(loaded) << loaded.error().text;
-        thread_ = std::jthread([this](const std::stop_token& stop) { cards_->run(stop); });
-        ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) > 0; }));
-    }
-    void stop() {
-        thread_.request_stop();
-        if (thread_.joinable()) thread_.join();
-    }
-    bool until(const std::function<bool()>& done) { return plugins_.wait_until(done); }
-    // An application's fault changes no health; it only makes the agent look again.
-    void look_again() { driver_.report({GpuUuid("GPU-0"), 31}); }
-    // Returns when the driver has been asked.
-    void look_and_wait() {
-        const int before = driver_.reads();
-        look_again();
-        ASSERT_TRUE(until([&] { return driver_.reads() > before; }));
-    }
-    NodeGpus published() {
-        const auto annotations = kube_.node_annotations(kNode);
-        const auto at = annotations.find("tessera.dev/gpus");
-        if (at == annotations.end()) return {};
-        const auto read = read_node_gpus(at->second);
-        EXPECT_TRUE(read);
-        return *read;
-    }
-    bool healthy(std::size_t card) { return cards_->inventory()->gpus[card].usable(); }
-    Result<> load() { return Cards(driver_, kube_, plugins_, options_).load(); }
-
-    FakeGpuInventory driver_;
-    FakeKubeApi kube_;
-    KubeApi* api_ = &kube_;
-    FakeDevicePluginHost plugins_;
-    FakeShareHolder shares_;
-    CardsOptions options_;
-    std::unique_ptr<Cards> cards_;
-    std::jthread thread_;
 };
 
 // Goal: the first state goes out once: one list per resource, one annotation, the sums.
@@ -241,7 +132,8 @@ TEST_F(CardsTest, WhatIsHeldAboveALimitIsNotOffered) {
     EXPECT_EQ(excess(), Bytes{});
 }
 
-// Goal: a lost card is out and back; a card that is new or gone changes the lists.
+// Goal: a lost card is out and back; a card that is new is in the lists, and one that is gone is
+// out of use in them, as pods may have shares of it.
 TEST_F(CardsTest, CardsComeAndGo) {
     start();
     auto readings = FakeGpuInventory::cards(2, gibibytes(16));
@@ -255,42 +147,10 @@ TEST_F(CardsTest, CardsComeAndGo) {
     EXPECT_TRUE(healthy(0));
     driver_.set(FakeGpuInventory::cards(1, gibibytes(16)));
     look_again();
-    ASSERT_TRUE(until([&] { return plugins_.devices(kAliyun).size() == 16; }));
-}
-
-// Goal: a driver that misses a question or two takes nothing away.
-TEST_F(CardsTest, DriverHiccup) {
-    start();
-    driver_.set(fail(Code::unavailable, "no driver"));
-    look_and_wait();
-    look_and_wait();
-    driver_.set(FakeGpuInventory::cards(3, gibibytes(16)));
-    look_and_wait();
-    ASSERT_TRUE(until([&] { return cards_->inventory()->gpus.size() == 3; }));
-    EXPECT_EQ(plugins_.sent(kAliyun), 2) << "the first list and the third card, nothing between";
-}
-
-// Goal: a driver that stays silent takes its cards out of use and says why; they are back when it
-// answers, but for one that was out before, which keeps its own reason.
-TEST_F(CardsTest, DriverAway) {
-    start();
-    driver_.report({GpuUuid("GPU-1"), 48});
-    ASSERT_TRUE(until([&] { return !healthy(1); }));
-    driver_.set(fail(Code::unavailable, "nvmlDeviceGetCount: Unknown Error"));
-    for (int i = 0; i < 5; ++i)
-        look_and_wait();
-    ASSERT_TRUE(until([&] { return !healthy(0); }));
-    EXPECT_EQ(cards_->inventory()->gpus[0].reason,
-              "the driver does not answer: nvmlDeviceGetCount: Unknown Error");
-    EXPECT_TRUE(cards_->inventory()->gpus[1].reason.starts_with("Xid 48"));
-    ASSERT_TRUE(until([&] { return published().gpus == cards_->inventory()->gpus; }));
-    EXPECT_EQ(std::ranges::count(plugins_.devices(kAliyun), true, &PluginDevice::healthy), 0);
-    driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
-    look_and_wait();
-    // The cards are known a moment before their list is sent.
-    ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) == 4; }));
-    EXPECT_TRUE(healthy(0));
-    EXPECT_FALSE(healthy(1));
+    ASSERT_TRUE(until([&] {
+        return std::ranges::count(plugins_.devices(kAliyun), true, &PluginDevice::healthy) == 16;
+    }));
+    EXPECT_EQ(plugins_.devices(kAliyun).size(), 48U);
 }
 
 // Goal: a card that is set up for another use is shown with the command that changes that, is
@@ -334,117 +194,25 @@ TEST_F(CardsTest, ACardThatNeverSaidWhoItIs) {
     EXPECT_EQ(plugins_.devices(kAliyun).size(), 16U);
 }
 
-// Goal: a driver that was loaded anew is taken up again without a new process; one that fails for
-// good is given up, after its GPUs were taken out of use.
-TEST_F(CardsTest, DriverThatWasLoadedAnew) {
+// Goal: a card that the driver no longer lists, or whose size it no longer tells, keeps what is
+// known of it: pods may hold shares of it.
+TEST_F(CardsTest, KeepsWhatItKnows) {
     start();
-    driver_.load_anew();
-    for (int i = 0; i < 2; ++i)
-        look_and_wait();
-    EXPECT_EQ(driver_.reopens(), 0);
-    look_and_wait();
-    ASSERT_TRUE(until([&] { return driver_.reopens() == 1; }));
-    EXPECT_TRUE(healthy(0));
-    EXPECT_EQ(plugins_.sent(kAliyun), 1) << "nobody noticed";
-    stop();
-
-    std::atomic<bool> is_given_up = false;
-    options_.give_up = [&] { is_given_up = true; };
-    options_.failure_patience = std::chrono::milliseconds(1);
-    launch();
-    driver_.set(fail(Code::unavailable, "Insufficient Permissions"));
-    for (int i = 0; i < 5; ++i)
-        look_and_wait();
-    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
-    EXPECT_GE(driver_.reopens(), 2);
-    EXPECT_TRUE(until([&] { return !healthy(0); }));
-}
-
-// Goal: while a label of the Node asks for it the driver is closed and asked for nothing, the Node
-// says so, and its GPUs are given to nobody; they are back when the label is gone.
-TEST_F(CardsTest, LetsGoOfTheDriver) {
-    options_.publishing.check_period = std::chrono::milliseconds(1);
-    options_.probe_period = std::chrono::milliseconds(1);
-    start();
-    const auto driver_state = [&] { return kube_.node_annotations(kNode)["tessera.dev/driver"]; };
-    EXPECT_EQ(driver_state(), "in-use");
-    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
-    ASSERT_TRUE(until([&] { return driver_state() == "released"; }));
-    EXPECT_FALSE(driver_.is_open());
-    const int reads = driver_.reads();
-    EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
-    EXPECT_NE(published().gpus[0].reason.find("tessera.dev/release-driver=true"),
-              std::string::npos);
-    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 0);
-    // GPU Operator's label takes over where the administrator's ends.
-    kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "drain-required"}});
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_FALSE(driver_.is_open());
-    EXPECT_EQ(driver_.reads(), reads);
-    EXPECT_EQ(driver_.reopens(), 0);
-    kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "uncordon-required"}});
-    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && healthy(0); }));
-    EXPECT_TRUE(driver_.is_open());
-}
-
-// Goal: an agent that starts while the driver is being replaced does not open it, and starts when
-// that is over; an API server that says nothing keeps it from nothing.
-TEST_F(CardsTest, StartsAfterTheDriverIsReplaced) {
-    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
-    std::atomic<bool> goes_on = false;
-    std::jthread waiting([&](const std::stop_token& stop) {
-        wait_for_driver(kube_, kNode, stop, std::chrono::milliseconds(1));
-        goes_on = true;
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_FALSE(goes_on.load());
-    EXPECT_EQ(kube_.node_annotations(kNode)["tessera.dev/driver"], "released");
-    kube_.label_node(kNode, {});
-    EXPECT_TRUE(until([&] { return goes_on.load(); }));
-    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
-    kube_.set_down(true);
-    wait_for_driver(kube_, kNode, {}, std::chrono::milliseconds(1));
-}
-
-// Goal: a driver that returns from no call takes its GPUs out of use with the reason, though the
-// thread that reads it hangs; they are back when it returns. Where it does not, the process is
-// ended.
-TEST_F(CardsTest, DriverThatHangs) {
-    HangingInventory driver(driver_);
-    options_.hang_bound = std::chrono::milliseconds(50);
-    options_.hang_patience = std::chrono::milliseconds(51);
-    std::atomic<bool> is_given_up = false;
-    options_.give_up = [&] { is_given_up = true; };
-    options_.probe_period = std::chrono::milliseconds(1);
-    Cards cards(driver, kube_, plugins_, options_);
-    ASSERT_TRUE(cards.load());
-    thread_ = std::jthread([&](const std::stop_token& stop) { cards.run(stop); });
-    const auto are_healthy = [&](bool healthy) {
-        const auto devices = plugins_.devices(kAliyun);
-        const auto gpus = published().gpus;
-        return devices.size() == 32 && gpus.size() == 2 &&
-               std::ranges::all_of(devices, [&](const auto& d) { return d.healthy == healthy; }) &&
-               std::ranges::all_of(gpus, [&](const auto& gpu) { return gpu.usable() == healthy; });
-    };
-    EXPECT_TRUE(until([&] { return are_healthy(true); }));
-    driver.hang();
-    EXPECT_TRUE(until([&] { return are_healthy(false); }));
-    EXPECT_TRUE(driver.is_waited_for());
-    EXPECT_TRUE(published().gpus[1].reason.starts_with(
-        "the driver does not answer: a call has not returned for "));
-    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
-    driver.go_on();
-    EXPECT_TRUE(until([&] { return are_healthy(true); }));
-    stop();
-}
-
-// Goal: a driver that hangs at the first reading is no agent that starts for ever.
-TEST_F(CardsTest, DriverThatHangsAtTheStart) {
-    HangingInventory driver(driver_);
-    driver.hang();
-    options_.hang_bound = options_.hang_patience = std::chrono::milliseconds(1);
-    options_.give_up = [&] { driver.go_on(); };
-    EXPECT_TRUE(Cards(driver, kube_, plugins_, options_).load());
+    auto readings = FakeGpuInventory::cards(1, {});
+    readings[0].setup.knows_memory = false;
+    driver_.set(readings);
+    look_again();
+    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    const auto gpus = cards_->inventory()->gpus;
+    ASSERT_EQ(gpus.size(), 2U);
+    EXPECT_EQ(gpus[0].condition, GpuCondition::not_shareable);
+    EXPECT_EQ(gpus[0].memory, gibibytes(16));
+    EXPECT_EQ(gpus[1].condition, GpuCondition::unhealthy);
+    EXPECT_EQ(gpus[1].reason, "the driver no longer lists it");
+    EXPECT_EQ(gpus[1].memory, gibibytes(16));
+    driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
+    look_again();
+    EXPECT_TRUE(until([&] { return healthy(0) && healthy(1); }));
 }
 
 // Goal: from the moment an agent stops nothing is bound to its GPUs, until the next one publishes

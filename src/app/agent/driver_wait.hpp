@@ -9,9 +9,10 @@
 
 namespace tessera {
 
-// Shows on the Node that the driver is free while a label asks for that. Returns when no label of
-// the Node asks to let go of the driver (driver_release.hpp), at `stop`, or when the API server
-// cannot say: then the driver is opened as ever.
+// Returns when no label of the Node asks to let go of the driver (driver_release.hpp), or at
+// `stop`. Until then the Node shows that the driver is free, and its GPUs as not shareable. An API
+// server that does not answer ends nothing once such a label was seen; before, it keeps nobody from
+// the driver.
 void wait_for_driver(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
                      std::chrono::milliseconds period = std::chrono::seconds(5));
 

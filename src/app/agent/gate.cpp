@@ -12,6 +12,7 @@
 #include "domain/handover/mount_conflicts.hpp"
 #include "domain/handover/runtime_support.hpp"
 #include "domain/request/dialect.hpp"
+#include "domain/request/foreign_resources.hpp"
 #include "wire/keys.hpp"
 
 namespace tessera {
@@ -51,14 +52,12 @@ std::string fresh_share_name() {
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-constexpr std::string_view kNvidiaResources = "nvidia.com/";
-
-// Whether kubelet gave the container devices of NVIDIA's plugin, or of another that uses its names.
+// Whether kubelet gave the container a GPU of NVIDIA's plugin, or of another.
 bool has_foreign_gpu(const RuntimeContainer& container,
                      const Result<std::vector<DeviceHolder>>& record) {
     return record && std::ranges::any_of(*record, [&](const DeviceHolder& holder) {
                return holder.pod == container.pod_uid && holder.container == container.name &&
-                      holder.resource.starts_with(kNvidiaResources);
+                      is_foreign_gpu_resource(holder.resource);
            });
 }
 

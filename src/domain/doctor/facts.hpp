@@ -96,7 +96,7 @@ struct Facts {
     Result<LeaseLook> lease;
     Result<std::vector<Node>> nodes;
     Result<std::vector<Pod>> pods;  // of all namespaces
-    // Each once. None where the API server does not serve them (before Kubernetes 1.34).
+    // Each once. None where the API server does not serve them (before Kubernetes 1.32).
     Result<std::vector<Slice>> slices;
     // Nothing where there is no such Secret; else whether the key can be used.
     Result<std::optional<Result<>>> key;

@@ -44,6 +44,7 @@ TEST(DoctorOthers, KnownByTheirImages) {
         {"nvcr.io/nvidia/cloud-native/vgpu-device-manager:v0.3", "NVIDIA's vGPU", false},
         {"nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.12", "NVIDIA's MIG manager", false},
         {"nvshare/nvshare-device-plugin:v0.1", "nvshare's device plugin", false},
+        {"gke.gcr.io/nvidia-gpu-device-plugin@sha256:00", "GKE's device plugin", false},
         {"ghcr.io/nebuly-ai/nos-gpu-partitioner:0.1", "nos", false},
         {"ghcr.io/kai-scheduler/kai-scheduler/binder@sha256:00", "KAI", false},
     };

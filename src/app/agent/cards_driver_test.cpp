@@ -1,0 +1,277 @@
+// The driver: one that is silent, hangs, was loaded anew, or is let go of.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "app/agent/cards_fixture_test.hpp"
+#include "app/agent/driver_wait.hpp"
+
+namespace tessera {
+namespace {
+
+// A driver that returns from no call while it hangs.
+class HangingInventory final : public GpuInventory {
+  public:
+    explicit HangingInventory(GpuInventory& driver) : driver_(driver) {}
+
+    void hang() { set(true); }
+    void go_on() { set(false); }
+    bool is_waited_for() {
+        const std::scoped_lock lock(mutex_);
+        return waiting_ > 0;
+    }
+
+    Result<std::vector<GpuReading>> read() override {
+        wait();
+        return driver_.read();
+    }
+    Result<std::vector<GpuProcess>> processes() override { return driver_.processes(); }
+    Result<std::optional<GpuFault>> wait_fault(std::chrono::milliseconds timeout) override {
+        wait();
+        return driver_.wait_fault(timeout);
+    }
+    Result<> reopen() override { return driver_.reopen(); }
+    void close() override { driver_.close(); }
+
+  private:
+    void set(bool hangs) {
+        const std::scoped_lock lock(mutex_);
+        hangs_ = hangs;
+        changed_.notify_all();
+    }
+    void wait() {
+        std::unique_lock lock(mutex_);
+        ++waiting_;
+        changed_.wait(lock, [&] { return !hangs_; });
+        --waiting_;
+    }
+
+    GpuInventory& driver_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool hangs_ = false;  // guarded by mutex_
+    int waiting_ = 0;     // guarded by mutex_
+};
+
+// Goal: a driver that misses a question or two takes nothing away.
+TEST_F(CardsTest, DriverHiccup) {
+    start();
+    driver_.set(fail(Code::unavailable, "no driver"));
+    look_and_wait();
+    look_and_wait();
+    driver_.set(FakeGpuInventory::cards(3, gibibytes(16)));
+    look_and_wait();
+    ASSERT_TRUE(until([&] { return cards_->inventory()->gpus.size() == 3; }));
+    EXPECT_EQ(plugins_.sent(kAliyun), 2) << "the first list and the third card, nothing between";
+}
+
+// Goal: a driver that stays silent takes its cards out of use and says why; they are back when it
+// answers, but for one that was out before, which keeps its own reason.
+TEST_F(CardsTest, DriverAway) {
+    start();
+    driver_.report({GpuUuid("GPU-1"), 48});
+    ASSERT_TRUE(until([&] { return !healthy(1); }));
+    driver_.set(fail(Code::unavailable, "nvmlDeviceGetCount: Unknown Error"));
+    for (int i = 0; i < 5; ++i)
+        look_and_wait();
+    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    EXPECT_EQ(cards_->inventory()->gpus[0].reason,
+              "the driver does not answer: nvmlDeviceGetCount: Unknown Error");
+    EXPECT_TRUE(cards_->inventory()->gpus[1].reason.starts_with("Xid 48"));
+    ASSERT_TRUE(until([&] { return published().gpus == cards_->inventory()->gpus; }));
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kAliyun), true, &PluginDevice::healthy), 0);
+    driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
+    look_and_wait();
+    // The cards are known a moment before their list is sent.
+    ASSERT_TRUE(until([&] { return plugins_.sent(kAliyun) == 4; }));
+    EXPECT_TRUE(healthy(0));
+    EXPECT_FALSE(healthy(1));
+}
+
+// Goal: a driver that was loaded anew is taken up again without a new process; one that fails for
+// good is given up, after its GPUs were taken out of use.
+TEST_F(CardsTest, DriverThatWasLoadedAnew) {
+    start();
+    driver_.load_anew();
+    for (int i = 0; i < 2; ++i)
+        look_and_wait();
+    EXPECT_EQ(driver_.reopens(), 0);
+    look_and_wait();
+    ASSERT_TRUE(until([&] { return driver_.reopens() == 1; }));
+    EXPECT_TRUE(healthy(0));
+    EXPECT_EQ(plugins_.sent(kAliyun), 1) << "nobody noticed";
+    stop();
+
+    std::atomic<bool> is_given_up = false;
+    options_.give_up = [&] { is_given_up = true; };
+    options_.failure_patience = std::chrono::milliseconds(1);
+    launch();
+    driver_.set(fail(Code::unavailable, "Insufficient Permissions"));
+    for (int i = 0; i < 5; ++i)
+        look_and_wait();
+    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    EXPECT_GE(driver_.reopens(), 2);
+    EXPECT_TRUE(until([&] { return !healthy(0); }));
+}
+
+// Goal: a driver whose GPUs all stop answering is as good as none; one that never answered for a
+// GPU ends no process, for the next would end, too.
+TEST_F(CardsTest, NoGpuAnswers) {
+    std::atomic<bool> is_given_up = false;
+    options_.give_up = [&] { is_given_up = true; };
+    options_.failure_patience = std::chrono::milliseconds(1);
+    const auto lost = [] {
+        auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+        for (GpuReading& reading : readings)
+            reading.lost = "Unknown Error";
+        return readings;
+    };
+    start();
+    driver_.set(lost());
+    for (int i = 0; i < 5; ++i)
+        look_and_wait();
+    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    EXPECT_GE(driver_.reopens(), 1);
+    EXPECT_EQ(cards_->inventory()->gpus[0].reason, "the card does not answer: Unknown Error");
+    stop();
+
+    is_given_up = false;
+    launch();
+    for (int i = 0; i < 8; ++i)
+        look_and_wait();
+    EXPECT_FALSE(is_given_up.load());
+    driver_.set(FakeGpuInventory::cards(2, gibibytes(16)));
+    look_again();
+    EXPECT_TRUE(until([&] { return healthy(0) && healthy(1); }));
+}
+
+// Goal: the end of a release is on the Node whatever the cards are then: as they were, or out of
+// use because the new driver does not come up. A fault of before is looked at anew.
+TEST_F(CardsTest, ShowsTheEndOfARelease) {
+    options_.publishing.check_period = std::chrono::milliseconds(1);
+    options_.probe_period = std::chrono::milliseconds(1);
+    auto readings = FakeGpuInventory::cards(2, gibibytes(16));
+    readings[1].setup.mig = true;
+    driver_.set(readings);
+    start();
+    driver_.report({GpuUuid("GPU-0"), 48});
+    ASSERT_TRUE(until([&] { return !healthy(0); }));
+    const auto driver_state = [&] { return kube_.node_annotations(kNode)["tessera.dev/driver"]; };
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    ASSERT_TRUE(until([&] { return driver_state() == "released"; }));
+    EXPECT_TRUE(published().gpus[0].reason.starts_with("Xid 48"));
+    EXPECT_TRUE(published().gpus[1].reason.starts_with("MIG mode"));
+    kube_.label_node(kNode, {});
+    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && healthy(0); }));
+    EXPECT_TRUE(until([&] { return published().gpus[0].usable(); }));
+
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    ASSERT_TRUE(until([&] { return driver_state() == "released"; }));
+    driver_.set(fail(Code::unavailable, "version mismatch"));
+    kube_.label_node(kNode, {});
+    ASSERT_TRUE(until([&] { return driver_state() == "in-use"; }));
+    ASSERT_TRUE(until([&] { return published().gpus[0].condition == GpuCondition::unhealthy; }));
+    EXPECT_EQ(published().gpus[0].reason, "the driver does not answer: version mismatch");
+    EXPECT_TRUE(published().gpus[1].reason.starts_with("MIG mode"));
+}
+
+// Goal: while a label of the Node asks for it the driver is closed and asked for nothing, the Node
+// says so, and its GPUs are given to nobody; they are back when the label is gone.
+TEST_F(CardsTest, LetsGoOfTheDriver) {
+    options_.publishing.check_period = std::chrono::milliseconds(1);
+    options_.probe_period = std::chrono::milliseconds(1);
+    start();
+    const auto driver_state = [&] { return kube_.node_annotations(kNode)["tessera.dev/driver"]; };
+    EXPECT_EQ(driver_state(), "in-use");
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    ASSERT_TRUE(until([&] { return driver_state() == "released"; }));
+    EXPECT_FALSE(driver_.is_open());
+    const int reads = driver_.reads();
+    EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
+    EXPECT_NE(published().gpus[0].reason.find("tessera.dev/release-driver=true"),
+              std::string::npos);
+    EXPECT_EQ(std::ranges::count(plugins_.devices(kSlots), true, &PluginDevice::healthy), 0);
+    // GPU Operator's label takes over where the administrator's ends.
+    kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "drain-required"}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(driver_.is_open());
+    EXPECT_EQ(driver_.reads(), reads);
+    EXPECT_EQ(driver_.reopens(), 0);
+    kube_.label_node(kNode, {{"nvidia.com/gpu-driver-upgrade-state", "uncordon-required"}});
+    ASSERT_TRUE(until([&] { return driver_state() == "in-use" && healthy(0); }));
+    EXPECT_TRUE(driver_.is_open());
+}
+
+// Goal: an agent that starts while the driver is being replaced does not open it, and starts when
+// that is over; an API server that says nothing keeps it from nothing.
+TEST_F(CardsTest, StartsAfterTheDriverIsReplaced) {
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    const NodeGpus left{.gpus = {{.uuid = GpuUuid("GPU-0"), .memory = gibibytes(16)}}};
+    ASSERT_TRUE(kube_.annotate_node(kNode, {{"tessera.dev/gpus", write_node_gpus(left)}}));
+    std::atomic<bool> goes_on = false;
+    std::jthread waiting([&](const std::stop_token& stop) {
+        wait_for_driver(kube_, kNode, stop, std::chrono::milliseconds(1));
+        goes_on = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(goes_on.load());
+    EXPECT_EQ(kube_.node_annotations(kNode)["tessera.dev/driver"], "released");
+    EXPECT_EQ(published().gpus[0].condition, GpuCondition::not_shareable);
+    kube_.set_down(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(goes_on.load()) << "the label was seen";
+    kube_.set_down(false);
+    kube_.label_node(kNode, {});
+    EXPECT_TRUE(until([&] { return goes_on.load(); }));
+    kube_.label_node(kNode, {{"tessera.dev/release-driver", "true"}});
+    kube_.set_down(true);
+    wait_for_driver(kube_, kNode, {}, std::chrono::milliseconds(1));
+}
+
+// Goal: a driver that returns from no call takes its GPUs out of use with the reason, though the
+// thread that reads it hangs; they are back when it returns. Where it does not, the process is
+// ended.
+TEST_F(CardsTest, DriverThatHangs) {
+    HangingInventory driver(driver_);
+    options_.hang_bound = std::chrono::milliseconds(50);
+    options_.hang_patience = std::chrono::milliseconds(51);
+    std::atomic<bool> is_given_up = false;
+    options_.give_up = [&] { is_given_up = true; };
+    options_.probe_period = std::chrono::milliseconds(1);
+    Cards cards(driver, kube_, plugins_, options_);
+    ASSERT_TRUE(cards.load());
+    thread_ = std::jthread([&](const std::stop_token& stop) { cards.run(stop); });
+    const auto are_healthy = [&](bool healthy) {
+        const auto devices = plugins_.devices(kAliyun);
+        const auto gpus = published().gpus;
+        return devices.size() == 32 && gpus.size() == 2 &&
+               std::ranges::all_of(devices, [&](const auto& d) { return d.healthy == healthy; }) &&
+               std::ranges::all_of(gpus, [&](const auto& gpu) { return gpu.usable() == healthy; });
+    };
+    EXPECT_TRUE(until([&] { return are_healthy(true); }));
+    driver.hang();
+    EXPECT_TRUE(until([&] { return are_healthy(false); }));
+    EXPECT_TRUE(driver.is_waited_for());
+    EXPECT_TRUE(published().gpus[1].reason.starts_with(
+        "the driver does not answer: a call has not returned for "));
+    EXPECT_TRUE(until([&] { return is_given_up.load(); }));
+    driver.go_on();
+    EXPECT_TRUE(until([&] { return are_healthy(true); }));
+    stop();
+}
+
+// Goal: a driver that hangs at the first reading is no agent that starts for ever.
+TEST_F(CardsTest, DriverThatHangsAtTheStart) {
+    HangingInventory driver(driver_);
+    driver.hang();
+    options_.hang_bound = options_.hang_patience = std::chrono::milliseconds(1);
+    options_.give_up = [&] { driver.go_on(); };
+    EXPECT_TRUE(Cards(driver, kube_, plugins_, options_).load());
+}
+
+}  // namespace
+}  // namespace tessera
