@@ -364,7 +364,7 @@ void Cards::take_out() {
     const auto before = inventory();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*hung).count();
     const std::string reason = fmt::format("a call has not returned for {} s", seconds);
-    NodeInventory now = without_driver(*before, {Code::unavailable, reason});
+    const NodeInventory now = without_driver(*before, {Code::unavailable, reason});
     if (now == *before) return;
     log_event(Event::inventory_failed, {{"reason", reason}});
     log_changes(*before, now);

@@ -25,9 +25,10 @@ Runtime runtime_of(const Node& node) {
 
 std::string count_of(const std::map<std::string, int>& runtimes) {
     std::string text;
-    for (const auto& [runtime, nodes] : runtimes)
+    for (const auto& [runtime, nodes] : runtimes) {
         text += fmt::format("{}{} on {} node{}", text.empty() ? "" : ", ", runtime, nodes,
                             nodes == 1 ? "" : "s");
+    }
     return text;
 }
 

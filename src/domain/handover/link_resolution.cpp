@@ -36,7 +36,7 @@ std::string with_folders_resolved(std::string_view path, const LinkReader& link_
         }
         const auto link = link_at(at + "/" + part);
         if (!link) {
-            at += "/" + part;
+            at.append("/").append(part);
             continue;
         }
         if (++links > kMostLinks) return std::string(path);

@@ -36,9 +36,10 @@ std::string wish_of(RecoveryAction recovery) {
 }
 
 std::string fault_of(const MemoryFaults& memory, RecoveryAction recovery) {
-    if (memory.remap_failed)
+    if (memory.remap_failed) {
         return "rows of its memory could not be replaced (nvidia-smi -q -d ROW_REMAPPER): replace "
                "it";
+    }
     if (recovery != RecoveryAction::unknown) return {};
     if (memory.remap_pending) return "rows of its memory are replaced at the next reset: reset it";
     if (memory.retire_pending) return "pages of its memory are retired at the next reset: reset it";
