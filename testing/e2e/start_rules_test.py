@@ -19,7 +19,7 @@ FOLDER = "/var/lib/tracing"  # of the node
 LIBRARY = f"{FOLDER}/libtracing.so"
 GUARD = "/usr/local/tessera/libtessera-guard.so"
 PRIVILEGED = {"securityContext": {"privileged": True}}
-WATCHED = 15  # seconds: evaders are looked for every five
+WATCHED = 20  # seconds: evaders are looked for every four, and ended at the fourth look
 
 
 class StartRulesTest(StackCase):

@@ -1,5 +1,7 @@
 #include "domain/handover/link_resolution.hpp"
 
+#include <fmt/format.h>
+
 #include <deque>
 
 namespace tessera {
@@ -34,9 +36,10 @@ std::string with_folders_resolved(std::string_view path, const LinkReader& link_
             at.erase(at.empty() ? 0 : at.rfind('/'));
             continue;
         }
-        const auto link = link_at(at + "/" + part);
+        const std::string next = fmt::format("{}/{}", at, part);
+        const auto link = link_at(next);
         if (!link) {
-            at.append("/").append(part);
+            at = next;
             continue;
         }
         if (++links > kMostLinks) return std::string(path);
