@@ -221,7 +221,7 @@ TEST_F(Nvml, ACardThatIsSetOtherwise) {
     EXPECT_NE(node_.control("set 0 mig maybe"), 0);
 }
 
-// Goal: a driver that was loaded anew answers only an NVML that comes up after it.
+// Goal: a reloaded driver answers only an NVML that was initialized after the reload.
 TEST_F(Nvml, ADriverThatWasLoadedAnew) {
     in_child([&] {
         const Library nvml(node_.library("libnvidia-ml.so.1"));

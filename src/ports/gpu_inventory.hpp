@@ -60,7 +60,7 @@ class GpuInventory {
     // lost: with what it said before, or, where it never said who it is, by a name made of its
     // index (unidentified_gpu). unavailable when the driver does not answer.
     virtual Result<std::vector<GpuReading>> read() = 0;
-    // Takes up the driver's interface anew: one that was loaded again since the last time answers
+    // Reopens the driver's interface: a driver that was reloaded since the last time answers
     // no earlier user. Errors: unavailable; then every other call fails until this one succeeds.
     virtual Result<> reopen() = 0;
     // Lets go of the driver, so that it can be unloaded and its cards reset: no file of it is open

@@ -12,9 +12,9 @@
 
 namespace tessera {
 
-// Whoever asks costs little: of the cards the numbers are those of the last reading. A node's
+// A request costs little: the numbers of the cards are those of the last reading. A node's
 // containers matter more than its graphs, so a port that is taken ends nothing. Port 0: no thread.
-// `held` is null where nobody holds shares. All outlive the thread.
+// `held` is null where shares are not enforced. All outlive the thread.
 std::jthread serve_metrics(const SmallServer& server, const Cards& cards, const ShareKeeping* held,
                            Clock& clock, const std::stop_token& stop);
 

@@ -87,7 +87,7 @@ Result<Gpu> read_gpu(JsonValue json) {
     const auto memory = json["memory"].integer();
     const std::int64_t reserved = json["reserved"].integer().value_or(0);
     gpu.condition = read_condition(json["health"].text_or(kHealthy));
-    // A size that nobody knows is that of a card which is not given.
+    // Only a card that is not given may have an unknown size.
     const std::int64_t least = gpu.usable() ? 1 : 0;
     if (!memory || *memory < least || *memory > std::int64_t{1} << 50) {
         return bad("memory", "missing or out of range");

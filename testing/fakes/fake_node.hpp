@@ -38,7 +38,7 @@ class FakeGpuInventory final : public GpuInventory {
     Result<> reopen() override;
     void close() override;
 
-    // Until reopen(), as of a driver that was loaded anew, every call fails.
+    // Until reopen(), as of a reloaded driver, every call fails.
     void load_anew();
     [[nodiscard]] bool is_open() const;
     // How often reopen() was called.

@@ -109,7 +109,7 @@ Bytes CardReader::reserve_of(nvmlDevice_t device, const GpuReading& reading) {
     return reserves_[reading.uuid] = std::min(rest, most);
 }
 
-// What a GPU without MIG answers, and one whose modes nobody may read, is no.
+// An error (no MIG on this GPU, no permission) counts as off and default.
 void CardReader::read_modes(nvmlDevice_t device, GpuSetup& out) const {
     unsigned current = NVML_DEVICE_MIG_DISABLE;
     unsigned pending = NVML_DEVICE_MIG_DISABLE;

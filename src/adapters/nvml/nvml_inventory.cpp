@@ -123,7 +123,7 @@ class NvmlInventory final : public GpuInventory {
         return readings;
     }
 
-    // The library is loaded anew, too: it must be of the version of the driver.
+    // Loads the library again, too: its version must be that of the driver.
     Result<> reopen() override {
         const std::scoped_lock lock(mutex_);
         shut_down();

@@ -239,7 +239,7 @@ TEST_F(NvmlInventoryTest, WhatTheDriverDoesNotSay) {
     EXPECT_EQ(read().size(), 3U);
 }
 
-// Goal: a driver that counts its reserve as used is not offered with it, whoever computes there.
+// Goal: where NVML counts the reserve as used, the reserve is not offered.
 TEST_F(NvmlInventoryTest, AReserveThatIsNotToldApart) {
     control("set 0 reserve hidden");
     open();
@@ -248,7 +248,7 @@ TEST_F(NvmlInventoryTest, AReserveThatIsNotToldApart) {
     EXPECT_EQ(reading_of(0).memory, gibibytes(15));
 }
 
-// Goal: a driver that was loaded anew answers again once it is reopened, and a card that is broken
+// Goal: a reloaded driver answers again once it is reopened, and a card that is broken
 // then keeps the name that it had.
 TEST_F(NvmlInventoryTest, ReopensADriverThatWasLoadedAnew) {
     open();

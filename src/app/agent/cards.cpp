@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 // One failed reading may be a hiccup of the driver; so many in a row are an answer.
 constexpr int kPatience = 3;
-// And after so many more it is taken up anew once more.
+// After each of this many more failed readings the driver is reopened again.
 constexpr int kReopenEvery = 3;
 
 Event event_of(GpuCondition condition) {
@@ -233,8 +233,8 @@ bool Cards::is_answered(const Result<NodeInventory>& now) const {
            });
 }
 
-// Of a driver that answers for no GPU, the so-many-th reading in a row: it is taken up anew, and
-// once more now and then, for that may take the driver a while.
+// Counts a reading in which no GPU answered. From the third one in a row on, the driver is reopened
+// every few readings, because a reload takes it a while.
 Result<NodeInventory> Cards::read_again(Result<NodeInventory> now) {
     if (failed_reads_ == 0) {
         log_event(Event::inventory_failed,
@@ -288,7 +288,7 @@ void Cards::release(const std::string& label) {
         fmt::format("the agent has let go of the driver, as the node's label {} asks", label)));
 }
 
-// A reset may have been what the driver was let go of for: what is wrong now is read anew.
+// The driver may have been released for a reset, so earlier faults are forgotten and read again.
 void Cards::take_up() {
     log_event(Event::driver_in_use, {});
     const auto before = std::move(before_release_);
@@ -311,8 +311,8 @@ void Cards::take_up() {
     replace(*std::move(now));
 }
 
-// Between two probes, so that nobody else of this thread is in a call. False while the driver is
-// let go of.
+// Runs between two probes, when this thread is in no call of the driver. False while the driver is
+// released.
 bool Cards::follow_release() {
     const std::string label = publisher_.release_label();
     if (label == released_for_) return label.empty();

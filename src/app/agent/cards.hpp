@@ -40,7 +40,7 @@ struct CardsOptions {
     // And for that long: the process gives up, for a driver that waits for itself within this
     // process is helped by a new one alone.
     std::chrono::milliseconds hang_patience{600'000};
-    // A driver that fails every call for that long, also after it was taken up anew: the process
+    // A driver that fails every call for that long, also after it was reopened: the process
     // gives up. What a container may open of the driver can be lost to it (a reset of its devices
     // cgroup), and a new container has it again.
     std::chrono::milliseconds failure_patience{120'000};

@@ -1,4 +1,4 @@
-// The driver: one that is silent, hangs, was loaded anew, or is let go of.
+// The driver: silent, hanging, reloaded, or released.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ TEST_F(CardsTest, DriverAway) {
     EXPECT_FALSE(healthy(1));
 }
 
-// Goal: a driver that was loaded anew is taken up again without a new process; one that fails for
+// Goal: a reloaded driver is reopened without a new process; one that fails for
 // good is given up, after its GPUs were taken out of use.
 TEST_F(CardsTest, DriverThatWasLoadedAnew) {
     start();
@@ -103,7 +103,7 @@ TEST_F(CardsTest, DriverThatWasLoadedAnew) {
     look_and_wait();
     ASSERT_TRUE(until([&] { return driver_.reopens() == 1; }));
     EXPECT_TRUE(healthy(0));
-    EXPECT_EQ(plugins_.sent(kAliyun), 1) << "nobody noticed";
+    EXPECT_EQ(plugins_.sent(kAliyun), 1) << "no GPU was taken out of use";
     stop();
 
     std::atomic<bool> is_given_up = false;
@@ -150,7 +150,7 @@ TEST_F(CardsTest, NoGpuAnswers) {
 }
 
 // Goal: the end of a release is on the Node whatever the cards are then: as they were, or out of
-// use because the new driver does not come up. A fault of before is looked at anew.
+// use because the new driver does not come up. An earlier fault is read again.
 TEST_F(CardsTest, ShowsTheEndOfARelease) {
     options_.publishing.check_period = std::chrono::milliseconds(1);
     options_.probe_period = std::chrono::milliseconds(1);
@@ -180,7 +180,7 @@ TEST_F(CardsTest, ShowsTheEndOfARelease) {
 }
 
 // Goal: while a label of the Node asks for it the driver is closed and asked for nothing, the Node
-// says so, and its GPUs are given to nobody; they are back when the label is gone.
+// says so, and its GPUs are given to no pod; they are back when the label is gone.
 TEST_F(CardsTest, LetsGoOfTheDriver) {
     options_.publishing.check_period = std::chrono::milliseconds(1);
     options_.probe_period = std::chrono::milliseconds(1);

@@ -154,7 +154,7 @@ TEST_F(CardsTest, CardsComeAndGo) {
 }
 
 // Goal: a card that is set up for another use is shown with the command that changes that, is
-// offered to nobody, and is no fault; it is back as soon as it is set up for sharing. A fault of
+// not offered, and is no fault; it is back as soon as it is set up for sharing. A fault of
 // such a card is one all the same.
 TEST_F(CardsTest, ACardThatCannotBeShared) {
     auto readings = FakeGpuInventory::cards(2, gibibytes(16));

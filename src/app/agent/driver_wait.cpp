@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// The driver is free, for nobody here has opened it; and an agent that ended without a word may
+// The driver is free, because this agent has not opened it. An agent that was killed may
 // have left GPUs on the Node that look as if they could be given.
 bool show_released(KubeApi& kube, const NodeName& node, const NodeShown& shown,
                    const std::string& label) {

@@ -9,10 +9,9 @@
 
 namespace tessera {
 
-// Returns when no label of the Node asks to let go of the driver (driver_release.hpp), or at
-// `stop`. Until then the Node shows that the driver is free, and its GPUs as not shareable. An API
-// server that does not answer ends nothing once such a label was seen; before, it keeps nobody from
-// the driver.
+// Returns when no label of the Node asks to release the driver (driver_release.hpp), or at `stop`.
+// Until then the Node shows that the driver is free, and its GPUs as not shareable. While the API
+// server does not answer, the last label that was seen counts; without one, this returns at once.
 void wait_for_driver(KubeApi& kube, const NodeName& node, const std::stop_token& stop,
                      std::chrono::milliseconds period = std::chrono::seconds(5));
 

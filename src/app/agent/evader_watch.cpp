@@ -50,8 +50,7 @@ void EvaderWatch::look() {
         if (in_a_row >= kLooksToEnd) due.insert({evader.pod, evader.card});
     }
     looks_.end_look();
-    std::erase_if(told_, [&](const Key& key) { return !looks_.contains(key); });
-    std::erase_if(announced_, [&](const Key& key) { return !looks_.contains(key); });
+    std::erase_if(told_, [&](const auto& told) { return !looks_.contains(told.first); });
     for (const Unaccounted& evader : found) {
         const auto pids =
             options_.ends_them ? uncounted(evader, uses) : std::vector<std::int64_t>{};
@@ -59,7 +58,8 @@ void EvaderWatch::look() {
         // Its user reads why before it happens. A pod without a share has no event: it may be one
         // that watches GPUs, and is left alone.
         const Key key{evader.pod, evader.card};
-        if (!due.contains(key) || !announced_.contains(key)) continue;
+        const auto told = told_.find(key);
+        if (!due.contains(key) || told == told_.end() || !told->second) continue;
         for (const std::int64_t pid : pids)
             end_and_log(ports_.processes, pid, evader.pod);
     }
@@ -119,7 +119,7 @@ void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
                                     {"gpu", evader.card.str()},
                                     {"used", to_string(evader.used)},
                                     {"held", to_string(evader.held)}});
-    told_.insert(key);
+    bool& has_event = told_[key];
     if (evader.name.name.empty()) return;  // nothing of it is held: who it is, the log says by uid
     const auto told = ports_.events.tell(
         {.pod = evader.pod,
@@ -133,10 +133,8 @@ void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
                                          : ", or the driver keeps more memory for its contexts, "
                                            "modules and graphs than the guard knows of"),
          .source = "tessera-agent"});
-    if (told) {
-        announced_.insert(key);
-        return;
-    }
+    has_event = told.has_value();
+    if (told) return;
     log_event(Event::api_trouble, {{"reason", told.error().text}});
     if (told.error().code == Code::unavailable) told_.erase(key);
 }

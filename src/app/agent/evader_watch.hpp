@@ -87,8 +87,7 @@ class EvaderWatch {
     const EvaderPorts ports_;
     const EvaderOptions options_;
     InARow<Key> looks_;
-    std::set<Key> told_;
-    std::set<Key> announced_;  // with an event of the pod
+    std::map<Key, bool> told_;  // in the log; true: in an event of the pod, too
     InARow<GpuUuid> card_looks_;
     bool is_blind_ = false;  // it was said that nothing can be compared
     mutable std::mutex mutex_;

@@ -42,7 +42,7 @@ std::string agent_exposition(const NodeInventory& node, const CardReadings& read
         if (!card.lost.empty() || readings.is_released) continue;
         card_used.Add(labels_of(card)).Set(static_cast<double>(card.used.count));
     }
-    // Nobody asks a driver that was let go of: its silence is no alarm.
+    // The agent does not ask a driver that it has released, so its age says nothing.
     if (!readings.is_released)
         driver_age.Add({}).Set(std::chrono::duration<double>(readings.age).count());
     for (const ShareUse& use : shares.uses) {

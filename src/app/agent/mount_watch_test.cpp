@@ -92,9 +92,9 @@ TEST_F(MountWatchTest, TellsAgain) {
     EXPECT_EQ(events_.told.size(), 2U);
 }
 
-// Goal: mounts that stay unreadable while the process is there are reported, since files that
-// nobody can check enforce nothing for sure; a process that ends is like that too, so it is not
-// killed.
+// Goal: mounts that stay unreadable while the process is there are reported, since the
+// agent cannot tell whether the guard's files are still there. A process that is ending is
+// unreadable, too, so it is not killed.
 TEST_F(MountWatchTest, ReportsMountsThatStayUnreadable) {
     strict_.started(container("a"), 7);
     shares_.hidden = {7};

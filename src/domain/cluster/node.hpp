@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-// Whether a card can be given. A fault makes it unhealthy, and somebody is told; one that was set
-// up for another use, or whose size nobody knows, is as it should be, and is not given either.
+// Whether a card can be given. A fault makes it unhealthy, and an alert fires. A card that is set
+// up for another use, or whose size is unknown, has no fault, and is not given either.
 enum class GpuCondition { healthy, unhealthy, not_shareable };
 
 // "healthy", "unhealthy", "not shareable".

@@ -1,4 +1,4 @@
-// Whether somebody else gives out the same cards: another extender, device plugin or DRA driver.
+// Whether another extender, device plugin or DRA driver gives out the same cards.
 #pragma once
 
 #include "domain/doctor/judgement.hpp"

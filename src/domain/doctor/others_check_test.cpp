@@ -81,7 +81,7 @@ TEST(DoctorOthers, KnownByWhatTheyOffer) {
     EXPECT_EQ(others(facts).found, "n1 also offers its cards by ResourceSlices of gpu.nvidia.com");
 }
 
-// Goal: what may not be read accuses nobody, and hides nothing that was found.
+// Goal: a missing right is no fault, and hides no fault that was found.
 TEST(DoctorOthers, WithoutRights) {
     Facts facts = alone();
     facts.slices = fail(Code::permission_denied, "list resourceslices");

@@ -12,8 +12,8 @@ namespace tessera {
 // An administrator's: "true" asks for it.
 inline constexpr std::string_view kReleaseDriverLabel = "tessera.dev/release-driver";
 // NVIDIA's GPU Operator (k8s-operator-libs, pkg/upgrade): where a node's driver upgrade stands.
-// From the moment when the node's GPU pods are ended until the new driver is to be validated nobody
-// may hold the old one; nor after a failure, for it is tried again.
+// No process may have the old driver open from when the node's GPU pods are deleted until the new
+// driver is validated; nor after a failure, because the Operator tries again.
 inline constexpr std::string_view kUpgradeStateLabel = "nvidia.com/gpu-driver-upgrade-state";
 
 // Empty where the agent uses the driver, else the label that asks it to let go: "key=value".

@@ -16,7 +16,7 @@ constexpr std::array kApplicationFaults = {
 
 constexpr int kFallenOffTheBus = 79;
 
-std::string wish_of(RecoveryAction recovery) {
+std::string request_of(RecoveryAction recovery) {
     switch (recovery) {
         case RecoveryAction::reset:
             return "the driver asks for a reset of the card";
@@ -74,8 +74,8 @@ void GpuHealth::on_probe(const GpuUuid& gpu, const GpuProbe& probe) {
     }
     if (known != troubles_.end() && !is_over(known->second, probe.recovery)) return;
     if (known != troubles_.end()) troubles_.erase(known);
-    if (std::string wish = wish_of(probe.recovery); !wish.empty()) {
-        troubles_[gpu] = {.kind = Kind::needs_recovery, .detail = std::move(wish)};
+    if (std::string request = request_of(probe.recovery); !request.empty()) {
+        troubles_[gpu] = {.kind = Kind::needs_recovery, .detail = std::move(request)};
     } else if (std::string fault = fault_of(probe.memory, probe.recovery); !fault.empty()) {
         troubles_[gpu] = {.kind = Kind::memory, .detail = std::move(fault)};
     }
