@@ -130,9 +130,8 @@ class Attack(StackCase):
 
     def agent_token(self, node: str) -> str:
         """The token that kubelet gives this node's agent."""
-        items = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
-                              "?labelSelector=component%3Dagent")["items"]
-        agent = next(item for item in items if item["spec"]["nodeName"] == node)["metadata"]
+        agent = next(pod for pod in self.agents()
+                     if pod["spec"]["nodeName"] == node)["metadata"]
         made = self.api.json("POST", AGENT, {"spec": {"boundObjectRef": {
             "apiVersion": "v1", "kind": "Pod", "name": agent["name"], "uid": agent["uid"]}}})
         return str(made["status"]["token"])

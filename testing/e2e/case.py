@@ -151,6 +151,25 @@ class StackCase(unittest.TestCase):
         """The card with this UUID."""
         return next(card for card in self.cards() if card.uuid == uuid)
 
+    def wait_condition(self, node: str, index: int, condition: str,
+                       seconds: float = SECONDS) -> str:
+        """Until the Node's report says so of the card; returns the reason that it gives."""
+        self.cluster.wait_for(f"card {index} of {node} is {condition}", lambda: (
+            self.cards(node)[index].condition == condition), seconds)
+        return self.cards(node)[index].reason
+
+    def agents(self) -> list[Json]:
+        """The agents' pods."""
+        found: list[Json] = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
+                                          "?labelSelector=app%3Dtessera,component%3Dagent")["items"]
+        return found
+
+    def doctor_check(self, check: str) -> Json:
+        """What `tessera doctor` says of one check, whatever it says of the others."""
+        said = json.loads(self.stack.run_tessera("doctor", "-o", "json", check=False).stdout)
+        found: Json = next(each for each in said["checks"] if each["check"] == check)
+        return found
+
     def inspect(self) -> dict[str, Json]:
         """Node name -> what the controller's inspect API says of it."""
         text = self.controller_get("/gpushare-scheduler/inspect")

@@ -17,7 +17,6 @@ from e2e.truth import GIB, Json
 from e2e.watch import driver_use
 from stack.deploy import NAMESPACE
 
-AGENTS = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app%3Dtessera,component%3Dagent"
 
 
 class Guarded(StackCase):
@@ -75,7 +74,7 @@ class Guarded(StackCase):
             found: Json = next(check for check in checks if check["check"] == "agents")
             return found
 
-        agent = next(pod for pod in self.api.json("GET", AGENTS)["items"]
+        agent = next(pod for pod in self.agents()
                      if pod["spec"]["nodeName"] == "node-b")
         port = agent["spec"]["containers"][0]["ports"][0]["containerPort"]
         self.assertIn("2 answered", said()["found"])

@@ -86,11 +86,8 @@ class Health(StackCase):
         return {name: found.count(name) for name in set(found)}
 
     def wait_health(self, index: int, healthy: bool) -> str:
-        """Until the node's annotation says so; returns the reason that it gives."""
-        def shown() -> bool:
-            return self.cards(NODE)[index].healthy == healthy
-        self.cluster.wait_for(f"card {index} healthy: {healthy}", shown, SECONDS)
-        return self.cards(NODE)[index].reason
+        """Until the Node's report says so; returns the reason that it gives."""
+        return self.wait_condition(NODE, index, "healthy" if healthy else "unhealthy")
 
     def wait_allocatable(self, units: int) -> None:
         """Until kubelet offers so much, in both resources; what the node has never changes."""

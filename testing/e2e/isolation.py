@@ -3,7 +3,6 @@ kubelet and runtime."""
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -106,10 +105,8 @@ class Isolated(StackCase):
             self.create(pods.simple("no-device", SHARE, node="node-b"))
             self.assert_refused("no-device", "no CDI device of kind nvidia.com/gpu for GPU-",
                                 "/etc/cdi or /var/run/cdi", "--cdi-kind", "runtimeClassName")
-            self.cluster.wait_for("doctor says so", lambda: "node-b: no CDI device of kind" in next(
-                check for check in json.loads(self.stack.run_tessera(
-                    "doctor", "-o", "json", check=False).stdout)["checks"]
-                if check["check"] == "handover")["found"])
+            self.cluster.wait_for("doctor says so", lambda: (
+                "node-b: no CDI device of kind" in self.doctor_check("handover")["found"]))
         finally:
             self.cluster.nsenter("node-b", "mv", "/run/cdi/nvidia.off", "/run/cdi/nvidia.json")
         self.wait_running("no-device")
@@ -122,8 +119,9 @@ class Isolated(StackCase):
             pods.pod("idle", pods.container("main", SHARE, script=IDLE), node="node-a"))
         self.cluster.nsenter("node-a", "sh", "-c", f"echo rubbish > {CHECKPOINT}")
         self.cluster.restart("kubelet", "node-a")
-        self.cluster.wait_for("kubelet has its devices again", lambda: self.api.json(
-            "GET", "/api/v1/nodes/node-a")["status"]["allocatable"]["tessera.dev/gpu"] != "0")
+        # What the Node says of its resources may be of before; kubelet's own record is of now.
+        self.cluster.wait_for("kubelet has its devices again", lambda: "tessera.dev/gpu" in (
+            self.cluster.nsenter("node-a", "cat", CHECKPOINT)))
         self.running(pods.simple("new", SHARE, node="node-a"))
         time.sleep(2 * FORGETS_EVERY)
         for name in ("computes", "idle"):

@@ -90,6 +90,4 @@ class Jobs(StackCase):
 
     def has_agent(self, node: str) -> bool:
         """Whether a pod of the DaemonSet is on the node."""
-        items = self.api.json("GET", f"/api/v1/namespaces/{deploy.NAMESPACE}/pods"
-                              "?labelSelector=component%3Dagent")["items"]
-        return any(pod["spec"].get("nodeName") == node for pod in items)
+        return any(pod["spec"].get("nodeName") == node for pod in self.agents())

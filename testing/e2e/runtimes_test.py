@@ -8,12 +8,10 @@ is "unknown": the table does not judge it, so it shows what the release really d
 
 from __future__ import annotations
 
-import json
 from typing import ClassVar
 
 from e2e import pods
 from e2e.case import CARDS, KUBELET, StackCase
-from e2e.truth import Json
 from kube import binaries
 from stack.gpu_node import GpuNode
 
@@ -41,12 +39,6 @@ class Runtimes(StackCase):
         return [GpuNode(node, CARDS / "two-15gib.yaml", kubelet=KUBELET,
                         containerd_release=release) for node, release in cls.releases.items()]
 
-    def doctor(self) -> Json:
-        """What doctor says of the nodes' runtimes."""
-        said = json.loads(self.stack.run_tessera("doctor", "-o", "json", check=False).stdout)
-        found: Json = next(check for check in said["checks"] if check["check"] == "handover")
-        return found
-
     def assert_gets_its_gpu(self, *nodes: str) -> None:
         """A pod on each of these nodes runs with the GPU of its share, and is held to the share."""
         for pod in self.running(*(pods.simple(f"gpu-{n}", SHARE, node=n) for n in nodes)):
@@ -73,7 +65,7 @@ class RuntimesByNriTest(Runtimes):
                 "set the agent's identity to kubelet")
 
     def test_doctor_names_the_nodes_and_their_runtimes(self) -> None:
-        said = self.doctor()
+        said = self.doctor_check("handover")
         self.assertEqual(said["status"], "failed")
         for node, release in IGNORING.items():
             # Kubelet shows the version without its "v" on some releases.
@@ -104,7 +96,7 @@ class RuntimesByKubeletTest(Runtimes):
         self.assert_gets_its_gpu(*self.releases)
 
     def test_doctor_shows_the_runtime_of_each_node(self) -> None:
-        said = self.doctor()
+        said = self.doctor_check("handover")
         self.assertEqual(said["status"], "ok", said)
         for release in self.releases.values():
             self.assertRegex(said["found"],

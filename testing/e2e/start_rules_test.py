@@ -3,7 +3,6 @@ with the guard's, privileged containers, and the guard itself on a node that has
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -95,13 +94,9 @@ class GuardTurnedOnTest(StackCase):
                              (pod["status"]["containerStatuses"][0]["containerID"], 0))
             self.assertEqual([e for e in self.events(name) if "past the guard" in e], [])
         self.assertIn("allocated", self.exec("before", TAKES_TOO_MUCH), "it has no guard")
-        self.cluster.wait_for("doctor names it", lambda: "default/before" in self.shares_check())
+        self.cluster.wait_for("doctor names it", lambda: (
+            "default/before" in self.doctor_check("shares")["found"]))
 
     def exec(self, name: str, command: str) -> str:
         """What a shell in the container says."""
         return self.cluster.kubectl("exec", name, "--", "sh", "-c", command)
-
-    def shares_check(self) -> str:
-        """What doctor says of the shares."""
-        said = json.loads(self.stack.run_tessera("doctor", "-o", "json", check=False).stdout)
-        return next(check["found"] for check in said["checks"] if check["check"] == "shares")
