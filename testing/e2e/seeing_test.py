@@ -10,7 +10,6 @@ from pathlib import Path
 
 from e2e import pods, report, truth
 from e2e.case import SECONDS, StackCase
-from kube.errors import CommandError
 from monitoring import promtool
 from stack import builds, deploy
 
@@ -136,7 +135,7 @@ class SeeingTest(StackCase):
         done = subprocess.run(
             [str(builds.program("tessera")), "doctor", "-o", "json",
              *(arguments or ("--kubeconfig", str(self.cluster.kubeconfig)))],
-            text=True, capture_output=True, timeout=60)
+            text=True, capture_output=True, timeout=300)
         said = json.loads(done.stdout)
         self.assertEqual(done.returncode, 1 if said["status"] == "failed" else 0)
         return {finding["check"]: finding for finding in said["checks"]}
@@ -152,9 +151,6 @@ class SeeingTest(StackCase):
             self.cluster.wait_for(f"doctor finds {check} {status}", said, SECONDS)
         except Exception as error:
             raise AssertionError(f"{error}; it says {seen}") from error
-        if status == "failed":
-            with self.assertRaises(CommandError):
-                self.stack.tessera("doctor")
 
     def wait_agents(self) -> None:
         """Until an agent is ready on each node."""

@@ -21,7 +21,7 @@ from kube.errors import KubeError
 
 PREFIX = "tessera-kube-"
 V2_CONTROLLERS = ("cpu", "cpuset", "memory", "pids", "io")
-KILL_SECONDS = 10.0
+KILL_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

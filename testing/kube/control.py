@@ -21,7 +21,7 @@ from kube.errors import KubeError
 from kube.mounts import Step
 
 PACKAGE_PARENT = Path(__file__).resolve().parent.parent
-START_SECONDS = 10.0
+START_SECONDS = 60.0
 REQUEST_SECONDS = 40.0
 
 

@@ -112,7 +112,7 @@ class ClusterTest(Machine):
     def run_pod(self, name: str, **spec: object) -> None:
         """Makes a pod and waits until it is Ready."""
         self.cluster.kubectl("apply", "-f", "-", input=pod(name, **spec))
-        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=40s")
+        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=200s")
 
     def test_pod_on_each_node_with_logs_and_exec(self) -> None:
         for node in ("node-a", "node-b"):
@@ -221,7 +221,7 @@ class PowerTest(Machine):
             two.import_image(images.busybox_archive())
             for cluster in (one, two):
                 cluster.kubectl("apply", "-f", "-", input=pod("p"))
-            two.kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=40s")
+            two.kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=200s")
             one.wait_for("a pod without its image", lambda: "Image" in one.kubectl(
                 "get", "pod", "p", "-o",
                 "jsonpath={.status.containerStatuses[0].state.waiting.reason}"))

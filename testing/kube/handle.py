@@ -29,6 +29,9 @@ from kube.pki import Pki
 
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.1
+# A wait ends when its condition holds, so its limit costs nothing where all is well: it has to tell
+# what never comes from what comes late on a machine that is slow or busy.
+PATIENCE = 5
 
 
 class ClusterHandle:
@@ -58,7 +61,7 @@ class ClusterHandle:
         return Pki(self.directory / "pki").ca
 
     def kubectl(self, *arguments: str, input: str | None = None, check: bool = True,
-                timeout: float = 60.0) -> str:
+                timeout: float = 300.0) -> str:
         """Runs kubectl as cluster-admin and returns its stdout."""
         command = [str(binaries.directory() / "kubectl"), f"--kubeconfig={self.kubeconfig}",
                    f"--cache-dir={self.directory / 'kubectl-cache'}", *arguments]
@@ -85,8 +88,10 @@ class ClusterHandle:
     def wait_for(self, what: str, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
         """Polls until the condition is true, and returns its value; else a KubeError with `what`.
 
-        An ApiError or CommandError in the condition counts as "not yet".
+        The timeout is what a quiet machine may take; the wait lasts PATIENCE times as long. An
+        ApiError or CommandError in the condition counts as "not yet".
         """
+        timeout *= PATIENCE
         deadline = time.monotonic() + timeout
         last = ""
         while True:
@@ -170,7 +175,7 @@ class ClusterHandle:
     # ---- nodes
 
     def nsenter(self, node: str, *command: str, input: str | bytes | None = None,
-                check: bool = True, timeout: float = 60.0) -> str:
+                check: bool = True, timeout: float = 300.0) -> str:
         """Runs a command in a node's mount, pid and host-name namespaces; returns its stdout."""
         data = input.encode() if isinstance(input, str) else input
         if check:

@@ -28,7 +28,7 @@ from typing import Any
 
 from kube import mounts
 
-KILL_WAIT_SECONDS = 20.0
+KILL_WAIT_SECONDS = 60.0
 
 
 class Init:

@@ -28,7 +28,7 @@ from kube.run_dir import Run
 
 NODE_ETC = "/etc/kubernetes"
 IMPORT_SECONDS = 300.0
-CONTAINERD_SECONDS = 30.0
+CONTAINERD_SECONDS = 150.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def boot_node(run_init: Init, directory: Path, name: str) -> None:
 
 
 def enter(directory: Path, *command: str, stdin: bytes | None = None,
-          timeout: float | None = 60.0) -> subprocess.CompletedProcess[bytes]:
+          timeout: float | None = 300.0) -> subprocess.CompletedProcess[bytes]:
     """Runs a command in the namespaces of a node; with the machine's programs."""
     pid = Init(directory).pid()
     line = ["nsenter", "--target", str(pid), "--mount", "--pid", "--uts", "--", *command]
@@ -166,7 +166,7 @@ def enter(directory: Path, *command: str, stdin: bytes | None = None,
 
 
 def enter_checked(directory: Path, *command: str, stdin: bytes | None = None,
-                  timeout: float | None = 60.0) -> str:
+                  timeout: float | None = 300.0) -> str:
     """As `enter`; returns stdout, a code other than 0 is a CommandError."""
     done = enter(directory, *command, stdin=stdin, timeout=timeout)
     if done.returncode != 0:

@@ -21,7 +21,7 @@ from kube.errors import KubeError
 FIRST_SECOND_OCTET = 128
 NODES_OCTET = 255  # of the nodes' own addresses; those of their pods are below
 LOOPBACK = "lo"
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 30.0
 
 
 def pod_network(slot: int) -> ipaddress.IPv4Network:

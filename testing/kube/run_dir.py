@@ -30,7 +30,7 @@ from kube.errors import KubeError
 
 BASE = Path("/var/tmp/tessera-kube")
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?")
-DYING_SECONDS = 10.0
+DYING_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

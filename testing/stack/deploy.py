@@ -116,7 +116,7 @@ def wait(cluster: ClusterHandle, nodes: int) -> None:
 
 def wait_rolled_out(cluster: ClusterHandle, what: str) -> None:
     """Until all pods of a workload of ours (KIND/NAME) are those of its newest template."""
-    cluster.kubectl("-n", NAMESPACE, "rollout", "status", what, "--timeout=60s", timeout=70)
+    cluster.kubectl("-n", NAMESPACE, "rollout", "status", what, "--timeout=300s", timeout=310)
 
 
 def _with_api(cluster: ClusterHandle) -> list[dict[str, Any]]:

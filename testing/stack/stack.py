@@ -111,7 +111,7 @@ class Stack:
     @staticmethod
     def _run(command: list[str], environment: dict[str, str],
              check: bool) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=30)
+        done = subprocess.run(command, env=environment, text=True, capture_output=True, timeout=300)
         if check and done.returncode != 0:
             raise CommandError(command, done.returncode, done.stdout, done.stderr)
         return done
