@@ -51,6 +51,37 @@ void shadow(std::vector<CdiSpec>& earlier, const CdiSpec& later) {
     }
 }
 
+// Devices that two files of one folder define. The runtime uses neither, nor one of another folder.
+class Duplicates {
+  public:
+    void next_folder() { file_of_.clear(); }
+    // Returns what is wrong where a device is not the first of its name in this folder; else empty.
+    std::string add(const CdiSpec& spec, const std::string& file) {
+        std::string problem;
+        for (const CdiSpecDevice& device : spec.devices) {
+            const auto [first, is_new] = file_of_.try_emplace(device.name, file);
+            if (is_new) continue;
+            names_.insert(device.name);
+            problem = fmt::format(
+                "{} and {} define the same devices, {} for one, so the runtime "
+                "uses neither's: remove one of the files",
+                first->second, file, device.name);
+        }
+        return problem;
+    }
+    void remove_from(std::vector<CdiSpec>& specs) const {
+        for (CdiSpec& spec : specs) {
+            std::erase_if(spec.devices, [&](const CdiSpecDevice& device) {
+                return names_.contains(device.name);
+            });
+        }
+    }
+
+  private:
+    std::map<std::string, std::string> file_of_;  // by device; of this folder
+    std::set<std::string> names_;
+};
+
 // The minors of the GPUs that a device brings: its nodes /dev/nvidia<minor>.
 std::vector<std::string> minors_of(const CdiSpecDevice& device) {
     constexpr std::string_view kGpuNode = "/dev/nvidia";
@@ -101,10 +132,13 @@ CdiFolder::SharedSpec CdiFolder::read_cached(const std::string& path, const Stam
 CdiFolder::Found CdiFolder::vendor_specs() {
     Found found;
     std::set<std::string> present;
+    Duplicates duplicates;
     for (const std::string& folder : options_.folders) {
+        duplicates.next_folder();
         for (const fs::path& file : files_of(folder)) {
+            // The runtimes read no others (.yml, say).
             const std::string extension = file.extension().string();
-            if (extension != ".json" && extension != ".yaml" && extension != ".yml") continue;
+            if (extension != ".json" && extension != ".yaml") continue;
             // Ours repeat the vendor's, and there may be hundreds.
             if (file.filename().string().starts_with(kShareFile)) continue;
             struct stat about = {};
@@ -120,11 +154,14 @@ CdiFolder::Found CdiFolder::vendor_specs() {
                 found.problems.push_back(
                     fmt::format("{} is of kind {}", file.string(), spec->kind));
             } else {
+                if (std::string problem = duplicates.add(*spec, file.string()); !problem.empty())
+                    found.problems.push_back(std::move(problem));
                 shadow(found.specs, *spec);
                 found.specs.push_back(*spec);
             }
         }
     }
+    duplicates.remove_from(found.specs);
     const std::scoped_lock lock(mutex_);
     std::erase_if(cache_, [&](const auto& entry) { return !present.contains(entry.first); });
     return found;

@@ -22,6 +22,37 @@ constexpr std::array<std::string_view, 7> kNumbers = {"major", "minor",   "fileM
 constexpr std::array<std::string_view, 3> kBooleans = {"enableMonitoring", "enableCMT",
                                                        "enableMBM"};
 
+// The lists of containerEdits, and the texts of their entries that we read, or that a runtime
+// needs. It reads nothing of a file in which one of them has another form, and so do we.
+struct EditList {
+    std::string_view name;
+    bool has_maps = true;  // its entries are maps
+    std::array<std::string_view, 2> texts = {};
+};
+constexpr std::array<EditList, 6> kLists = {{
+    {.name = "env", .has_maps = false},
+    {.name = "additionalGids", .has_maps = false},
+    {.name = "deviceNodes", .texts = {"path", "hostPath"}},
+    {.name = "netDevices", .texts = {"hostInterfaceName", "name"}},
+    {.name = "hooks", .texts = {"hookName", "path"}},
+    {.name = "mounts", .texts = {"hostPath", "containerPath"}},
+}};
+
+void check_entry(const EditList& list, const Json& entry) {
+    const bool is_scalar = !entry.is_structured() && !entry.is_null();
+    if (list.has_maps ? !entry.is_object() : !is_scalar) {
+        throw std::invalid_argument(fmt::format("an entry of containerEdits.{} is not a {}",
+                                                list.name, list.has_maps ? "map" : "text"));
+    }
+    if (!list.has_maps) return;
+    for (const std::string_view name : list.texts) {
+        const auto text = entry.find(name);
+        if (text != entry.end() && !text->is_string() && !text->is_null())
+            throw std::invalid_argument(
+                fmt::format("containerEdits.{}.{} is not a text", list.name, name));
+    }
+}
+
 // A vendor's file has some hundred. More are aliases that refer to aliases, which grow without end.
 constexpr int kMostNodes = 200'000;
 
@@ -53,11 +84,24 @@ class Converter {
         return node.Scalar();
     }
 
-    // containerEdits: an object of lists and objects, or nothing.
+    // containerEdits: an object of lists and objects, or nothing. A field without a value is as
+    // good as none, as it is for the runtimes.
     Json edits(const YAML::Node& node) {
         Json out = to_json(node, "");
-        if (!out.is_object() && !out.is_null())
-            throw std::invalid_argument("containerEdits is not a map");
+        if (out.is_null()) return out;
+        if (!out.is_object()) throw std::invalid_argument("containerEdits is not a map");
+        for (auto at = out.begin(); at != out.end();)
+            at = at->is_null() ? out.erase(at) : std::next(at);
+        for (const EditList& list : kLists) {
+            const auto found = out.find(list.name);
+            if (found == out.end()) continue;
+            if (!found->is_array()) {
+                throw std::invalid_argument(
+                    fmt::format("containerEdits.{} is not a list", list.name));
+            }
+            for (const Json& entry : *found)
+                check_entry(list, entry);
+        }
         // Text that is not UTF-8 cannot be written again.
         (void)out.dump();
         return out;
@@ -107,12 +151,12 @@ void merge_cdi_edits(Json& edits, const Json& more) {
     if (!more.is_object()) return;
     for (const auto& [key, value] : more.items()) {
         Json& there = edits[key];
-        if (!value.is_array() || !there.is_array()) {
+        if (!there.is_array()) {
             there = value;
-            continue;
+        } else if (value.is_array()) {
+            for (const Json& item : value)
+                there.push_back(item);
         }
-        for (const Json& item : value)
-            there.push_back(item);
     }
 }
 

@@ -39,12 +39,25 @@ TEST(CdiSpec, RefusesWhatIsNone) {
              "kind: x/y\ndevices: [{name: {a: b}}]", "kind: x/y\ncontainerEdits: [a]",
              "kind: x/y\ndevices: [{name: a, containerEdits: 3}]",
              "kind: x/y\ncontainerEdits: {deviceNodes: [{major: many}]}",
-             "kind: x/y\ncontainerEdits: {env: [\"A=\xff\"]}", laughs}) {
+             "kind: x/y\ncontainerEdits: {env: [\"A=\xff\"]}",
+             "kind: x/y\ncontainerEdits: {mounts: text}",
+             "kind: x/y\ncontainerEdits: {env: {A: b}}",
+             "kind: x/y\ndevices: [{name: a, containerEdits: {hooks: 1}}]", laughs}) {
         const auto spec = read_cdi_spec(text);
         ASSERT_FALSE(spec) << text;
         EXPECT_EQ(spec.error().code, Code::invalid_argument);
         EXPECT_EQ(spec.error().text.find('\n'), std::string::npos) << spec.error().text;
     }
+}
+
+// Goal: a field without a value is none, as it is for the runtimes: it takes nothing away.
+TEST(CdiSpec, FieldsWithoutAValue) {
+    const auto spec = read_cdi_spec(
+        "kind: x/y\ncontainerEdits:\n  mounts:\n  env: ~\n  hooks: []\n"
+        "devices:\n- {name: a, containerEdits: {env: [A=1], mounts: }}\n");
+    ASSERT_TRUE(spec) << spec.error().text;
+    EXPECT_EQ(spec->edits, (Json{{"hooks", Json::array()}}));
+    EXPECT_EQ(spec->devices[0].edits, (Json{{"env", {"A=1"}}}));
 }
 
 // Goal: a map where a string or a list is expected is passed over, in each place that is read.
@@ -63,13 +76,14 @@ TEST(CdiSpec, Merges) {
     merge_cdi_edits(edits, {{"env", {"B=2"}}, {"intelRdt", {{"closID", "x"}}}});
     EXPECT_EQ(edits["env"], (Json{"A=1", "B=2"}));
     EXPECT_EQ(edits["intelRdt"], (Json{{"closID", "x"}}));
-    // One vendor writes a scalar where another writes a list.
-    merge_cdi_edits(edits, {{"mounts", "text"}});
-    merge_cdi_edits(edits, {{"mounts", {{{"hostPath", "/a"}}}}});
-    EXPECT_EQ(edits["mounts"], (Json{{{"hostPath", "/a"}}}));
+    // No list is lost to what is none: the guard's mounts are in one.
+    for (const Json& other : {Json("text"), Json(), Json::object()}) {
+        merge_cdi_edits(edits, {{"env", other}});
+        EXPECT_EQ(edits["env"], (Json{"A=1", "B=2"})) << other;
+    }
     merge_cdi_edits(edits, nullptr);
     merge_cdi_edits(edits, "text");
-    EXPECT_EQ(edits.size(), 3U);
+    EXPECT_EQ(edits.size(), 2U);
 }
 
 }  // namespace

@@ -150,23 +150,59 @@ TEST_F(CdiTest, SaysWhatWasSearched) {
         EXPECT_NE(missing.error().text.find(part), std::string::npos) << missing.error().text;
 }
 
-// Goal: a vendor's file of another form than it should have ends nothing, and its other devices
-// work: a map where a string is expected, a scalar where a list is.
+// Goal: of a file in which a map stands for a text or a text for a list the runtime uses nothing,
+// and so do we, and say so; other files count.
 TEST_F(CdiTest, FilesOfAnotherForm) {
-    write("static/nvidia.yaml", R"(cdiVersion: "0.5.0"
-kind: nvidia.com/gpu
-containerEdits: {env: A=1, mounts: {a: b}}
-devices:
-- {name: "0", containerEdits: {deviceNodes: [{path: {a: b}}]}}
-- {name: "1", containerEdits: {deviceNodes: {path: /dev/nvidia1}}}
-- {name: "2", containerEdits: {deviceNodes: [{path: /dev/nvidia2}], env: [B=2], mounts: [x]}}
-- {name: GPU-3}
-)");
-    EXPECT_EQ(device(GpuUuid("GPU-a"), 0), "");
-    EXPECT_EQ(device(GpuUuid("GPU-a"), 1), "");
-    EXPECT_EQ(device(GpuUuid("GPU-a"), 2), "nvidia.com/gpu=2");
-    EXPECT_EQ(device(GpuUuid("GPU-3"), 3), "nvidia.com/gpu=GPU-3");
-    EXPECT_TRUE(cdi_.write_share("s1", {{{"X", "\xff"}}, {"nvidia.com/gpu=2"}}));
+    write("dynamic/good.yaml", "kind: nvidia.com/gpu\ndevices: [{name: GPU-3}]\n");
+    for (const auto& [edits, why] : std::vector<std::pair<std::string, std::string>>{
+             {"{env: A=1}", "containerEdits.env is not a list"},
+             {"{env: [{A: b}]}", "an entry of containerEdits.env is not a text"},
+             {"{mounts: [x]}", "an entry of containerEdits.mounts is not a map"},
+             {"{mounts: [{hostPath: [a]}]}", "containerEdits.mounts.hostPath is not a text"},
+             {"{deviceNodes: {path: /dev/nvidia2}}", "containerEdits.deviceNodes is not a list"},
+             {"{deviceNodes: [{path: {a: b}}]}",
+              "containerEdits.deviceNodes.path is not a text"}}) {
+        write("static/nvidia.yaml",
+              "kind: nvidia.com/gpu\ndevices:\n- {name: GPU-2, containerEdits: " + edits + "}\n");
+        const auto missing = cdi_.vendor_device(GpuUuid("GPU-2"), 2);
+        ASSERT_FALSE(missing) << edits;
+        EXPECT_NE(missing.error().text.find(why), std::string::npos) << missing.error().text;
+        EXPECT_EQ(device(GpuUuid("GPU-3"), 3), "nvidia.com/gpu=GPU-3");
+    }
+    EXPECT_TRUE(cdi_.write_share("s1", {{{"X", "\xff"}}, {"nvidia.com/gpu=GPU-3"}}));
+}
+
+// Goal: what the runtime drops is not found either: devices that two files of one folder define,
+// also where a later folder has them too, and files that it does not read.
+TEST_F(CdiTest, DevicesThatTheRuntimeDrops) {
+    const std::string spec = "kind: nvidia.com/gpu\ndevices: [{name: GPU-1}, {name: GPU-2}]\n";
+    write("static/nvidia.yml", spec);
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 1), "");
+    write("static/nvidia.yaml", spec);
+    EXPECT_EQ(device(GpuUuid("GPU-1"), 1), "nvidia.com/gpu=GPU-1");
+    write("static/left-over.json", R"({"kind":"nvidia.com/gpu","devices":[{"name":"GPU-1"}]})");
+    write("dynamic/nvidia.yaml", "kind: nvidia.com/gpu\ndevices: [{name: GPU-1}]\n");
+    const auto missing = cdi_.vendor_device(GpuUuid("GPU-1"), 1);
+    ASSERT_FALSE(missing);
+    for (const char* part :
+         {"left-over.json and ", "nvidia.yaml define the same devices", "remove"})
+        EXPECT_NE(missing.error().text.find(part), std::string::npos) << missing.error().text;
+    EXPECT_EQ(device(GpuUuid("GPU-2"), 2), "nvidia.com/gpu=GPU-2");
+}
+
+// Goal: a vendor's field without a value takes none of the share's own mounts and variables away.
+TEST_F(CdiTest, AVendorsEmptyFieldTakesNothingAway) {
+    write("static/nvidia.yaml",
+          "kind: nvidia.com/gpu\ncontainerEdits:\n  mounts:\n  env:\n"
+          "devices:\n- {name: GPU-1, containerEdits: {mounts: [{hostPath: /v, containerPath: "
+          "/v}]}}\n");
+    ASSERT_TRUE(cdi_.write_share(
+        "s1",
+        {{{"X", "1"}}, {"nvidia.com/gpu=GPU-1"}, {{.source = "/from", .destination = "/to"}}}));
+    const auto edits = share("s1")["devices"][0]["containerEdits"];
+    EXPECT_EQ(edits["env"], nlohmann::json({"X=1"}));
+    ASSERT_EQ(edits["mounts"].size(), 2U);
+    EXPECT_EQ(edits["mounts"][0]["containerPath"], "/to");
 }
 
 // Goal: a file is read again once it has changed, also where its time of writing, its size and its
