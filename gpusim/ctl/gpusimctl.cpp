@@ -199,12 +199,15 @@ struct Setting {
     void (*set)(gpusim::Card&);
 };
 
-template <gpusim::Hidden What, bool IsHidden>
+constexpr std::uint32_t kAllOfMemory =
+    gpusim::kHidesMemory | gpusim::kHidesSizeAlone | gpusim::kFailsMemory;
+
+template <std::uint32_t What, bool IsHidden>
 void set_hidden(gpusim::Card& card) {
     if (IsHidden) {
         card.hidden.fetch_or(What);
     } else {
-        card.hidden.fetch_and(~std::uint32_t{What});
+        card.hidden.fetch_and(~What);
     }
 }
 
@@ -225,8 +228,12 @@ constexpr Setting kSettings[] = {
     {"retired-pages", "pending", [](gpusim::Card& card) { card.retired_pages.store(1); }},
     {"memory-errors", "none", [](gpusim::Card& card) { card.uncorrected_errors.store(0); }},
     {"memory-errors", "some", [](gpusim::Card& card) { card.uncorrected_errors.store(1); }},
-    {"memory", "known", set_hidden<gpusim::kHidesMemory, false>},
+    {"memory", "known", set_hidden<kAllOfMemory, false>},
     {"memory", "hidden", set_hidden<gpusim::kHidesMemory, true>},
+    {"memory", "zero", set_hidden<gpusim::kHidesSizeAlone, true>},
+    {"memory", "fails", set_hidden<gpusim::kFailsMemory, true>},
+    {"process-memory", "known", set_hidden<gpusim::kHidesProcessMemory, false>},
+    {"process-memory", "hidden", set_hidden<gpusim::kHidesProcessMemory, true>},
     {"reserve", "known", set_hidden<gpusim::kHidesReserve, false>},
     {"reserve", "hidden", set_hidden<gpusim::kHidesReserve, true>},
     {"minor", "known", set_hidden<gpusim::kHidesMinor, false>},
@@ -335,8 +342,8 @@ constexpr Command kCommands[] = {
      driver},
     {"set", "CARD WHAT VALUE", 3, 3,
      "mig on|off; compute-mode default|prohibited|exclusive-process; rows good|pending|failed; "
-     "retired-pages none|pending; memory-errors none|some; and what NVML says of the card: memory, "
-     "reserve, minor, name, topology: known|hidden",
+     "retired-pages none|pending; memory-errors none|some; and what NVML says of the card: memory "
+     "known|hidden|zero|fails; process-memory, reserve, minor, name, topology: known|hidden",
      set},
 };
 

@@ -208,6 +208,7 @@ TEST_F(Nvml, ACardThatIsSetOtherwise) {
             {"retired-pages pending", {-1, 0, 0, 0, 1, 0, 0, 0, 0}},
             {"memory-errors some", {-1, 0, 0, 0, 0, 1, 0, 0, 0}},
             {"memory hidden", {-1, 0, 0, 0, 0, 0, kHidden, 0, 0}},
+            {"memory fails", {-1, 0, 0, 0, 0, 0, NVML_ERROR_UNKNOWN, 0, 0}},
             {"minor hidden", {-1, 0, 0, 0, 0, 0, 0, kHidden, 0}},
             {"name hidden", {-1, 0, 0, 0, 0, 0, 0, 0, kHidden}},
         };

@@ -10,6 +10,7 @@ using gpusim::nvml;
 namespace {
 
 constexpr unsigned kNoMigInstance = 0xFFFFFFFF;
+constexpr std::uint64_t kNotAvailable = ~std::uint64_t{0};  // what a process uses
 constexpr std::int64_t kUtilizationWindowNs = 1'000'000'000 / 6;
 
 struct Memory {
@@ -25,6 +26,11 @@ nvmlReturn_t read_memory(nvmlDevice_t device, Memory* memory) {
         return error;
     }
     if (gpusim::hides(*card, gpusim::kHidesMemory)) return NVML_ERROR_NOT_SUPPORTED;
+    if (gpusim::hides(*card, gpusim::kFailsMemory)) return NVML_ERROR_UNKNOWN;
+    if (gpusim::hides(*card, gpusim::kHidesSizeAlone)) {
+        *memory = {0, card->reserved_bytes, 0, 0};
+        return NVML_SUCCESS;
+    }
     // Without the decision lock the sum may mix two moments and overshoot; a card cannot.
     const std::uint64_t capacity = gpusim::capacity_bytes(*card);
     const std::uint64_t sum = gpusim::used_bytes(nvml.state, device->card);
@@ -57,7 +63,8 @@ nvmlReturn_t list_processes(nvmlDevice_t device, unsigned* count, Info* infos) {
         if (bytes == 0 && slot.contexts[device->card].load() == 0) continue;
         const pid_t pid = gpusim::slot_owner(nvml.state, i);
         if (pid == gpusim::kNobody || pid == gpusim::kInvisible) continue;
-        if (found < room) set_info(infos[found], pid, bytes);
+        const bool is_hidden = gpusim::hides(*card, gpusim::kHidesProcessMemory);
+        if (found < room) set_info(infos[found], pid, is_hidden ? kNotAvailable : bytes);
         found++;
     }
     *count = found;

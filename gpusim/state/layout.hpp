@@ -52,11 +52,14 @@ enum class KernelFault : std::uint32_t { none, illegal_address, uncorrectable_ec
 
 // What NVML does not say of a card: bits of Card::hidden.
 enum Hidden : std::uint32_t {
-    kHidesMemory = 1,    // its size, as of a GPU that shares the host's memory
-    kHidesReserve = 2,   // apart from what is in use
-    kHidesMinor = 4,     // its number in /dev
-    kHidesName = 8,      // its model
-    kHidesTopology = 16  // links and the NUMA node
+    kHidesMemory = 1,          // its size, as of a GPU that shares the host's memory
+    kHidesReserve = 2,         // apart from what is in use
+    kHidesMinor = 4,           // its number in /dev
+    kHidesName = 8,            // its model
+    kHidesTopology = 16,       // links and the NUMA node
+    kHidesSizeAlone = 32,      // its size: it is said to be 0, and the reserve as it is
+    kFailsMemory = 64,         // the question for its memory fails, and no other does
+    kHidesProcessMemory = 128  // what each process uses
 };
 
 // Repairs of the card's memory: which ones wait for a reset, and whether one was impossible.

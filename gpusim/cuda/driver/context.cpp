@@ -93,13 +93,26 @@ bool are_flags(unsigned flags) {
     return (flags & ~unsigned{CU_CTX_FLAGS_MASK}) == 0;
 }
 
+// An empty one: where a green context has ended, in its place. Drivers give handles again, and what
+// keeps books by them must not take the new context for the old one.
+Context* allocate_context() {
+    for (Context** link = &driver.contexts; *link != nullptr; link = &(*link)->next) {
+        Context* dead = *link;
+        if (dead->alive || dead->home == nullptr) continue;
+        *link = dead->next;
+        *dead = {};
+        return dead;
+    }
+    return static_cast<Context*>(std::calloc(1, sizeof(Context)));
+}
+
 CUresult create(CUcontext* handle, unsigned flags, CUdevice device, unsigned api_version) {
     const Session session;
     if (session.error() != CUDA_SUCCESS) return session.error();
     if (handle == nullptr || !are_flags(flags)) return CUDA_ERROR_INVALID_VALUE;
     if (!gpusim::is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
     if (stack.depth == kMaxDepth) return CUDA_ERROR_OUT_OF_MEMORY;
-    auto* context = static_cast<Context*>(std::calloc(1, sizeof(Context)));
+    Context* context = allocate_context();
     if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;
     context->card = driver.devices.cards[device];

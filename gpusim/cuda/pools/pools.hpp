@@ -24,13 +24,13 @@ struct Pool {
     PoolKind kind;
     CUmemLocation location;  // as it was asked for
     CUdevice device;         // -1: of the host
-    bool is_set_up;
-    bool is_destroyed;   // it gives nothing more, and goes with its last allocation
-    std::uint64_t most;  // bytes to reserve; 0: no limit
+    std::uint64_t most;      // bytes to reserve; 0: no limit
     std::uint64_t threshold;
     int may_follow_events;
     int may_take_what_is_done;
     int may_wait;
+    bool is_set_up;
+    bool is_destroyed;  // it gives nothing more, and goes with its last allocation
     Level reserved;
     Level used;
     Segment* segments;

@@ -42,6 +42,16 @@ RecoveryAction action_of(unsigned action) {
     }
 }
 
+// More than any GPU lists: one that always asks for more room would otherwise be asked for ever.
+constexpr std::size_t kMostProcesses = std::size_t{1} << 16;
+
+// NVML's "not available" is the largest number, and a report with a size that no GPU has would be
+// refused as a whole (docs/formats/node-gpus.md).
+bool is_size(Bytes memory) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 50;
+    return memory > Bytes{} && memory.count <= kMost;
+}
+
 }  // namespace
 
 nvmlReturn_t CardReader::read(nvmlDevice_t device, unsigned index, GpuReading& out) {
@@ -60,7 +70,9 @@ nvmlReturn_t CardReader::read(nvmlDevice_t device, unsigned index, GpuReading& o
 
     got = read_memory(device, out);
     if (got != NVML_SUCCESS && got != NVML_ERROR_NOT_SUPPORTED) return got;
-    out.setup.knows_memory = got == NVML_SUCCESS && out.memory > Bytes{};
+    out.setup.knows_memory = got == NVML_SUCCESS && is_size(out.memory) &&
+                             out.reserved >= Bytes{} && out.reserved < out.memory;
+    if (!out.setup.knows_memory) out.memory = out.reserved = out.used = Bytes{};
     read_modes(device, out.setup);
     out.recovery = read_recovery(device);
     out.faults = read_faults(device);
@@ -165,7 +177,8 @@ Result<> CardReader::add_processes(nvmlDevice_t device, const GpuUuid& uuid,
         return fail(Code::unsupported, "the driver's NVML is too old to list processes");
     std::vector<nvmlProcessInfo_t> infos(16);
     nvmlReturn_t got = NVML_ERROR_INSUFFICIENT_SIZE;
-    for (unsigned count = 0; got == NVML_ERROR_INSUFFICIENT_SIZE;) {
+    for (unsigned count = 0;
+         got == NVML_ERROR_INSUFFICIENT_SIZE && infos.size() <= kMostProcesses;) {
         count = static_cast<unsigned>(infos.size());
         got = nvml_.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos.data());
         infos.resize(got == NVML_SUCCESS ? count : infos.size() * 2);
@@ -175,16 +188,16 @@ Result<> CardReader::add_processes(nvmlDevice_t device, const GpuUuid& uuid,
         return fail(Code::unavailable, fmt::format("nvmlDeviceGetComputeRunningProcesses: {}",
                                                    nvml_.nvmlErrorString(got)));
     }
+    bool are_all_known = true;
     for (const nvmlProcessInfo_t& info : infos) {
         // NVML's "not available" is the largest number.
         const auto used = static_cast<std::int64_t>(info.usedGpuMemory);
-        if (used < 0) {
-            return fail(Code::unsupported,
-                        "the driver does not say what each process uses of a card");
-        }
-        found.push_back({.card = uuid, .pid = info.pid, .used = {used}});
+        are_all_known &= used >= 0;
+        if (used >= 0) found.push_back({.card = uuid, .pid = info.pid, .used = {used}});
     }
-    return {};
+    if (are_all_known) return {};
+    return fail(Code::unsupported,
+                fmt::format("the driver does not say what each process uses of {}", uuid.str()));
 }
 
 }  // namespace tessera

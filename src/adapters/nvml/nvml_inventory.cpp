@@ -113,7 +113,7 @@ class NvmlInventory final : public GpuInventory {
                 known_[device] = reading;
                 named_[i] = reading;
             } else {
-                reading = in_trouble(i, nvml_.nvmlErrorString(got));
+                reading = in_trouble(i, reading, nvml_.nvmlErrorString(got));
             }
             readings.push_back(std::move(reading));
             devices.push_back(handles_[i]);
@@ -148,6 +148,10 @@ class NvmlInventory final : public GpuInventory {
             if (!added) answered = added;
         }
         if (!answered && found.empty()) return fail(answered.error());
+        const std::string unseen = answered ? "" : answered.error().text;
+        if (unseen != unseen_ && !unseen.empty())
+            log_event(Event::evaders_unseen, {{"reason", unseen}});
+        unseen_ = unseen;
         return found;
     }
 
@@ -191,15 +195,21 @@ class NvmlInventory final : public GpuInventory {
         open_ = nullptr;
     }
 
-    // A card that no longer says who it is: what it said before still holds.
-    GpuReading in_trouble(unsigned index, const char* error) {
+    // A card that answers less than it should: what it said before still holds, unless it said this
+    // time that it is another.
+    GpuReading in_trouble(unsigned index, const GpuReading& said, const char* error) {
         GpuReading reading;
+        const auto is_it = [&](const GpuReading& before) {
+            return said.uuid.empty() || said.uuid == before.uuid;
+        };
         const auto known = known_.find(handles_[index]);
         const auto named = named_.find(index);
-        if (known != known_.end()) {
+        if (known != known_.end() && is_it(known->second)) {
             reading = known->second;
-        } else if (named != named_.end()) {
+        } else if (named != named_.end() && is_it(named->second)) {
             reading = named->second;
+        } else if (!said.uuid.empty()) {
+            reading = said;
         } else {
             reading.index = static_cast<int>(index);
             reading.uuid = unidentified_gpu(reading.index);
@@ -249,8 +259,9 @@ class NvmlInventory final : public GpuInventory {
     std::map<nvmlDevice_t, GpuReading> known_;  // as last read
     std::map<unsigned, nvmlDevice_t> handles_;  // by index, as last given
     std::map<unsigned, GpuReading> named_;      // by index, as last read; outlives the handles
-    std::unique_ptr<OpenNvml> open_;            // null: let go of
-    Nvml nvml_;                                 // of open_
+    std::string unseen_;              // why processes of some card are not known, as last logged
+    std::unique_ptr<OpenNvml> open_;  // null: let go of
+    Nvml nvml_;                       // of open_
     CardReader cards_{nvml_};
     LinkReader links_{nvml_};
 };

@@ -239,6 +239,27 @@ TEST_F(NvmlInventoryTest, WhatTheDriverDoesNotSay) {
     EXPECT_EQ(read().size(), 3U);
 }
 
+// Goal: a size that no GPU has is none, and the reserve goes with it.
+TEST_F(NvmlInventoryTest, ASizeThatCannotBe) {
+    control("set 0 memory zero");
+    open();
+    const GpuReading card = reading_of(0);
+    EXPECT_EQ(card.lost, "");
+    EXPECT_FALSE(card.setup.knows_memory);
+    EXPECT_EQ(card.memory, Bytes{});
+    EXPECT_EQ(card.reserved, Bytes{});
+}
+
+// Goal: a GPU that says who it is and fails another question has its name, from the first look on.
+TEST_F(NvmlInventoryTest, NamedThoughItsMemoryCannotBeRead) {
+    control("set 0 memory fails");
+    open();
+    EXPECT_EQ(reading_of(0).uuid, uuid(0));
+    EXPECT_EQ(reading_of(0).lost, "Unknown Error");
+    control("set 0 memory known");
+    EXPECT_EQ(reading_of(0).lost, "");
+}
+
 // Goal: where NVML counts the reserve as used, the reserve is not offered.
 TEST_F(NvmlInventoryTest, AReserveThatIsNotToldApart) {
     control("set 0 reserve hidden");
