@@ -163,6 +163,40 @@ TEST_F(GuardGreenContexts, WhatIsAllocatedInOneCountsUntilThePrimaryContextEnds)
     });
 }
 
+// Goal: a context that has the handle of a green one which has ended is none: each takes its own
+// memory along. The simulated driver gives the handle to the next context.
+TEST_F(GuardGreenContexts, LeaveNothingToAContextThatHasTheirHandle) {
+    with_cuda([this](const Library& cuda) {
+        CUcontext primary = nullptr;
+        EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+        for (const bool primary_ends_first : {true, false}) {
+            const CUgreenCtx green = make_green(cuda);
+            enter(cuda, green);
+            take(cuda, 50 * kMiB);
+            CUcontext of_green = nullptr;
+            EXPECT_EQ(CALL(cuda, cuCtxFromGreenCtx)(&of_green, green), CUDA_SUCCESS);
+            EXPECT_EQ(CALL(cuda, cuGreenCtxDestroy)(green), CUDA_SUCCESS);
+            CUcontext made = nullptr;
+            EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&made, 0, 0), CUDA_SUCCESS);
+            EXPECT_EQ(made, of_green);
+            take(cuda, 70 * kMiB);
+            expect_held(2 * kContext + 120 * kMiB);
+            if (primary_ends_first) {
+                EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease_v2)(0), CUDA_SUCCESS);
+                expect_held(kContext + 70 * kMiB);
+                EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(made), CUDA_SUCCESS);
+                expect_held(0);
+                EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRetain)(&primary, 0), CUDA_SUCCESS);
+            } else {
+                EXPECT_EQ(CALL(cuda, cuCtxDestroy_v2)(made), CUDA_SUCCESS);
+                expect_held(kContext + 50 * kMiB);
+                EXPECT_EQ(CALL(cuda, cuDevicePrimaryCtxRelease_v2)(0), CUDA_SUCCESS);
+                expect_held(0);
+            }
+        }
+    });
+}
+
 TEST_F(GuardGreenContexts, EndWithAResetOfTheirDevice) {
     with_cuda([this](const Library& cuda) {
         const CUgreenCtx green = make_green(cuda);

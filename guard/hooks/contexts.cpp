@@ -368,7 +368,13 @@ CUresult cuGreenCtxDestroy(CUgreenCtx green) {
         ignore_streams_of(nullptr);
         return result;
     }
-    if (context != nullptr) forget_streams_of(context);
+    if (context != nullptr) {
+        forget_streams_of(context);
+        // Where the primary context has ended with it, nothing is left to pass on.
+        const CUdevice device = device_of(held.card);
+        if (contexts().greens.take(address_of(context)).context != nullptr)
+            pass_on_all_of(context, contexts().primary[device]);
+    }
     put_back(held);
     return result;
 }

@@ -221,6 +221,18 @@ void put_back_all_of(CUcontext context) {
     look_at_pools();
 }
 
+void pass_on_all_of(CUcontext green, CUcontext primary) {
+    Process& here = *process();
+    {
+        const Locked lock(here.mutex);
+        here.holdings.pass_on(green, primary);
+    }
+    pass_on_limits_of(green, primary);
+    forget_all_seen();
+    pass_on_leavers_of(green, primary);
+    pass_on_opened_in(green, primary);
+}
+
 std::uint64_t limit_bytes(int card) {
     return limit_of(*process(), card) * kGranuleBytes;
 }

@@ -34,6 +34,9 @@ int card_noted(std::uint64_t address);
 bool share_noted(std::uint64_t address, std::uint64_t key);
 // Takes out and puts back all that ended with a context.
 void put_back_all_of(CUcontext context);
+// What is held of a green context that has ended is its primary context's from now on: the driver
+// may give its handle to another context.
+void pass_on_all_of(CUcontext green, CUcontext primary);
 
 // The same by granules, for what is not counted by bytes. Once, and without a look at what else
 // could be given back: take_granules() says false where that is too much.

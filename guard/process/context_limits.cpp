@@ -56,6 +56,19 @@ void put_back_limit(CUlimit limit, CUcontext context, Granules more) {
     give_granules(of->card, more);
 }
 
+void pass_on_limits_of(CUcontext from, CUcontext to) {
+    Table<ContextLimits>& all = context_limits();
+    ContextLimits moved = all.take(reinterpret_cast<std::uint64_t>(from));
+    if (moved.context == nullptr) return;
+    moved.context = to;
+    if (const ContextLimits* known = all.find(reinterpret_cast<std::uint64_t>(to)))
+        for (int limit = 0; limit < kLimitsOfContext; limit++) {
+            moved.counted[limit] += known->counted[limit];
+            moved.begun_with[limit] = known->begun_with[limit];
+        }
+    all.add(moved);  // there is room: one has just been taken out
+}
+
 void put_back_limits_of(CUcontext context) {
     const ContextLimits gone = context_limits().take(reinterpret_cast<std::uint64_t>(context));
     for (const Granules granules : gone.counted)

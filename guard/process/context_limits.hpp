@@ -36,6 +36,8 @@ CUresult set_limit(CUlimit limit, std::size_t value, const Set& set);
 
 // Puts back what was counted for a context that has ended.
 void put_back_limits_of(CUcontext context);
+// They are another context's from now on.
+void pass_on_limits_of(CUcontext from, CUcontext to);
 
 // For set_limit() alone: how many granules more the limit may take, set aside; put back again.
 CUresult set_limit_aside(CUlimit limit, std::size_t value, CUcontext& context, Granules& more);

@@ -27,4 +27,10 @@ Holding Holdings::take_next_of(CUcontext context, std::uint64_t& place) {
                             [context](const Holding& each) { return each.context == context; });
 }
 
+void Holdings::pass_on(CUcontext from, CUcontext to) {
+    table_.for_each([from, to](Holding& each) {
+        if (each.context == from) each.context = to;
+    });
+}
+
 }  // namespace tessera::guard

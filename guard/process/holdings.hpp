@@ -64,6 +64,8 @@ class Holdings {
     // Takes out the next that is of the context, from `place` on, which begins with 0; with address
     // 0 where there is none left.
     Holding take_next_of(CUcontext context, std::uint64_t& place);
+    // What would have ended with one context ends with another.
+    void pass_on(CUcontext from, CUcontext to);
 
   private:
     std::uint64_t small_bytes_[kMaxCards];

@@ -74,4 +74,13 @@ void forget_leavers_of(CUcontext context) {
     }
 }
 
+void pass_on_leavers_of(CUcontext from, CUcontext to) {
+    Leavers& here = leavers();
+    if (!here.has_any.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    here.all.for_each([from, to](Leaver& each) {
+        if (each.holding.context == from) each.holding.context = to;
+    });
+}
+
 }  // namespace tessera::guard

@@ -34,5 +34,7 @@ void note_leaver(const Holding& holding, CUstream stream);
 bool look_at_leavers();
 // Puts back all that ended with a context.
 void forget_leavers_of(CUcontext context);
+// They would end with another context from now on.
+void pass_on_leavers_of(CUcontext from, CUcontext to);
 
 }  // namespace tessera::guard

@@ -171,6 +171,15 @@ void forget_opened_in(CUcontext context) {
     }
 }
 
+void pass_on_opened_in(CUcontext from, CUcontext to) {
+    SharedUse& here = shared_use();
+    if (!here.has_opened.load(std::memory_order_relaxed)) return;
+    const Locked lock(here.mutex);
+    here.opened.for_each([from, to](OpenedAddress& each) {
+        if (each.context == from) each.context = to;
+    });
+}
+
 int share_descriptor(int fd, int card, Granules granules) {
     SharedUse& here = shared_use();
     const Locked lock(here.mutex);

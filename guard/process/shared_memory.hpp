@@ -62,6 +62,8 @@ OpenedAddress take_opened(CUdeviceptr pointer);
 // It was not closed after all.
 void put_opened_back(const OpenedAddress& taken);
 void forget_opened_in(CUcontext context);
+// It would be closed with another context from now on.
+void pass_on_opened_in(CUcontext from, CUcontext to);
 
 // Gives a descriptor of memory that this process is charged for a name, and the region its entry.
 // -1 where that has no place for it.
