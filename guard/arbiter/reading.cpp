@@ -321,8 +321,8 @@ bool read_held(int accounts_fd, int card, HeldReading& reading) {
     return true;
 }
 
-// Only slots that were ever taken are read, and only about those that say that they hold something
-// is the kernel asked.
+// Only slots that were ever taken are read, and only about those that have a process is the kernel
+// asked.
 bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
     Account account = {};
     int end = 0;
@@ -337,8 +337,9 @@ bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders) {
             return false;
         for (int i = 0; i < count; i++) {
             const Granules granules = held_by(account, card, {first + i, slots[i]});
-            if (granules == 0 || !is_lived_in(accounts_fd, first + i)) continue;
-            holders.push_back({std::max(slots[i].pid.load(), 0), granules});
+            const int pid = std::max(slots[i].pid.load(), 0);
+            if ((granules == 0 && pid == 0) || !is_lived_in(accounts_fd, first + i)) continue;
+            holders.push_back({pid, granules});
         }
     }
     return true;

@@ -34,7 +34,8 @@ struct HeldReading {
 };
 bool read_held(int accounts_fd, int card, HeldReading& reading);
 
-// The processes that live and hold something of a card; a pid that cannot be one is 0. As above.
+// The processes that live, also those that hold nothing of the card: the driver may count a context
+// for one. A pid that cannot be one is 0. As above.
 bool read_holders(int accounts_fd, int card, std::vector<Holder>& holders);
 
 }  // namespace tessera::guard

@@ -319,6 +319,20 @@ TEST_F(ReadingTest, WhoSitsBehindOthersAndDiesIsCharged) {
     EXPECT_EQ(arbiter_.used_ns(0, WorkKind::kernels), 4'000'000);
 }
 
+// Goal: a process that holds nothing of a card is known all the same: its context may take some.
+TEST_F(ReadingTest, AProcessThatHoldsNothingIsKnown) {
+    sit();
+    std::vector<Holder> holders;
+    ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
+    ASSERT_EQ(holders.size(), 1U);
+    EXPECT_EQ(holders[0].pid, getpid());
+    EXPECT_EQ(holders[0].granules, 0U);
+    die();
+    holders.clear();
+    ASSERT_TRUE(read_holders(region_.fd(), 1, holders));
+    EXPECT_TRUE(holders.empty());
+}
+
 TEST_F(ReadingTest, AnythingMayStandInTheAccounts) {
     const int lived_in = sit();
     EXPECT_EQ(lived_in, 0);

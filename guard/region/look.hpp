@@ -9,7 +9,7 @@ namespace tessera::guard {
 // Whether a file begins as accounts of this layout do. It is read, not mapped: tenants write it.
 bool begins_as_accounts(int accounts_fd);
 
-// A process of the container that lives and holds something of a card.
+// A process of the container that lives, and what it holds of a card.
 struct Holder {
     std::int32_t pid;  // as it sees itself
     Granules granules;

@@ -113,6 +113,7 @@ std::string share_table(std::span<const ShareLine> lines) {
             or_dash(use.ceiling < kNoCeiling, use.ceiling.value),
             or_dash(line.time.has_value(), line.time.value_or(0)), or_dash(is_known, use.refusals));
         for (const ProcessUse& process : use.processes) {
+            if (process.held == Bytes{}) continue;
             out += fmt::format("{}\t{}\t{}\t\t\t\t\t\t\n", where, process.pid,
                                to_string(process.held));
         }

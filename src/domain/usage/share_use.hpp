@@ -13,7 +13,7 @@ namespace tessera {
 
 struct ProcessUse {
     std::int64_t pid = 0;  // as the process sees itself
-    Bytes held;
+    Bytes held;            // 0: it is known, and holds nothing of this card
 
     friend bool operator==(const ProcessUse&, const ProcessUse&) = default;
 };

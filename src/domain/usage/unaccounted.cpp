@@ -10,7 +10,9 @@ namespace {
 bool is_lived_on_by_another(std::span<const ShareUse> uses, const PodUid& pod,
                             const GpuUuid& card) {
     return std::ranges::any_of(uses, [&](const ShareUse& use) {
-        return use.card == card && use.pod != pod && !use.processes.empty();
+        return use.card == card && use.pod != pod &&
+               std::ranges::any_of(
+                   use.processes, [](const ProcessUse& process) { return process.held > Bytes{}; });
     });
 }
 
@@ -38,7 +40,9 @@ std::vector<Unaccounted> find_unaccounted(std::span<const CardProcess> processes
             of.name = use.name;
             counted += use.processes.size();
         }
-        const auto allowances = static_cast<std::int64_t>(std::max<std::size_t>(counted, 1));
+        // A process of which the driver tells nothing has no context, and needs no allowance.
+        const auto allowances =
+            static_cast<std::int64_t>(std::max<std::size_t>(std::min(counted, of.pids.size()), 1));
         const bool is_beyond = has_share ? of.used > of.held + Bytes{allowances * allowance.count}
                                          : is_lived_on_by_another(uses, of.pod, of.card);
         if (is_beyond) found.push_back(std::move(of));

@@ -39,6 +39,8 @@ TEST(Unaccounted, BeyondTheAccounts) {
                           {{gibibytes(1), gibibytes(1) + kContext + kContext}, 2, false},
                           {{gibibytes(1), gibibytes(1) + kContext + kContext}, 1, true},
                           {{gibibytes(2), kContext, kContext, kContext}, 1, true},
+                          {{gibibytes(2), kContext, kContext, kContext}, 4, false},
+                          {{gibibytes(2) + kContext + Bytes{1}}, 4, true},
                           {{gibibytes(1), gibibytes(2) + kContext}, 1, true}}) {
         std::vector<CardProcess> processes;
         for (const Bytes used : c.used)
@@ -69,6 +71,8 @@ TEST(Unaccounted, Strangers) {
     const std::vector stranger{process("stranger", 7, mebibytes(1)), process("", 8, gibibytes(9))};
     EXPECT_EQ(find_unaccounted(stranger, std::vector{share("p", 2)}, kContext).size(), 1U);
     EXPECT_TRUE(find_unaccounted(stranger, std::vector{share("p", 2, false)}, kContext).empty());
+    std::vector idle{share("p", 0)};  // its process has taken nothing of this card
+    EXPECT_TRUE(find_unaccounted(stranger, idle, kContext).empty());
     EXPECT_TRUE(find_unaccounted(stranger, {}, kContext).empty());
 }
 
