@@ -31,7 +31,6 @@ struct RuntimeContainer {
     PodName pod;
     std::map<std::string, std::string, std::less<>> pod_annotations;
     ContainerSetup setup;  // the mounts are the pod's, and the runtime's own
-    std::vector<std::string> device_nodes;
     std::int64_t pid = 0;  // of its first process; 0 where there is none yet
 };
 

@@ -52,6 +52,9 @@ class ShareHolder {
     // Where in a container the files stand that hold() gives it: normalized absolute paths, the
     // same for every container.
     [[nodiscard]] virtual std::vector<std::string> mount_points() const = 0;
+    // Whether a file of the node, by its path there, is one that hold() gives. Those of containers
+    // that an agent with another folder started are not.
+    [[nodiscard]] virtual bool is_ours(const std::string& source) const = 0;
     // What the container needs in it to be held, also when it starts again. An error says what to
     // do, for the pod's event.
     virtual Result<std::vector<FileMount>> hold(const HeldContainer& container,

@@ -80,6 +80,14 @@ std::vector<ContainerSetup> read_container_setups(JsonValue pod) {
                 .mounts = {}};
             for (const JsonValue mount : container["volumeMounts"].elements())
                 setup.mounts.push_back(read_mount(mount, volumes));
+            for (const JsonValue device : container["volumeDevices"].elements())
+                setup.devices.emplace_back(device["devicePath"].text_or(""));
+            std::string message = container[kTerminationMessage].text_or("");
+            if (!message.empty()) {
+                setup.mounts.push_back({.destination = std::move(message),
+                                        .source = {},
+                                        .volume = std::string(kTerminationMessage)});
+            }
             out.push_back(std::move(setup));
         }
     }

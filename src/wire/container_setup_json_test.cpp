@@ -20,24 +20,28 @@ TEST(ContainerSetups, Reads) {
              "readOnly": true},
             {"name": "apm", "mountPath": "/apm", "subPathExpr": "x"},
             {"name": "scratch", "mountPath": "/etc"}, {"name": "none", "mountPath": "/x"},
-            {"name": "bad", "mountPath": "/y"}, 5]
+            {"name": "bad", "mountPath": "/y"}, 5],
+            "volumeDevices": [{"name": "disk", "devicePath": "/dev/xvda"}, 3],
+            "terminationMessagePath": "/dev/termination-log"
 }]
 }
 })");
     ASSERT_TRUE(document);
-    EXPECT_EQ(read_container_setups(document->root()),
-              (std::vector<ContainerSetup>{
-                  {"prepare", "nvidia", true, {}},
-                  {"main",
-                   "nvidia",
-                   false,
-                   {{"/etc/ld.so.preload/", "", true, "settings"},
-                    {"/etc/ld.so.preload", "/opt/apm/ld.so.preload", true, "apm"},
-                    {"/apm", "", false, "apm"},
-                    {"/etc", "", false, "scratch"},
-                    {"/x", "", false, "none"},
-                    {"/y", "", false, "bad"},
-                    {"", "", false, ""}}}}));
+    const auto setups = read_container_setups(document->root());
+    EXPECT_EQ(setups, (std::vector<ContainerSetup>{
+                          {"prepare", "nvidia", true, {}},
+                          {"main",
+                           "nvidia",
+                           false,
+                           {{"/etc/ld.so.preload/", "", true, "settings"},
+                            {"/etc/ld.so.preload", "/opt/apm/ld.so.preload", true, "apm"},
+                            {"/apm", "", false, "apm"},
+                            {"/etc", "", false, "scratch"},
+                            {"/x", "", false, "none"},
+                            {"/y", "", false, "bad"},
+                            {"", "", false, ""},
+                            {"/dev/termination-log", "", false, "terminationMessagePath"}},
+                           std::vector<std::string>{"/dev/xvda", ""}}}));
 }
 
 // Goal: a volume that is read-only by its source, whatever the mount says.

@@ -58,6 +58,15 @@ class Isolated(StackCase):
             self.assert_refused(f"over-{name}", "volume settings is mounted at",
                                 "mount it somewhere else")
 
+    def test_other_mounts_of_a_tenants_choice(self) -> None:
+        """The file that kubelet mounts for a container's last words, and NVIDIA's way to ask for
+        GPUs by a volume."""
+        message = {"terminationMessagePath": "/etc/ld.so.preload/"}
+        self.create(pods.pod("message", pods.container("main", SHARE, **message), node="node-a"),
+                    with_volume("asks", "/var/run/nvidia-container-devices/GPU-2", self.EMPTY_DIR))
+        self.assert_refused("message", "the file of terminationMessagePath is mounted at")
+        self.assert_refused("asks", "asks NVIDIA's runtime for GPUs beside its GPU share")
+
     def test_a_volume_above_the_guards_files(self) -> None:
         """A writable one is below ours; in a read-only one the runtime could not make the file."""
         self.create(with_volume("read-only", "/etc", self.CONFIG_MAP))

@@ -122,6 +122,9 @@ class FakeShareHolder final : public ShareHolder {
     [[nodiscard]] std::vector<std::string> mount_points() const override {
         return {"/guard", "/etc/ld.so.preload"};
     }
+    [[nodiscard]] bool is_ours(const std::string& source) const override {
+        return source != "/elsewhere";
+    }
     [[nodiscard]] Result<> check_mounted(const HeldContainer& container,
                                          std::int64_t pid) const override {
         if (covered.contains(pid))

@@ -279,6 +279,10 @@ std::vector<std::string> GuardFolder::mount_points() const {
     return points;
 }
 
+bool GuardFolder::is_ours(const std::string& source) const {
+    return is_at_or_below(normalized_path(source), normalized_path(options_.folder));
+}
+
 Result<> GuardFolder::check_mounted(const HeldContainer& container, std::int64_t pid) const {
     if (pid <= 0) {
         return fail(Code::unavailable, fmt::format("container {}: the runtime names no process of "

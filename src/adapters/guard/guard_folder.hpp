@@ -39,6 +39,7 @@ class GuardFolder final : public ShareHolder {
     [[nodiscard]] const std::string& fault() const { return fault_; }
 
     [[nodiscard]] std::vector<std::string> mount_points() const override;
+    [[nodiscard]] bool is_ours(const std::string& source) const override;
     [[nodiscard]] Result<> check_mounted(const HeldContainer& container,
                                          std::int64_t pid) const override;
     [[nodiscard]] std::optional<std::string> container_of(const PodUid& pod,

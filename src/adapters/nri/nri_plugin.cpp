@@ -61,7 +61,7 @@ RuntimeContainer to_container(const nri::PodSandbox& pod, const nri::Container& 
              .read_only = std::ranges::any_of(mount.options(), is_read_only)});
     }
     for (const nri::LinuxDevice& device : container.linux().devices())
-        out.device_nodes.push_back(device.path());
+        out.setup.devices.push_back(device.path());
     out.setup.is_privileged = opens_every_device(container.linux());
     out.pid = container.pid();
     return out;

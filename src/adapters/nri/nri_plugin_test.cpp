@@ -260,7 +260,7 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
               (std::vector<ContainerMount>{{"/etc/ld.so.preload/", "/pods/volume", true},
                                            {"/data", "", false},
                                            {"/etc", "", true}}));
-    EXPECT_EQ(seen.device_nodes, std::vector<std::string>{"/dev/nvidia0"});
+    EXPECT_EQ(seen.setup.devices, std::vector<std::string>{"/dev/nvidia0"});
     EXPECT_FALSE(seen.setup.is_privileged);
     EXPECT_FALSE(handler_.completed[1].setup.is_privileged) << "a rule for one device";
     EXPECT_TRUE(handler_.completed[2].setup.is_privileged);

@@ -165,8 +165,8 @@ Result<std::vector<std::string>> Gate::devices_for(const std::vector<Gpu>& gpus,
 Result<std::vector<FileMount>> Gate::hold(const ContainerAllocation& share,
                                           const Starting& container, const std::vector<Gpu>& gpus) {
     if (ports_.holder == nullptr || !has_share(share)) return std::vector<FileMount>{};
-    auto merged = check_mounts(container.setup.mounts, ports_.holder->mount_points(),
-                               rules_.preload_merge_from);
+    auto merged =
+        check_mounts(container.setup, ports_.holder->mount_points(), rules_.preload_merge_from);
     if (!merged) return refuse(merged.error());
     std::vector<HeldShare> shares = held_shares(share);
     // A share may name its card by its index.
@@ -222,7 +222,7 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
         case Standing::plain:
             // GPUs of another device plugin: what kubelet hands over for it is the container's own.
             if (has_foreign_gpu(container, record)) return ContainerEdits{};
-            return edits_without_gpus(container);
+            return edits_without_gpus(container, record);
         case Standing::gpushares:  // kubelet hands over what it was given then
             return ContainerEdits{};
         case Standing::unplaced:
@@ -236,7 +236,8 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
             break;
     }
     // The runtime replaces the first entry only; the second would win inside the container.
-    for (const std::string_view name : {kVisibleDevices, kMemoryBytes}) {
+    for (const std::string_view name : {kVisibleDevices, kMemoryBytes, kCudaVisibleDevices}) {
+        if (name == kCudaVisibleDevices && !container.setup.is_privileged) continue;
         const auto times = values_of(container.env, name).size();
         if (times <= 1) continue;
         return refuse({Code::invalid_argument,
@@ -246,10 +247,17 @@ Result<ContainerEdits> Gate::decide(const RuntimeContainer& container) {
     return edits_for(*judged.allocation, {container.pod_uid, container.pod, container.setup});
 }
 
-Result<ContainerEdits> Gate::edits_without_gpus(const RuntimeContainer& container) {
+Result<ContainerEdits> Gate::edits_without_gpus(const RuntimeContainer& container,
+                                                const Record& record) {
     auto env =
         environment_without_gpus(container.setup, container.env, container.pod.space, rules_);
     if (!env) return refuse(env.error());
+    // They may be what kubelet gave it of another plugin, or what its image asks for.
+    if (!record && !env->empty() && names_single_gpus(container.env)) {
+        return refuse(record.error().in(fmt::format(
+            "container {} names GPUs in {}, and whether kubelet gave it these is not known",
+            container.name, kVisibleDevices)));
+    }
     if (!env->empty()) {
         log_event(Event::gpus_hidden,
                   {{"pod", container.pod.str()}, {"container", container.name}});
@@ -337,7 +345,8 @@ Result<> Gate::check_devices(const RuntimeContainer& container, const ContainerA
         const auto device = ports_.cdi.vendor_device(gpu->uuid, gpu->minor);
         if (!device) continue;
         for (const std::string& path : device->device_nodes) {
-            if (std::ranges::find(container.device_nodes, path) == container.device_nodes.end())
+            const auto& devices = container.setup.devices;
+            if (std::ranges::find(devices, path) == devices.end())
                 return fail(Code::conflict, fmt::format("device {} of {}", path, device->name));
         }
         for (const std::string& path : device->mounts) {
@@ -364,13 +373,14 @@ Result<ContainerEdits> Gate::complete(const RuntimeContainer& container) {
     return edits;
 }
 
-// One that started without the guard, or under a release with other mounts, has no files of ours to
-// lose: it is not watched.
+// One that started without the guard, or under a release with other mounts or an agent with another
+// folder, has no files of ours to lose: it is not watched.
 bool Gate::has_our_mounts(const RuntimeContainer& container) const {
     if (ports_.holder == nullptr) return false;
     return std::ranges::all_of(ports_.holder->mount_points(), [&](const std::string& point) {
-        return std::ranges::find(container.setup.mounts, point, &ContainerMount::destination) !=
-               container.setup.mounts.end();
+        return std::ranges::any_of(container.setup.mounts, [&](const ContainerMount& mount) {
+            return mount.destination == point && ports_.holder->is_ours(mount.source);
+        });
     });
 }
 

@@ -103,7 +103,8 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     Result<std::vector<std::string>> devices_for(const std::vector<Gpu>& gpus,
                                                  const ContainerSetup& setup);
     // Of a container without a share.
-    Result<ContainerEdits> edits_without_gpus(const RuntimeContainer& container);
+    Result<ContainerEdits> edits_without_gpus(const RuntimeContainer& container,
+                                              const Record& record);
     Result<ContainerEdits> decide(const RuntimeContainer& container);
     Result<> check_handed_over(const RuntimeContainer& container, const Allocation& allocation);
     Result<> check_devices(const RuntimeContainer& container, const ContainerAllocation& share,

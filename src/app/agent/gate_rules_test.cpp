@@ -20,7 +20,7 @@ class GateRules : public GateTest {
     static RuntimeContainer made(RuntimeContainer container, const ContainerEdits& edits) {
         for (const auto& [name, value] : edits.env)
             container.env.push_back(name + "=" + value);
-        container.device_nodes.emplace_back("/dev/nvidia0");
+        container.setup.devices.emplace_back("/dev/nvidia0");
         container.pid = 42;
         return container;
     }
@@ -90,6 +90,11 @@ TEST_F(GateRules, PrivilegedContainers) {
     ASSERT_TRUE(edits);
     EXPECT_EQ(edits->env.back(),
               (std::pair<std::string, std::string>("CUDA_VISIBLE_DEVICES", "GPU-0")));
+    RuntimeContainer twice = privileged;
+    twice.env = {"CUDA_VISIBLE_DEVICES=0", "CUDA_VISIBLE_DEVICES=0"};
+    EXPECT_NE(refusal(twice).find("CUDA_VISIBLE_DEVICES 2 times"), std::string::npos);
+    twice.setup.is_privileged = false;  // the variable is its own
+    EXPECT_EQ(refusal(twice), "");
     rules_.refuse_privileged = true;
     Gate strict(ports_, kNode, Identity::nri, rules_);
     EXPECT_EQ(strict.complete(privileged).error().code, Code::permission_denied);
@@ -112,6 +117,19 @@ TEST_F(GateRules, ContainersWithoutAShareSeeNoGpu) {
     EXPECT_NE(refusal(debug).find("2 times"), std::string::npos);
 }
 
+// Goal: while kubelet's record cannot be read, whether GPUs that a container names were given to it
+// by another plugin is not known: it waits. One that asks for all of them gets none, as ever.
+TEST_F(GateRules, NamedGpusWaitForKubeletsRecord) {
+    RuntimeContainer other = container("other");
+    other.env = {"NVIDIA_VISIBLE_DEVICES=GPU-1"};
+    holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
+    EXPECT_NE(refusal(other).find("names GPUs in NVIDIA_VISIBLE_DEVICES"), std::string::npos);
+    other.env = {"NVIDIA_VISIBLE_DEVICES=all"};
+    const auto edits = gate_by_cdi_.complete(other);
+    ASSERT_TRUE(edits);
+    EXPECT_EQ(edits->env, (Environment{{"NVIDIA_VISIBLE_DEVICES", "void"}}));
+}
+
 // Goal: what the runtime left out, or what covers our files, is seen before the program runs.
 TEST_F(GateRules, VerifiesWhatTheRuntimeDid) {
     const RuntimeContainer container = placed();
@@ -120,7 +138,7 @@ TEST_F(GateRules, VerifiesWhatTheRuntimeDid) {
     const RuntimeContainer good = made(container, *edits);
     EXPECT_TRUE(gate_by_cdi_.verify(good));
     RuntimeContainer bad = good;
-    bad.device_nodes.clear();
+    bad.setup.devices.clear();
     EXPECT_NE(gate_by_cdi_.verify(bad).error().text.find("device /dev/nvidia0"), std::string::npos);
     bad = good;
     bad.env.clear();
@@ -175,6 +193,11 @@ TEST_F(GateRules, WatchesTheMountsOfContainersThatRun) {
     watch.look();
     EXPECT_TRUE(events.told.empty());
     EXPECT_TRUE(processes.ended.empty());
+    // Files of an agent that had another folder.
+    runs.setup.mounts.push_back({.destination = "/etc/ld.so.preload", .source = "/elsewhere"});
+    EXPECT_TRUE(gate.synchronize({runs}).empty());
+    watch.look();
+    EXPECT_TRUE(events.told.empty());
     runs.setup.mounts.push_back({.destination = "/etc/ld.so.preload", .source = "/y"});
     EXPECT_TRUE(gate.synchronize({runs}).empty());
     watch.look();
@@ -190,7 +213,7 @@ TEST_F(GateRules, ChecksAtSynchronizeWhatItHasNotVerified) {
     ASSERT_TRUE(edits);
     const RuntimeContainer good = made(starting, *edits);
     RuntimeContainer without_device = good;
-    without_device.device_nodes.clear();
+    without_device.setup.devices.clear();
     EXPECT_TRUE(Gate(ports_, kNode, Identity::nri, rules_).synchronize({without_device}).empty());
     const auto ended = gate_by_cdi_.synchronize({without_device});
     ASSERT_EQ(ended.size(), 1U);
@@ -210,7 +233,7 @@ TEST_F(GateRules, AVerifiedContainerIsNotCheckedAgain) {
     ASSERT_TRUE(edits);
     RuntimeContainer runs = made(starting, *edits);
     EXPECT_TRUE(gate_by_cdi_.verify(runs));
-    runs.device_nodes.clear();
+    runs.setup.devices.clear();
     EXPECT_TRUE(gate_by_cdi_.synchronize({runs}).empty());
     runs.id = "id-of-the-next";
     ASSERT_TRUE(gate_by_cdi_.complete(runs));

@@ -20,6 +20,7 @@ struct Handover {
 
 // The variable by which NVIDIA's runtime decides what a container sees.
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
+inline constexpr std::string_view kCudaVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
 // Its value for a container that gets its GPUs by CDI, or none: the runtime then injects nothing.
 inline constexpr std::string_view kVoidDevices = "void";

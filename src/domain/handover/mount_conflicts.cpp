@@ -16,22 +16,30 @@ std::string_view part_after(std::string_view path, std::string_view marker) {
     return rest.substr(0, rest.find('/'));
 }
 
+// What is mounted, for an event: the pod's own words.
+std::string name_of(const ContainerMount& mount) {
+    const std::string volume = mount.volume.empty() ? volume_of(mount.source) : mount.volume;
+    if (volume == kTerminationMessage) return "the file of terminationMessagePath";
+    return "volume " + volume;
+}
+
 tl::unexpected<Error> conflict(const ContainerMount& mount, std::string_view path,
                                std::string_view what, std::string_view fix) {
     return fail(Code::invalid_argument,
-                fmt::format("volume {} is mounted at {}, {} {}, which enforces the container's GPU "
-                            "share; {}",
-                            mount.volume.empty() ? volume_of(mount.source) : mount.volume,
-                            mount.destination, what, path, fix));
+                fmt::format("{} is mounted at {}, {} {}, which enforces the container's GPU share; "
+                            "{}",
+                            name_of(mount), mount.destination, what, path, fix));
 }
 
 Result<> check_one(const ContainerMount& mount, std::string_view path) {
     const std::string at = normalized_path(mount.destination);
     if (at == path && path == kPreloadList) {
-        return conflict(mount, path, "in place of",
-                        "mount it somewhere else. If an administrator wants its lines beside the "
-                        "guard's, they add its folder on the node to the agent's "
-                        "--preload-merge-from and mount that folder into the agent's pod");
+        return conflict(
+            mount, path, "in place of",
+            fmt::format("mount it somewhere else. If an administrator wants its lines beside the "
+                        "guard's, they add its folder on the node{} to the agent's "
+                        "--preload-merge-from and mount that folder into the agent's pod",
+                        mount.source.empty() ? "" : fmt::format(" (of {})", mount.source)));
     }
     if (is_at_or_below(at, path)) {
         return conflict(mount, path, at == path ? "in place of" : "below",
@@ -74,17 +82,29 @@ std::string volume_of(std::string_view source) {
     // PODS/UID/volumes/PLUGIN/NAME and PODS/UID/volume-subpaths/NAME/CONTAINER/INDEX.
     const std::string_view by_subpath = part_after(source, "/volume-subpaths/");
     if (!by_subpath.empty()) return std::string(by_subpath);
+    // PODS/UID/containers/CONTAINER/ID is where kubelet reads the last words of a container.
+    if (!part_after(source, "/pods/").empty() && !part_after(source, "/containers/").empty())
+        return std::string(kTerminationMessage);
     const std::string_view plugin = part_after(source, "/volumes/");
     const std::string_view name =
         plugin.empty() ? plugin : part_after(source, fmt::format("/volumes/{}/", plugin));
     return std::string(name.empty() ? source : name);
 }
 
-Result<std::optional<ContainerMount>> check_mounts(std::span<const ContainerMount> mounts,
+Result<std::optional<ContainerMount>> check_mounts(const ContainerSetup& setup,
                                                    std::span<const std::string> ours,
                                                    std::span<const std::string> merge_from) {
     std::optional<ContainerMount> merged;
-    for (const ContainerMount& mount : mounts) {
+    for (const std::string& device : setup.devices) {
+        for (const std::string& path : ours) {
+            if (!is_at_or_below(normalized_path(device), path)) continue;
+            return fail(Code::invalid_argument,
+                        fmt::format("a device is at {}, in place of {}, which enforces the "
+                                    "container's GPU share; give the volume another devicePath",
+                                    device, path));
+        }
+    }
+    for (const ContainerMount& mount : setup.mounts) {
         const std::string source = normalized_path(mount.source);
         const bool may_merge = !mount.source.empty() &&
                                std::ranges::any_of(merge_from, [&](const std::string& folder) {

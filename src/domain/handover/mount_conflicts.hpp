@@ -26,14 +26,14 @@ std::string normalized_path(std::string_view path);
 bool is_at_or_below(std::string_view path, std::string_view folder);
 
 // The name of a pod's volume, from the path that kubelet gives it on the node; the path itself
-// where it is no such one (a hostPath volume).
+// where it is no such one (a hostPath volume). kTerminationMessage for the file of that.
 std::string volume_of(std::string_view source);
 
-// invalid_argument, for the pod's event, where a mount of the pod would cover one of `ours`, or
-// keep it from being made. Otherwise the mount of the pod that stands exactly at kPreloadList and
-// comes from one of `merge_from`: its lines are to be merged with ours. `ours` are normalized
-// absolute paths.
-Result<std::optional<ContainerMount>> check_mounts(std::span<const ContainerMount> mounts,
+// invalid_argument, for the pod's event, where a mount or a device of the pod would cover one of
+// `ours`, or keep it from being made. Otherwise the mount of the pod that stands exactly at
+// kPreloadList and comes from one of `merge_from`: its lines are to be merged with ours. `ours` are
+// normalized absolute paths.
+Result<std::optional<ContainerMount>> check_mounts(const ContainerSetup& setup,
                                                    std::span<const std::string> ours,
                                                    std::span<const std::string> merge_from);
 

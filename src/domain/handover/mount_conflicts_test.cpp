@@ -15,7 +15,7 @@ constexpr const char* kConfigMap =
     "/var/lib/kubelet/pods/0f3c/volumes/kubernetes.io~configmap/settings";
 
 std::string refusal(const ContainerMount& mount, std::span<const std::string> merge_from = {}) {
-    const auto checked = check_mounts(std::array{mount}, kOurs, merge_from);
+    const auto checked = check_mounts({.name = "main", .mounts = {mount}}, kOurs, merge_from);
     return checked ? "" : checked.error().text;
 }
 
@@ -49,6 +49,8 @@ TEST(VolumeOf, Table) {
     EXPECT_EQ(volume_of(kConfigMap), "settings");
     EXPECT_EQ(volume_of("/var/lib/kubelet/pods/0f3c/volume-subpaths/settings/main/0"), "settings");
     EXPECT_EQ(volume_of("/var/lib/kubelet/pods/0f3c/volumes/kubernetes.io~csi/disk/mount"), "disk");
+    EXPECT_EQ(volume_of("/var/lib/kubelet/pods/0f3c/containers/main/5a1b"),
+              "terminationMessagePath");
     EXPECT_EQ(volume_of("/opt/volumes"), "/opt/volumes");
     EXPECT_EQ(volume_of("/data"), "/data");
     EXPECT_EQ(volume_of(""), "");
@@ -65,6 +67,26 @@ TEST(MountConflicts, AtOrBelowOneOfOurs) {
                 << path << ": " << text;
         }
     }
+}
+
+// Goal: what is no volume and has a path of the pod's choice, too.
+TEST(MountConflicts, TerminationMessagesAndBlockVolumes) {
+    for (const char* path :
+         {"/etc/ld.so.preload/", "//etc/ld.so.preload", "/usr/local/tessera/limits"}) {
+        EXPECT_NE(refusal({path, "", false, std::string(kTerminationMessage)})
+                      .find("the file of terminationMessagePath is mounted at"),
+                  std::string::npos);
+        const auto device =
+            check_mounts({.name = "main", .mounts = {}, .devices = {"/dev/x", path}}, kOurs, {});
+        ASSERT_FALSE(device);
+        EXPECT_NE(device.error().text.find("another devicePath"), std::string::npos);
+    }
+    EXPECT_TRUE(check_mounts({.name = "main", .mounts = {}, .devices = {"/dev/x"}}, kOurs, {}));
+    // Beside a list that is merged, it would be a second mount at the same path.
+    const ContainerMount injected{"/etc/ld.so.preload", "/opt/injector/list", true, "apm"};
+    const ContainerMount message{"/etc/ld.so.preload", "", false, std::string(kTerminationMessage)};
+    EXPECT_FALSE(check_mounts({.name = "main", .mounts = {injected, message}}, kOurs,
+                              std::array<std::string, 1>{"/opt/injector"}));
 }
 
 TEST(MountConflicts, AboveOneOfOurs) {
@@ -84,10 +106,12 @@ TEST(MountConflicts, Elsewhere) {
 TEST(MountConflicts, MergesAnInjectorsList) {
     const std::array<std::string, 1> from = {"/opt/injector"};
     const ContainerMount injected{"/etc/ld.so.preload", "/opt/injector/ld.so.preload", true};
-    EXPECT_NE(refusal(injected).find("--preload-merge-from"), std::string::npos);
+    EXPECT_NE(refusal(injected).find("(of /opt/injector/ld.so.preload) to the agent's "
+                                     "--preload-merge-from"),
+              std::string::npos);
     EXPECT_EQ(refusal({"/usr/local/tessera/limits", "/x", true}).find("--preload-merge-from"),
               std::string::npos);
-    const auto merged = check_mounts(std::array{injected}, kOurs, from);
+    const auto merged = check_mounts({.name = "main", .mounts = {injected}}, kOurs, from);
     ASSERT_TRUE(merged) << merged.error().text;
     EXPECT_EQ(*merged, injected);
     for (const char* source : {"/opt/injector-2/ld.so.preload", "/opt/injector/../evil", "/opt"})

@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kCudaVisibleDevices = "CUDA_VISIBLE_DEVICES";
 // Images from before NVIDIA_VISIBLE_DEVICES name this one, and get every GPU.
 constexpr std::string_view kCudaVersion = "CUDA_VERSION";
 // The toolkit reads the names of the GPUs from mounts below this folder, where it is so configured.
@@ -21,10 +20,24 @@ bool names_no_gpu(std::string_view value) {
     return value.empty() || value == kVoidDevices || value == "none";
 }
 
+// The mount by which the container asks NVIDIA's runtime for GPUs; null where it has none.
+const ContainerMount* devices_as_mounts(const ContainerSetup& setup) {
+    const auto found = std::ranges::find_if(setup.mounts, [](const ContainerMount& mount) {
+        return is_at_or_below(normalized_path(mount.destination), kDevicesAsMounts);
+    });
+    return found == setup.mounts.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Result<> check_setup(const ContainerSetup& setup, const StartRules& rules) {
     TRY_VOID(check_runtime_handler(setup.runtime_handler, rules.sandboxed_handlers));
+    if (const ContainerMount* mount = devices_as_mounts(setup); mount != nullptr) {
+        return fail(Code::invalid_argument,
+                    fmt::format("container {} mounts {}, which asks NVIDIA's runtime for GPUs "
+                                "beside its GPU share; remove the mount",
+                                setup.name, mount->destination));
+    }
     if (setup.is_privileged && rules.refuse_privileged) {
         return fail(Code::permission_denied,
                     fmt::format("container {} is privileged, so it could use every GPU of the "
@@ -50,16 +63,21 @@ std::vector<std::string> values_of(std::span<const std::string> env, std::string
     return values;
 }
 
+bool names_single_gpus(std::span<const std::string> env) {
+    return std::ranges::any_of(values_of(env, kVisibleDevices), [](const std::string& value) {
+        return !names_no_gpu(value) && value != "all";
+    });
+}
+
 Result<Environment> environment_without_gpus(const ContainerSetup& setup,
                                              std::span<const std::string> env,
                                              std::string_view name_space, const StartRules& rules) {
     if (rules.unrestricted_namespaces.contains(name_space)) return Environment{};
-    for (const ContainerMount& mount : setup.mounts) {
-        if (!is_at_or_below(normalized_path(mount.destination), kDevicesAsMounts)) continue;
+    if (const ContainerMount* mount = devices_as_mounts(setup); mount != nullptr) {
         return fail(Code::invalid_argument,
                     fmt::format("container {} mounts {}, which asks NVIDIA's runtime for GPUs "
                                 "without a GPU share; remove the mount, or ask for a share",
-                                setup.name, mount.destination));
+                                setup.name, mount->destination));
     }
     const auto visible = values_of(env, kVisibleDevices);
     // The runtime replaces the first entry only; the second would count in the container.

@@ -46,6 +46,9 @@ Result<Environment> environment_without_gpus(const ContainerSetup& setup,
                                              std::span<const std::string> env,
                                              std::string_view name_space, const StartRules& rules);
 
+// Whether `env` asks for GPUs by their names or numbers: not for all of them, nor for none.
+bool names_single_gpus(std::span<const std::string> env);
+
 // The values that `env` has for `name`, in order.
 std::vector<std::string> values_of(std::span<const std::string> env, std::string_view name);
 

@@ -50,6 +50,17 @@ TEST(WithoutGpus, WhatTheRuntimeWouldNotReplace) {
     }
 }
 
+TEST(WithoutGpus, NamesSingleGpus) {
+    using Env = std::vector<std::string>;
+    for (const char* value : {"GPU-1", "0", "all,GPU-1", "MIG-2"})
+        EXPECT_TRUE(names_single_gpus(Env{"NVIDIA_VISIBLE_DEVICES=" + std::string(value)}))
+            << value;
+    for (const char* value : {"all", "void", "none", ""})
+        EXPECT_FALSE(names_single_gpus(Env{"NVIDIA_VISIBLE_DEVICES=" + std::string(value)}))
+            << value;
+    EXPECT_FALSE(names_single_gpus(Env{"CUDA_VERSION=12"}));
+}
+
 TEST(CheckSetup, HandlersAndPrivileges) {
     EXPECT_TRUE(check_setup({.name = "main"}, {}));
     EXPECT_TRUE(check_setup({.name = "main", .is_privileged = true}, {}));
@@ -57,6 +68,10 @@ TEST(CheckSetup, HandlersAndPrivileges) {
         check_setup({.name = "main", .is_privileged = true}, {.refuse_privileged = true});
     EXPECT_EQ(refused.error().code, Code::permission_denied);
     EXPECT_TRUE(check_setup({.name = "main"}, {.refuse_privileged = true}));
+    // A second way to ask NVIDIA's runtime for GPUs, which it prefers to the environment.
+    const ContainerMount asks{"/var/run/nvidia-container-devices/GPU-2", "/dev/null"};
+    EXPECT_EQ(check_setup({.name = "main", .mounts = {asks}}, {}).error().code,
+              Code::invalid_argument);
     EXPECT_EQ(check_setup({.name = "main", .runtime_handler = "kata-qemu"}, {}).error().code,
               Code::unsupported);
 }
