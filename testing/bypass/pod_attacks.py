@@ -56,6 +56,14 @@ def over(path: str, volume: Json = CONFIG_MAP, *words: str, **mount: Any) -> Run
     return run
 
 
+def termination_message(case: AttackCase, attack: Attack) -> Outcome:
+    """The file that kubelet mounts for the last words of a container, in the place of the list."""
+    def make(gpu: Gpu) -> Json:
+        return case.tenant(attack.pod_name, gpu, TRIES,
+                           container={"terminationMessagePath": "/etc/ld.so.preload/"})
+    return attempt(case, attack, make, ("the file of terminationMessagePath is mounted at",))
+
+
 def linked_list(case: AttackCase, attack: Attack) -> Outcome:
     """The pod's volume at /etc turns the list into a link, to where an empty list is mounted."""
     def make(gpu: Gpu) -> Json:
@@ -388,6 +396,12 @@ VOLUMES = [
         over("/etc/x/../ld.so.preload")),
     row("mount_list_file", CAUGHT, "one file of a volume at `/etc/ld.so.preload` (`subPath`)",
         over("/etc/ld.so.preload", subPath="ld.so.preload")),
+    row("mount_termination_message", CAUGHT,
+        "`terminationMessagePath: /etc/ld.so.preload/`, a file of the pod's that kubelet mounts",
+        termination_message),
+    row("mount_devices", CAUGHT,
+        "a volume at `/var/run/nvidia-container-devices/GPU-…`, which asks NVIDIA's runtime for GPUs",
+        over("/var/run/nvidia-container-devices/GPU-2", EMPTY, "asks NVIDIA's runtime for GPUs")),
     row("mount_nix_list", CAUGHT, "a volume at `/etc/ld-nix.so.preload`",
         over("/etc/ld-nix.so.preload")),
     row("mount_folder", CAUGHT, "a volume at `/usr/local/tessera`", over("/usr/local/tessera")),
