@@ -61,11 +61,11 @@ void pass_on_limits_of(CUcontext from, CUcontext to) {
     ContextLimits moved = all.take(reinterpret_cast<std::uint64_t>(from));
     if (moved.context == nullptr) return;
     moved.context = to;
-    if (const ContextLimits* known = all.find(reinterpret_cast<std::uint64_t>(to)))
-        for (int limit = 0; limit < kLimitsOfContext; limit++) {
-            moved.counted[limit] += known->counted[limit];
-            moved.begun_with[limit] = known->begun_with[limit];
-        }
+    const ContextLimits* known = all.find(reinterpret_cast<std::uint64_t>(to));
+    for (int limit = 0; known != nullptr && limit < kLimitsOfContext; limit++) {
+        moved.counted[limit] += known->counted[limit];
+        moved.begun_with[limit] = known->begun_with[limit];
+    }
     all.add(moved);  // there is room: one has just been taken out
 }
 

@@ -47,9 +47,10 @@ void check_entry(const EditList& list, const Json& entry) {
     if (!list.has_maps) return;
     for (const std::string_view name : list.texts) {
         const auto text = entry.find(name);
-        if (text != entry.end() && !text->is_string() && !text->is_null())
+        if (text != entry.end() && !text->is_string() && !text->is_null()) {
             throw std::invalid_argument(
                 fmt::format("containerEdits.{}.{} is not a text", list.name, name));
+        }
     }
 }
 
