@@ -65,7 +65,7 @@ function(tessera_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   # A timeout ends a test that hangs; it says nothing of how long one may take.
   # Properties draw the same cases in every run; run the binary by hand to draw others.
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 3600
                        ENVIRONMENT "RC_PARAMS=seed=20261121")
 endfunction()
 

@@ -89,7 +89,7 @@ Result<Gpu> read_gpu(JsonValue json) {
     gpu.condition = read_condition(json["health"].text_or(kHealthy));
     // Only a card that is not given may have an unknown size.
     const std::int64_t least = gpu.usable() ? 1 : 0;
-    if (!memory || *memory < least || *memory > std::int64_t{1} << 50) {
+    if (!memory || *memory < least || *memory > kMostGpuMemory.count) {
         return bad("memory", "missing or out of range");
     }
     if (reserved < 0 || reserved > *memory - least) return bad("reserved", "out of range");

@@ -48,8 +48,7 @@ constexpr std::size_t kMostProcesses = std::size_t{1} << 16;
 // NVML's "not available" is the largest number, and a report with a size that no GPU has would be
 // refused as a whole (docs/formats/node-gpus.md).
 bool is_size(Bytes memory) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 50;
-    return memory > Bytes{} && memory.count <= kMost;
+    return memory > Bytes{} && memory <= kMostGpuMemory;
 }
 
 }  // namespace

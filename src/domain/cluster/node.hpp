@@ -54,6 +54,9 @@ enum class Holding { none, guard };
 // from its sums, known by index only (docs/research/gpushare.md §1.1).
 enum class InventorySource { agent, legacy };
 
+// The largest size that a report may name; no GPU has so much.
+inline constexpr Bytes kMostGpuMemory{std::int64_t{1} << 50};
+
 // What one node says of itself.
 struct NodeInventory {
     NodeName name;
