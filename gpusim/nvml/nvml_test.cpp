@@ -349,6 +349,27 @@ TEST_F(Nvml, ListsProcessesByProtocol) {
     });
 }
 
+// As a driver that lists processes and does not say what each uses.
+TEST_F(Nvml, ListsProcessesWithoutWhatTheyUse) {
+    Peer holder([this](Wire& wire) { hold(wire, kGiB); });
+    holder.wire().receive();
+    const auto expect_used = [&](unsigned long long used) {
+        with_nvml([&](const Library& nvml) {
+            const auto list = CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3);
+            nvmlProcessInfo_t info = {};
+            unsigned count = 1;
+            ASSERT_EQ(list(device(nvml, 0), &count, &info), NVML_SUCCESS);
+            ASSERT_EQ(count, 1U);
+            EXPECT_EQ(info.pid, static_cast<unsigned>(holder.pid()));
+            EXPECT_EQ(info.usedGpuMemory, used);
+        });
+    };
+    ASSERT_EQ(node_.control("set 0 process-memory hidden"), 0);
+    expect_used(~0ULL);
+    ASSERT_EQ(node_.control("set 0 process-memory known"), 0);
+    expect_used(kGiB);
+}
+
 TEST_F(Nvml, NobodyDrawsAndThereIsNoMps) {
     Peer first([this](Wire& wire) { hold(wire, kGiB); });
     first.wire().receive();

@@ -5,6 +5,9 @@
 
 #include <fstream>
 
+#include "api/nvidia/cuda.h"
+#include "base/log.hpp"
+#include "gpusim/test_support/peer.hpp"
 #include "gpusim/test_support/simulated_node.hpp"
 
 namespace tessera {
@@ -287,6 +290,51 @@ TEST_F(NvmlInventoryTest, ReopensADriverThatWasLoadedAnew) {
     EXPECT_EQ(fault(), std::nullopt);
     control("xid 2 48");
     EXPECT_EQ(fault(), (GpuFault{uuid(2), 48}));
+}
+
+// A process that holds a GiB of a card until it is told.
+void hold_a_gib(const gpusim::SimulatedNode& node, int card, gpusim::Wire& wire) {
+    const gpusim::Library cuda(node.library("libcuda.so.1"));
+    CUcontext context = nullptr;
+    CUdeviceptr pointer = 0;
+    EXPECT_EQ(CALL(cuda, cuInit)(0), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuda, cuCtxCreate_v2)(&context, 0, card), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuda, cuMemAlloc_v2)(&pointer, 1U << 30U), CUDA_SUCCESS);
+    wire.send();
+    wire.receive();
+}
+
+// Goal: a process whose use the driver does not say hides no other, and it is logged once that such
+// processes are not watched.
+TEST_F(NvmlInventoryTest, ProcessesWithoutWhatTheyUse) {
+    gpusim::Peer first([this](gpusim::Wire& wire) { hold_a_gib(node_, 0, wire); });
+    gpusim::Peer second([this](gpusim::Wire& wire) { hold_a_gib(node_, 1, wire); });
+    ASSERT_EQ(first.wire().receive(), 1U);
+    ASSERT_EQ(second.wire().receive(), 1U);
+    open();
+    read();
+    const auto pids = [this] {
+        std::vector<std::int64_t> out;
+        const auto found = driver_->processes();
+        EXPECT_TRUE(found) << found.error().text;
+        for (const GpuProcess& process : *found) {
+            EXPECT_EQ(process.used, Bytes{std::int64_t{1} << 30});
+            out.push_back(process.pid);
+        }
+        std::ranges::sort(out);
+        return out;
+    };
+    std::vector<std::int64_t> both{first.pid(), second.pid()};
+    std::ranges::sort(both);
+    EXPECT_EQ(pids(), both);
+    const auto logged = event_count(Event::evaders_unseen);
+    control("set 0 process-memory hidden");
+    EXPECT_EQ(pids(), std::vector<std::int64_t>{second.pid()});
+    EXPECT_EQ(pids(), std::vector<std::int64_t>{second.pid()});
+    EXPECT_EQ(event_count(Event::evaders_unseen), logged + 1);
+    control("set 0 process-memory known");
+    EXPECT_EQ(pids(), both);
+    EXPECT_EQ(event_count(Event::evaders_unseen), logged + 1);
 }
 
 // The files of the driver that this process has open or mapped, a line for each time.
