@@ -57,12 +57,6 @@ struct ContainerEdits {
     friend bool operator==(const ContainerEdits&, const ContainerEdits&) = default;
 };
 
-// A container that must not go on, and why.
-struct Eviction {
-    std::string container_id;
-    std::string reason;
-};
-
 class ContainerHandler {
   public:
     virtual ~ContainerHandler() = default;
@@ -75,8 +69,8 @@ class ContainerHandler {
     virtual Result<> verify(const RuntimeContainer& container) = 0;
     // Before any other call on a link.
     virtual void on_runtime(const RuntimeIdentity& runtime) = 0;
-    // The containers that were there when the link came up; returns those to end.
-    virtual std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) = 0;
+    // The containers that were there when the link came up.
+    virtual void synchronize(const std::vector<RuntimeContainer>& containers) = 0;
     // The link came up or went down; `detail` says with whom or why.
     virtual void on_link(bool connected, const std::string& detail) = 0;
 };

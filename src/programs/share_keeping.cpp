@@ -11,6 +11,7 @@ ShareKeeping::ShareKeeping(GuardFolderOptions guard, EvaderOptions evaders, cons
       events_(api),
       evaders_({ports_.driver, processes_, guard_, events_}, evaders),
       mounts_({guard_, processes_, events_}, evaders.ends_them),
+      unshared_({processes_, events_}, evaders.ends_them),
       follower_(guard_.limits(), ports_.node),
       keeper_(guard_, ports_.record),
       share_events_(guard_, events_) {}
@@ -34,6 +35,7 @@ std::vector<std::jthread> ShareKeeping::start(const std::stop_token& stop) {
     threads.emplace_back([this, stop] { follower_.run(stop); });
     threads.emplace_back([this, stop] { evaders_.run(ports_.clock, stop); });
     threads.emplace_back([this, stop] { mounts_.run(ports_.clock, stop); });
+    threads.emplace_back([this, stop] { unshared_.run(ports_.clock, stop); });
     return threads;
 }
 

@@ -16,6 +16,7 @@
 #include "app/agent/mount_watch.hpp"
 #include "app/agent/share_events.hpp"
 #include "app/agent/share_keeper.hpp"
+#include "app/agent/unshared_watch.hpp"
 #include "ports/kubelet.hpp"
 #include "ports/node_pods.hpp"
 
@@ -41,6 +42,7 @@ class ShareKeeping {
     [[nodiscard]] ShareHolder& holder() { return guard_; }
     [[nodiscard]] LiveLimits& limits() { return guard_.limits(); }
     [[nodiscard]] MountWatch& mounts() { return mounts_; }
+    [[nodiscard]] UnsharedContainers& unshared() { return unshared_; }
     // Any thread.
     [[nodiscard]] ShareFacts facts() const {
         return {guard_.uses(), evaders_.found(), evaders_.unclaimed()};
@@ -58,6 +60,7 @@ class ShareKeeping {
     ProcTable processes_;
     EvaderWatch evaders_;
     MountWatch mounts_;
+    UnsharedWatch unshared_;
     LimitFollower follower_;
     ShareKeeper keeper_;
     ShareEvents share_events_;

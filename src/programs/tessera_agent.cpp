@@ -101,7 +101,8 @@ Result<> serve(const ConfigValues& values, const std::stop_token& stop) {
                 held ? &held->holder() : nullptr);
     TRY_VOID(cards.load());
     Gate gate({cards, kube, *holders, *plugins, cdi, sealed, held ? &held->holder() : nullptr,
-               held ? &held->limits() : nullptr, held ? &held->mounts() : nullptr},
+               held ? &held->limits() : nullptr, held ? &held->mounts() : nullptr,
+               held ? &held->unshared() : nullptr},
               node, identity, start_rules(config));
     log_event(Event::started,
               {{"version", TESSERA_VERSION}, {"node", config.node}, {"identity", config.identity}});

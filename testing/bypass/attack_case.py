@@ -28,7 +28,8 @@ LOADER = "ld-linux-x86-64.so.2"
 SHARE = GIB
 REPORT_SECONDS = 15.0  # from when the GPU's use was first seen above the share
 LATE_SECONDS = 8.0  # after that, to say how late a report was
-REPORTS = ("GpuMemoryUnaccounted", "GpuAccountsDamaged", "GpuEnforcementCovered")
+REPORTS = ("GpuMemoryUnaccounted", "GpuAccountsDamaged", "GpuEnforcementCovered",
+           "GpuShareMissing")
 START_SECONDS = 60.0
 ATTACK_SECONDS = 60.0
 # The attack's input stays open, so that it keeps what it got.

@@ -3,6 +3,7 @@ kubelet and runtime."""
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -161,6 +162,38 @@ class IsolatedByNri(Isolated):
         """Nothing in the pod's specification shows it; the mounts of the container do."""
         self.create(self.linked("linked"))
         self.assert_refused("linked", "/etc/ld.so.preload", "reached by a symbolic link")
+
+    def test_refused_starts_while_others_start(self) -> None:
+        """containerd goes on serving the node: a request of ours to it beside its own questions can
+        stop it for good (containerd's issue 13733)."""
+        refused = [f"refused-{n}" for n in range(6)]
+        for turn in range(3):
+            others = [f"other-{turn}-{n}" for n in range(6)]
+            self.create(*(self.linked(name) for name in refused),
+                        *(pods.simple(name, pods.aliyun(1), node="node-a") for name in others))
+            for name in refused:
+                self.assert_refused(name, "/etc/ld.so.preload", "reached by a symbolic link")
+            for name in others:
+                self.wait_running(name)
+            self.delete_all()
+
+    def test_a_container_that_runs_without_its_share(self) -> None:
+        """As the runtime starts one while it does not ask the agent; here kubelet's record says, put
+        so by hand, that a container was given a device which nobody placed."""
+        made, = self.running(pods.pod("unshared", pods.container("main", script=IDLE),
+                                      node="node-a"))
+        kept = self.cluster.nsenter("node-a", "cat", CHECKPOINT)
+        record = json.loads(kept)
+        record["Data"]["PodDeviceEntries"] = [*(record["Data"]["PodDeviceEntries"] or []), {
+            "PodUID": made["metadata"]["uid"], "ContainerName": "main",
+            "ResourceName": "tessera.dev/gpu", "DeviceIDs": {"-1": ["slot"]}, "AllocResp": ""}]
+        self.cluster.write_file("node-a", CHECKPOINT, json.dumps(record))
+        self.cluster.restart("containerd", "node-a")
+        self.wait_event("unshared", "runs without its GPU share", "is restarted")
+        self.cluster.write_file("node-a", CHECKPOINT, kept)
+        self.cluster.wait_for("it started again", lambda: (
+            self.pod("unshared")["status"]["containerStatuses"][0]["restartCount"] > 0))
+        self.wait_running("unshared")
 
     def test_a_neighbour_that_removes_the_guards_list(self) -> None:
         """Removing the file that a mount stands on, in another container, removes the mount."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from kube.cluster import Cluster
 
 # What Tessera's programs log when they mend something: src/base/events.def.
-REPAIRS = ("bind_settled", "container_ended", "container_refused", "nri_lost", "plugin_trouble",
+REPAIRS = ("bind_settled", "container_unshared", "container_refused", "nri_lost", "plugin_trouble",
            "api_trouble")
 # On two cores a kubelet needs ten seconds to look at all that runs. One that then finds no
 # containerd ends every pod that has devices: a shorter pause shows kubelet's troubles more than ours.

@@ -58,6 +58,8 @@ class ThousandTest(StackCase):
         self.killer.start()
         try:
             self.make_waves()
+        except KubeError as error:
+            raise KubeError(f"{error}; killed until then: {dict(self.killer.kills)}") from error
         finally:
             self.killer.stop()
         self.delete_all(WAVE_SECONDS)

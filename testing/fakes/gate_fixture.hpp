@@ -10,6 +10,7 @@
 #include "app/agent/gate.hpp"
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_unshared_containers.hpp"
 #include "wire/allocation_json.hpp"
 
 namespace tessera {
@@ -57,14 +58,29 @@ class GateTest : public ::testing::Test {
         holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
     }
 
+    // Those that run without their share, when the link to the runtime comes up.
+    std::vector<UnsharedContainer> unshared(Gate& gate,
+                                            const std::vector<RuntimeContainer>& containers) {
+        unshared_.list.clear();
+        gate.synchronize(containers);
+        return unshared_.take();
+    }
+
     FakeGpuInventory driver_;
     FakeKubeApi kube_;
     FakeDevicePluginHost plugins_;
     FakeDeviceHolders holders_;
     FakeCdiStore cdi_;
+    FakeUnsharedContainers unshared_;
     Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
-    Gate gate_{
-        {cards_, kube_, holders_, plugins_, cdi_, nullptr}, kNode, Identity::nri, kByEnvironment};
+    GatePorts by_environment_{.cards = cards_,
+                              .kube = kube_,
+                              .holders = holders_,
+                              .plugins = plugins_,
+                              .cdi = cdi_,
+                              .seal = nullptr,
+                              .unshared = &unshared_};
+    Gate gate_{by_environment_, kNode, Identity::nri, kByEnvironment};
 };
 
 }  // namespace tessera

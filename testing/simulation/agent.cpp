@@ -19,7 +19,14 @@ Agent::Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identit
              {.node = machine.name,
               .lists = {},
               .publishing = {.identity = std::string(identity_name(identity))}}),
-      gate_({cards_, kube_, machine, *this, machine, nullptr}, machine.name, identity, {}),
+      gate_({.cards = cards_,
+             .kube = kube_,
+             .holders = machine,
+             .plugins = *this,
+             .cdi = machine,
+             .seal = nullptr,
+             .unshared = this},
+            machine.name, identity, {}),
       process_(scene.loop, "agent-" + machine.name.str()) {}
 
 Agent::~Agent() {
@@ -71,6 +78,10 @@ void Agent::refresh_record() {
 
 void Agent::run(DevicePluginHandler&, const std::function<void()>&, std::stop_token) {}
 
+void Agent::found(UnsharedContainer container) {
+    machine_.containers.erase(container.id);
+}
+
 void Agent::unlink(Time duration) {
     if (!linked_) return;
     linked_ = false;
@@ -95,8 +106,7 @@ void Agent::link() {
                            .pod = container.pod_name,
                            .pod_annotations = container.pod_annotations});
     }
-    for (const Eviction& eviction : gate_.synchronize(running))
-        machine_.containers.erase(eviction.container_id);
+    gate_.synchronize(running);
     gate_.on_link(true, "simulated");
     linked_ = true;
     linked_since_ = scene_.loop.now();

@@ -11,7 +11,7 @@
 
 namespace tessera::simulation {
 
-class Agent final : private DevicePluginHost {
+class Agent final : private DevicePluginHost, private UnsharedContainers {
   public:
     Agent(Scene& scene, ApiServer& server, Machine& machine, Identity identity);
     ~Agent() override;
@@ -34,6 +34,8 @@ class Agent final : private DevicePluginHost {
   private:
     void set_lists(DeviceLists lists) override;
     void refresh_record() override;
+    // Ends it, as with `--evaders=end`.
+    void found(UnsharedContainer container) override;
     // Not used: kubelet and the runtime are the simulation's.
     void run(DevicePluginHandler& handler, const std::function<void()>& registered,
              std::stop_token stop) override;

@@ -219,7 +219,8 @@ class Reader {
 
     Result<std::vector<doctor::ShareTrouble>> read_troubles() {
         std::vector<doctor::ShareTrouble> out;
-        for (const char* reason : {kAccountsDamaged, kMemoryUnaccounted, kEnforcementCovered}) {
+        for (const char* reason :
+             {kAccountsDamaged, kMemoryUnaccounted, kEnforcementCovered, kShareMissing}) {
             TRY_VOID(each(fmt::format("/api/v1/events?fieldSelector=reason%3D{}", reason),
                           "list events", [&](JsonValue json) {
                               out.push_back(

@@ -7,7 +7,6 @@
 #include "adapters/nri/ttrpc.hpp"
 #include "adapters/os/pause.hpp"
 #include "adapters/os/unix_socket.hpp"
-#include "base/log.hpp"
 #include "nri/nri.pb.h"
 #include "nri/ttrpc.pb.h"
 
@@ -75,10 +74,7 @@ class Session {
 
     // Returns the reason of the end.
     Error serve(const std::stop_token& stop) {
-        nri::RegisterPluginRequest hello;
-        hello.set_plugin_name(options_.name);
-        hello.set_plugin_idx(options_.index);
-        if (auto sent = request("RegisterPlugin", hello); !sent) return sent.error();
+        if (auto sent = register_plugin(); !sent) return sent.error();
         std::array<char, 65536> buffer{};
         while (!stop.stop_requested()) {
             const auto got = socket_.read(buffer, std::chrono::milliseconds(250));
@@ -111,29 +107,19 @@ class Session {
             response.mutable_status()->set_code(unknown ? kUnimplemented : kUnknown);
             response.mutable_status()->set_message(answered.error().text);
         }
-        TRY_VOID(send(
-            {kPluginConnection, message.stream, kTtrpcResponse, response.SerializeAsString()}));
-        // After the answer: the runtime holds its lock until then.
-        if (!evictions_.evict().empty()) {
-            TRY_VOID(request_evictions());
-        }
-        return {};
+        return send(
+            {kPluginConnection, message.stream, kTtrpcResponse, response.SerializeAsString()});
     }
 
-    // The runtime's answers to RegisterPlugin, our first request, and to UpdateContainers: only a
-    // refusal matters, and without the first there is nothing to go on with.
+    // The runtime's answer to RegisterPlugin, our only request: only a refusal matters.
     static Result<> take_response(const TtrpcMessage& message) {
         ttrpc::Response response;
         if (!response.ParseFromString(message.payload)) {
             return fail(Code::invalid_argument, "NRI: an answer that is no protobuf");
         }
         if (response.status().code() == 0) return {};
-        if (message.stream == kFirstStream) {
-            return fail(Code::unavailable,
-                        "NRI: the runtime refuses us: " + response.status().message());
-        }
-        log_event(Event::eviction_failed, {{"reason", response.status().message()}});
-        return {};
+        return fail(Code::unavailable,
+                    "NRI: the runtime refuses us: " + response.status().message());
     }
 
     Result<> answer(const std::string& method, const std::string& payload, std::string& out) {
@@ -171,8 +157,7 @@ class Session {
         response.set_more(request.more());
         response.SerializeToString(&out);
         if (request.more()) return {};
-        for (const Eviction& eviction : handler_.synchronize(known_))
-            evict(eviction);
+        handler_.synchronize(known_);
         pods_.clear();
         known_.clear();
         handler_.on_link(true, runtime_);
@@ -208,7 +193,7 @@ class Session {
     Result<> start(const std::string& payload) {
         nri::StartContainerRequest request;
         if (!request.ParseFromString(payload)) return malformed();
-        return verify(to_container(request.pod(), request.container()));
+        return handler_.verify(to_container(request.pod(), request.container()));
     }
 
     // NRI before 0.12 has no call of its own for a container that is about to start.
@@ -216,38 +201,21 @@ class Session {
         nri::StateChangeEvent event;
         if (!event.ParseFromString(payload)) return malformed();
         if (event.event() != kStartContainer) return {};
-        return verify(to_container(event.pod(), event.container()));
+        return handler_.verify(to_container(event.pod(), event.container()));
     }
 
-    // containerd does not start a container after an error. CRI-O logs the error and starts it, so
-    // it is also asked to end the container.
-    Result<> verify(const RuntimeContainer& container) {
-        auto verified = handler_.verify(container);
-        if (!verified) evict({container.id, verified.error().text});
-        return verified;
-    }
-
-    void evict(const Eviction& eviction) {
-        nri::ContainerEviction* entry = evictions_.add_evict();
-        entry->set_container_id(eviction.container_id);
-        entry->set_reason(eviction.reason);
-    }
-
-    Result<> request_evictions() {
-        TRY_VOID(request("UpdateContainers", evictions_));
-        evictions_.Clear();
-        return {};
-    }
-
-    Result<> request(const std::string& method, const google::protobuf::Message& body) {
+    // The only request that we make of the runtime. Never UpdateContainers: containerd takes two
+    // locks for it in the other order than for its own calls to us, and one beside the other stops
+    // it for good (containerd's issue 13733); the evictions in it are carried out by no release.
+    Result<> register_plugin() {
+        nri::RegisterPluginRequest hello;
+        hello.set_plugin_name(options_.name);
+        hello.set_plugin_idx(options_.index);
         ttrpc::Request request;
         request.set_service(kRuntimeService);
-        request.set_method(method);
-        request.set_payload(body.SerializeAsString());
-        const TtrpcMessage message{kRuntimeConnection, next_stream_, kTtrpcRequest,
-                                   request.SerializeAsString()};
-        next_stream_ += 2;  // a client's streams are odd
-        return send(message);
+        request.set_method("RegisterPlugin");
+        request.set_payload(hello.SerializeAsString());
+        return send({kRuntimeConnection, kFirstStream, kTtrpcRequest, request.SerializeAsString()});
     }
 
     Result<> send(const TtrpcMessage& message) {
@@ -262,11 +230,9 @@ class Session {
     const NriOptions& options_;
     ContainerHandler& handler_;
     TtrpcDecoder decoder_;
-    std::uint32_t next_stream_ = kFirstStream;
     std::string runtime_;
     std::map<std::string, nri::PodSandbox> pods_;
     std::vector<RuntimeContainer> known_;
-    nri::UpdateContainersRequest evictions_;
 };
 
 }  // namespace

@@ -116,10 +116,9 @@ class RecordingHandler final : public ContainerHandler {
         const std::scoped_lock lock(mutex_);
         runtime = of;
     }
-    std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) override {
+    void synchronize(const std::vector<RuntimeContainer>& containers) override {
         const std::scoped_lock lock(mutex_);
         present = containers;
-        return evict ? std::vector<Eviction>{{"c-1", "no share"}} : std::vector<Eviction>{};
     }
     void on_link(bool connected, const std::string& detail) override {
         const std::scoped_lock lock(mutex_);
@@ -134,7 +133,6 @@ class RecordingHandler final : public ContainerHandler {
     std::vector<RuntimeContainer> present;
     std::vector<std::pair<bool, std::string>> link;
     std::atomic<bool> linked = false;
-    bool evict = false;
 };
 
 class NriTest : public ::testing::Test {
@@ -164,15 +162,6 @@ class NriTest : public ::testing::Test {
         EXPECT_TRUE(events.ParseFromString(runtime_.call("Configure", configure).payload()));
         EXPECT_EQ(events.events(), 1 << 3 | 1 << 5) << "CreateContainer and StartContainer";
         EXPECT_EQ(handler_.runtime, (RuntimeIdentity{"containerd", "2.3"}));
-    }
-    // What the plugin asks for next, which is to be this.
-    nri::UpdateContainersRequest asked_to_evict() {
-        ttrpc::Request request;
-        EXPECT_TRUE(request.ParseFromString(runtime_.next().payload));
-        EXPECT_EQ(request.method(), "UpdateContainers");
-        nri::UpdateContainersRequest update;
-        EXPECT_TRUE(update.ParseFromString(request.payload()));
-        return update;
     }
     static nri::CreateContainerRequest create(const std::string& name) {
         nri::CreateContainerRequest request;
@@ -266,7 +255,8 @@ TEST_F(NriTest, TellsWhatAContainerHas) {
     EXPECT_TRUE(handler_.completed[2].setup.is_privileged);
 }
 
-// Goal: a container is verified as it starts, by either call of NRI, and other events pass.
+// Goal: a container is verified as it starts, by either call of NRI, and other events pass. Nothing
+// but answers is sent after a refusal either: a request of a plugin can stop containerd for good.
 TEST_F(NriTest, VerifiesContainersAsTheyStart) {
     start();
     introduce();
@@ -285,24 +275,17 @@ TEST_F(NriTest, VerifiesContainersAsTheyStart) {
     event.set_event(6);
     const ttrpc::Response refused = runtime_.call("StateChange", event);
     EXPECT_EQ(refused.status().message(), "Tessera: covered");
-    const auto evicted = asked_to_evict();
-    ASSERT_EQ(evicted.evict_size(), 1) << "CRI-O starts it all the same";
-    EXPECT_EQ(evicted.evict(0).container_id(), "c-1");
-    EXPECT_EQ(evicted.evict(0).reason(), "Tessera: covered");
     request.mutable_container()->set_name("covered");
     request.mutable_container()->set_id("c-2");
     EXPECT_NE(runtime_.call("StartContainer", request).status().code(), 0);
-    const auto again = asked_to_evict();
-    ASSERT_EQ(again.evict_size(), 1) << "each is asked for once";
-    EXPECT_EQ(again.evict(0).container_id(), "c-2");
-    ASSERT_EQ(handler_.verified.size(), 3U);
+    EXPECT_EQ(runtime_.call("StateChange", event).status().code(), 2);
+    ASSERT_EQ(handler_.verified.size(), 4U);
     EXPECT_EQ(handler_.verified[0].pid, 42);
     EXPECT_EQ(handler_.verified[0].pod_uid, PodUid("uid-p"));
 }
 
-// Goal: the containers that were there come in parts; those to end are asked for after the answer.
-TEST_F(NriTest, SynchronizesAndEvicts) {
-    handler_.evict = true;
+// Goal: the containers that were there come in parts.
+TEST_F(NriTest, Synchronizes) {
     start();
     introduce();
     nri::SynchronizeRequest first;
@@ -323,9 +306,6 @@ TEST_F(NriTest, SynchronizesAndEvicts) {
     ASSERT_EQ(handler_.present.size(), 1U);
     EXPECT_TRUE(handler_.present[0].running);
     EXPECT_EQ(handler_.present[0].pod_uid, PodUid("uid-p"));
-    const auto update = asked_to_evict();
-    ASSERT_EQ(update.evict_size(), 1);
-    EXPECT_EQ(update.evict(0).container_id(), "c-1");
 }
 
 // Goal: after the runtime went away, or sent what is no ttrpc, the link is reported down and comes

@@ -281,6 +281,8 @@ Result<> Gate::verify(const RuntimeContainer& container) {
     log_event(Event::container_refused, {{"pod", container.pod.str()},
                                          {"container", container.name},
                                          {"reason", checked.error().text}});
+    // containerd does not start it now. CRI-O logs the error and starts it.
+    watch_unshared(container, checked.error().text);
     return checked;
 }
 
@@ -391,31 +393,40 @@ bool Gate::was_resized(const PodUid& pod) const {
     return !kept || kept->has_value();
 }
 
-// Only what is known to run without its share ends. What cannot be judged goes on: a record that
-// cannot be read, or an annotation of a newer Tessera, must not take a node's work down. So does a
-// share without devices: that container was never given a card. What a container was handed is seen
-// in its environment, whoever signed for it: a wrong key must not take the node's work down either.
-std::vector<Eviction> Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
-    std::vector<Eviction> evictions;
+// Only what is known to run without its share is reported. What cannot be judged is not: a record
+// that cannot be read, or an annotation of a newer Tessera, must not take a node's work down. Nor
+// is a share without devices: that container was never given a card. What a container was handed is
+// seen in its environment, whoever signed for it: a wrong key must not take the node's work down
+// either.
+void Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     const Record record = ports_.holders.list();
     forget_unverified_but(containers);
     for (const RuntimeContainer& container : containers) {
         if (!container.running) continue;
         const auto judged = judge(container, record, nullptr);
         if (!judged) continue;
-        const std::string reason = reason_to_end(container, *judged);
+        std::string reason = what_it_lacks(container, *judged);
         if (reason.empty()) continue;
-        evictions.push_back({container.id, reason});
         log_event(
-            Event::container_ended,
+            Event::container_unshared,
             {{"pod", container.pod.str()}, {"container", container.name}, {"reason", reason}});
+        watch_unshared(container, std::move(reason));
     }
-    return evictions;
+}
+
+void Gate::watch_unshared(const RuntimeContainer& container, std::string reason) {
+    if (ports_.unshared == nullptr) return;
+    ports_.unshared->found({.id = container.id,
+                            .name = container.name,
+                            .pod_uid = container.pod_uid,
+                            .pod = container.pod,
+                            .pid = container.pid,
+                            .reason = std::move(reason)});
 }
 
 // A container that this agent completed is checked as at its start. One that an earlier agent
 // completed is not: its devices and mounts are those of that time.
-std::string Gate::reason_to_end(const RuntimeContainer& container, const Judgement& judged) {
+std::string Gate::what_it_lacks(const RuntimeContainer& container, const Judgement& judged) {
     constexpr std::string_view kWithoutShare =
         "started while Tessera's agent was away, without its share";
     if (judged.standing == Standing::unplaced) return std::string(kWithoutShare);

@@ -22,6 +22,7 @@
 
 #include "app/agent/cards.hpp"
 #include "app/agent/mount_watch.hpp"
+#include "app/agent/unshared_watch.hpp"
 #include "domain/handover/handover.hpp"
 #include "domain/handover/start_rules.hpp"
 #include "ports/cdi_store.hpp"
@@ -43,10 +44,11 @@ struct GatePorts {
     DeviceHolders& holders;
     DevicePluginHost& plugins;
     CdiStore& cdi;
-    const AllocationSeal* seal;     // null: allocations are not signed
-    ShareHolder* holder = nullptr;  // null: shares are not held
-    LiveLimits* limits = nullptr;   // beside it, and null with it
-    MountWatch* mounts = nullptr;   // likewise
+    const AllocationSeal* seal;              // null: allocations are not signed
+    ShareHolder* holder = nullptr;           // null: shares are not held
+    LiveLimits* limits = nullptr;            // beside it, and null with it
+    MountWatch* mounts = nullptr;            // likewise
+    UnsharedContainers* unshared = nullptr;  // null: they are logged alone
 };
 
 // Any thread may call.
@@ -57,7 +59,7 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     Result<ContainerEdits> complete(const RuntimeContainer& container) override;
     Result<> verify(const RuntimeContainer& container) override;
     void on_runtime(const RuntimeIdentity& runtime) override;
-    std::vector<Eviction> synchronize(const std::vector<RuntimeContainer>& containers) override;
+    void synchronize(const std::vector<RuntimeContainer>& containers) override;
     void on_link(bool connected, const std::string& detail) override;
 
     Result<std::vector<std::string>> allocate(const std::string& resource,
@@ -116,8 +118,9 @@ class Gate final : public ContainerHandler, public DevicePluginHandler {
     void note_verified(const RuntimeContainer& container);
     [[nodiscard]] bool is_unverified(const RuntimeContainer& container) const;
     void forget_unverified_but(const std::vector<RuntimeContainer>& containers);
-    // Why it must not go on; empty where it may.
-    std::string reason_to_end(const RuntimeContainer& container, const Judgement& judged);
+    // Why it is not as the gate lets containers run; empty where it is.
+    std::string what_it_lacks(const RuntimeContainer& container, const Judgement& judged);
+    void watch_unshared(const RuntimeContainer& container, std::string reason);
     // The files that enforce its share are watched from now on, if it has any.
     void watch_mounts(const RuntimeContainer& container, const Allocation& allocation);
     tl::unexpected<Error> unknown_devices();

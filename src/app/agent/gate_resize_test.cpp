@@ -7,6 +7,7 @@
 #include "testing/fakes/fake_kube_api.hpp"
 #include "testing/fakes/fake_live_limits.hpp"
 #include "testing/fakes/fake_node.hpp"
+#include "testing/fakes/fake_unshared_containers.hpp"
 #include "wire/allocation_json.hpp"
 
 namespace tessera {
@@ -42,11 +43,12 @@ class GateResizeTest : public ::testing::Test {
         out.pod_annotations["tessera.dev/allocation"] = write_allocation(allocation(gib, 0));
         return out;
     }
-    bool ends(int started_gib, const std::string& cards = "GPU-0") {
+    bool is_unshared(int started_gib, const std::string& cards = "GPU-0") {
         RuntimeContainer runs = container(4);
         runs.env = {"NVIDIA_VISIBLE_DEVICES=" + cards,
                     "TESSERA_GPU_MEMORY_BYTES=" + std::to_string(started_gib * kGiB)};
-        return !gate_.synchronize({runs}).empty();
+        gate_.synchronize({runs});
+        return !unshared_.take().empty();
     }
     Bytes held() { return holder_.held.at("uid-p/main").at(0).memory; }
 
@@ -58,7 +60,16 @@ class GateResizeTest : public ::testing::Test {
     FakeShareHolder holder_;
     FakeLiveLimits limits_;
     Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
-    Gate gate_{{cards_, kube_, holders_, plugins_, cdi_, nullptr, &holder_, &limits_},
+    FakeUnsharedContainers unshared_;
+    Gate gate_{{.cards = cards_,
+                .kube = kube_,
+                .holders = holders_,
+                .plugins = plugins_,
+                .cdi = cdi_,
+                .seal = nullptr,
+                .holder = &holder_,
+                .limits = &limits_,
+                .unshared = &unshared_},
                kNode,
                Identity::nri,
                kByEnvironment};
@@ -84,16 +95,16 @@ TEST_F(GateResizeTest, WhatIsKeptAndCannotBeReadIsNotGuessed) {
     const auto edits = gate_.complete(container(4));
     ASSERT_FALSE(edits);
     EXPECT_EQ(edits.error().text, "Tessera: allocation.json: not JSON");
-    EXPECT_FALSE(ends(9)) << "but what runs goes on";
+    EXPECT_FALSE(is_unshared(9)) << "but what runs goes on";
 }
 
 TEST_F(GateResizeTest, WhatWasResizedIsStillOurs) {
-    EXPECT_FALSE(ends(4));
-    EXPECT_TRUE(ends(5));
+    EXPECT_FALSE(is_unshared(4));
+    EXPECT_TRUE(is_unshared(5));
     ASSERT_TRUE(limits_.keep(allocation(6, 2)));
-    EXPECT_FALSE(ends(4)) << "it started before";
-    EXPECT_FALSE(ends(5)) << "or between two resizes";
-    EXPECT_TRUE(ends(4, "all"));
+    EXPECT_FALSE(is_unshared(4)) << "it started before";
+    EXPECT_FALSE(is_unshared(5)) << "or between two resizes";
+    EXPECT_TRUE(is_unshared(4, "all"));
 }
 
 }  // namespace

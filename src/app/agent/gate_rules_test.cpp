@@ -33,7 +33,14 @@ class GateRules : public GateTest {
     StartRules rules_{.environment_handlers = {"nvidia"},
                       .unrestricted_namespaces = {"monitoring"},
                       .preload_merge_from = {"/opt/apm"}};
-    GatePorts ports_{cards_, kube_, holders_, plugins_, cdi_, nullptr, &holder_};
+    GatePorts ports_{.cards = cards_,
+                     .kube = kube_,
+                     .holders = holders_,
+                     .plugins = plugins_,
+                     .cdi = cdi_,
+                     .seal = nullptr,
+                     .holder = &holder_,
+                     .unshared = &unshared_};
     Gate gate_by_cdi_{ports_, kNode, Identity::nri, rules_};
 };
 
@@ -140,6 +147,10 @@ TEST_F(GateRules, VerifiesWhatTheRuntimeDid) {
     RuntimeContainer bad = good;
     bad.setup.devices.clear();
     EXPECT_NE(gate_by_cdi_.verify(bad).error().text.find("device /dev/nvidia0"), std::string::npos);
+    const auto found = unshared_.take();
+    ASSERT_EQ(found.size(), 1U) << "a runtime may start it all the same";
+    EXPECT_EQ(found[0].pid, 42);
+    EXPECT_NE(found[0].reason.find("device /dev/nvidia0"), std::string::npos);
     bad = good;
     bad.env.clear();
     EXPECT_NE(gate_by_cdi_.verify(bad).error().text.find("the environment"), std::string::npos);
@@ -189,17 +200,17 @@ TEST_F(GateRules, WatchesTheMountsOfContainersThatRun) {
     Gate gate(ports_, kNode, Identity::nri, rules_);  // that of the agent which comes after
     holder_.covered = {42};
     runs.setup.mounts = {{.destination = "/guard", .source = "/x"}};
-    EXPECT_TRUE(gate.synchronize({runs}).empty());
+    EXPECT_TRUE(unshared(gate, {runs}).empty());
     watch.look();
     EXPECT_TRUE(events.told.empty());
     EXPECT_TRUE(processes.ended.empty());
     // Files of an agent that had another folder.
     runs.setup.mounts.push_back({.destination = "/etc/ld.so.preload", .source = "/elsewhere"});
-    EXPECT_TRUE(gate.synchronize({runs}).empty());
+    EXPECT_TRUE(unshared(gate, {runs}).empty());
     watch.look();
     EXPECT_TRUE(events.told.empty());
     runs.setup.mounts.push_back({.destination = "/etc/ld.so.preload", .source = "/y"});
-    EXPECT_TRUE(gate.synchronize({runs}).empty());
+    EXPECT_TRUE(unshared(gate, {runs}).empty());
     watch.look();
     EXPECT_EQ(events.told.size(), 1U);
 }
@@ -214,16 +225,17 @@ TEST_F(GateRules, ChecksAtSynchronizeWhatItHasNotVerified) {
     const RuntimeContainer good = made(starting, *edits);
     RuntimeContainer without_device = good;
     without_device.setup.devices.clear();
-    EXPECT_TRUE(Gate(ports_, kNode, Identity::nri, rules_).synchronize({without_device}).empty());
-    const auto ended = gate_by_cdi_.synchronize({without_device});
-    ASSERT_EQ(ended.size(), 1U);
-    EXPECT_EQ(ended[0].container_id, starting.id);
-    EXPECT_NE(ended[0].reason.find("device /dev/nvidia0"), std::string::npos);
+    Gate earlier(ports_, kNode, Identity::nri, rules_);
+    EXPECT_TRUE(unshared(earlier, {without_device}).empty());
+    const auto found = unshared(gate_by_cdi_, {without_device});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].id, starting.id);
+    EXPECT_NE(found[0].reason.find("device /dev/nvidia0"), std::string::npos);
     holder_.covered = {42};
-    EXPECT_EQ(gate_by_cdi_.synchronize({good}).size(), 1U);
+    EXPECT_EQ(unshared(gate_by_cdi_, {good}).size(), 1U);
     holder_.covered = {};
-    EXPECT_TRUE(gate_by_cdi_.synchronize({good}).empty());
-    EXPECT_TRUE(gate_by_cdi_.synchronize({without_device}).empty()) << "it was verified";
+    EXPECT_TRUE(unshared(gate_by_cdi_, {good}).empty());
+    EXPECT_TRUE(unshared(gate_by_cdi_, {without_device}).empty()) << "it was verified";
 }
 
 // Goal: a container that was verified as it started, and one with its name that started later.
@@ -234,10 +246,10 @@ TEST_F(GateRules, AVerifiedContainerIsNotCheckedAgain) {
     RuntimeContainer runs = made(starting, *edits);
     EXPECT_TRUE(gate_by_cdi_.verify(runs));
     runs.setup.devices.clear();
-    EXPECT_TRUE(gate_by_cdi_.synchronize({runs}).empty());
+    EXPECT_TRUE(unshared(gate_by_cdi_, {runs}).empty());
     runs.id = "id-of-the-next";
     ASSERT_TRUE(gate_by_cdi_.complete(runs));
-    EXPECT_EQ(gate_by_cdi_.synchronize({runs}).size(), 1U);
+    EXPECT_EQ(unshared(gate_by_cdi_, {runs}).size(), 1U);
 }
 
 TEST_F(GateRules, VerifiesNothingOfOthers) {

@@ -60,8 +60,8 @@ TEST_F(GateTest, DevicesWithoutAllocation) {
 // annotation himself, changes it, or takes another pod's signature gets none, and is told why.
 TEST_F(GateTest, OnlySignedAllocations) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
-    Gate gate({cards_, kube_, holders_, plugins_, cdi_, &*seal}, kNode, Identity::nri,
-              kByEnvironment);
+    by_environment_.seal = &*seal;
+    Gate gate(by_environment_, kNode, Identity::nri, kByEnvironment);
     const Allocation allocated = allocation({{"main", {}, {share(0, 4)}}});
     RuntimeContainer signed_one = given("main", allocated);
     const std::string text = signed_one.pod_annotations["tessera.dev/allocation"];
@@ -80,13 +80,13 @@ TEST_F(GateTest, OnlySignedAllocations) {
 
     // What runs is judged by what it was handed: an agent that was given a wrong key must not end
     // its node's work.
-    EXPECT_EQ(gate.synchronize({signed_one}).size(), 1U);
+    EXPECT_EQ(unshared(gate, {signed_one}).size(), 1U);
     mac = seal->sign(text);
     const ContainerEdits edits = gate.complete(signed_one).value();
     for (const auto& [name, value] : edits.env)
         signed_one.env.push_back(name + "=" + value);
     mac.clear();
-    EXPECT_TRUE(gate.synchronize({signed_one}).empty());
+    EXPECT_TRUE(unshared(gate, {signed_one}).empty());
 }
 
 // Goal: an annotation alone opens nothing: a pod without limits never meets the scheduler's
@@ -217,50 +217,53 @@ class Synchronize : public GateTest {
                          "TESSERA_GPU_MEMORY_BYTES=" + memory};
         return container;
     }
-    bool ends(const RuntimeContainer& container) {
-        const auto evictions = gate_.synchronize({container});
-        if (evictions.empty()) return false;
-        EXPECT_EQ(evictions[0].container_id, container.id);
-        EXPECT_FALSE(evictions[0].reason.empty());
+    bool is_unshared(const RuntimeContainer& container) {
+        const auto found = unshared(gate_, {container});
+        if (found.empty()) return false;
+        EXPECT_EQ(found[0].id, container.id);
+        EXPECT_EQ(found[0].pod_uid, container.pod_uid);
+        EXPECT_EQ(found[0].pid, container.pid);
+        EXPECT_FALSE(found[0].reason.empty());
         return true;
     }
     const std::string four_ = std::to_string(4 * kGiB);
 };
 
-// Goal: of the containers that are there when the link comes up, those end that run without their
-// share, and no others. A share is what the allocation says, not what the pod's environment claims.
-TEST_F(Synchronize, EndsWhatSlippedThrough) {
+// Goal: of the containers that are there when the link comes up, those are found that run without
+// their share, and no others. A share is what the allocation says, not what the pod's environment
+// claims.
+TEST_F(Synchronize, FindsWhatSlippedThrough) {
     const Allocation both = allocation({{"main", {}, {share(0, 4)}}, {"good", {}, {share(1, 4)}}});
     const RuntimeContainer slipped = given("main", both);
     RuntimeContainer stopped = slipped;
     stopped.running = false;
     const RuntimeContainer good = with_env(given("good", both), "GPU-1", four_);
-    const auto evictions =
-        gate_.synchronize({slipped, good, stopped, annotated("web", both), container("plain")});
-    ASSERT_EQ(evictions.size(), 1U);
-    EXPECT_EQ(evictions[0].container_id, "id-main");
+    const auto found =
+        unshared(gate_, {slipped, good, stopped, annotated("web", both), container("plain")});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].id, "id-main");
 
-    EXPECT_FALSE(ends(with_env(slipped, "GPU-0", four_)));
-    EXPECT_FALSE(ends(with_env(slipped, "void", four_))) << "a vendor's CDI spec sets that";
-    EXPECT_TRUE(ends(with_env(slipped, "GPU-0", "1")));
-    EXPECT_TRUE(ends(with_env(slipped, "all", four_)));
+    EXPECT_FALSE(is_unshared(with_env(slipped, "GPU-0", four_)));
+    EXPECT_FALSE(is_unshared(with_env(slipped, "void", four_))) << "a vendor's CDI spec sets that";
+    EXPECT_TRUE(is_unshared(with_env(slipped, "GPU-0", "1")));
+    EXPECT_TRUE(is_unshared(with_env(slipped, "all", four_)));
     RuntimeContainer twice = with_env(slipped, "GPU-0", four_);
     twice.env.emplace_back("NVIDIA_VISIBLE_DEVICES=all");
-    EXPECT_TRUE(ends(twice));
+    EXPECT_TRUE(is_unshared(twice));
     Allocation foreign = both;
     foreign.pod = PodUid("uid-other");
-    EXPECT_TRUE(ends(with_env(annotated("main", foreign), "GPU-0", four_)));
+    EXPECT_TRUE(is_unshared(with_env(annotated("main", foreign), "GPU-0", four_)));
 }
 
-// Goal: a container with devices that nobody placed ends, too, whatever its annotations say.
-TEST_F(Synchronize, EndsWhatWentPastTheScheduler) {
+// Goal: a container with devices that nobody placed is found, too, whatever its annotations say.
+TEST_F(Synchronize, FindsWhatWentPastTheScheduler) {
     holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
-    EXPECT_TRUE(ends(container("main")));
-    EXPECT_TRUE(ends(with_env(container("main"), "GPU-0", four_)));
+    EXPECT_TRUE(is_unshared(container("main")));
+    EXPECT_TRUE(is_unshared(with_env(container("main"), "GPU-0", four_)));
     for (const char* key : {"ALIYUN_COM_GPU_MEM_IDX", "scheduler.framework.gpushare.allocation"}) {
         RuntimeContainer forged = container("main");
         forged.pod_annotations[key] = "0";
-        EXPECT_TRUE(ends(forged)) << key;
+        EXPECT_TRUE(is_unshared(forged)) << key;
     }
 }
 
@@ -277,7 +280,7 @@ TEST_F(Synchronize, LeavesWhatGpushareHandedOver) {
     const Allocation ours = allocation({{"main", {}, {share(0, 4)}}});
     for (const RuntimeContainer& old :
          {container("main"), annotated("main", ours), with_env(container("main"), "0", four_)}) {
-        EXPECT_FALSE(ends(old));
+        EXPECT_FALSE(is_unshared(old));
         const auto edits = gate_.complete(old);
         ASSERT_TRUE(edits) << edits.error().text;
         EXPECT_TRUE(edits->env.empty());
@@ -290,13 +293,13 @@ TEST_F(Synchronize, LeavesWhatGpushareHandedOver) {
 // record or annotation takes no running work down.
 TEST_F(Synchronize, LeavesWhatItCannotJudge) {
     const Allocation mine = allocation({{"main", {}, {share(0, 4)}}});
-    EXPECT_FALSE(ends(annotated("main", mine))) << "no devices: no card";
+    EXPECT_FALSE(is_unshared(annotated("main", mine))) << "no devices: no card";
     RuntimeContainer newer = given("main", mine);
     newer.pod_annotations["tessera.dev/allocation"] = R"({"version":2})";
-    EXPECT_FALSE(ends(newer));
+    EXPECT_FALSE(is_unshared(newer));
     holders_.set(fail(Code::unsupported, "kubelet's checkpoint: another form"));
-    EXPECT_FALSE(ends(annotated("main", mine)));
-    EXPECT_FALSE(ends(container("plain")));
+    EXPECT_FALSE(is_unshared(annotated("main", mine)));
+    EXPECT_FALSE(is_unshared(container("plain")));
 }
 
 class KubeletGate : public GateTest {

@@ -13,7 +13,7 @@ struct ResultRow {
 constexpr auto kResults = std::to_array<ResultRow>({
     {"completed", Event::cards_handed_over},
     {"refused", Event::container_refused},
-    {"ended", Event::container_ended},
+    {"unshared", Event::container_unshared},
 });
 
 double in_seconds(std::int64_t ns) {

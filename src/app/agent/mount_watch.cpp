@@ -41,8 +41,7 @@ void MountWatch::look() {
 }
 
 bool MountWatch::is_there(const Watched& watched) const {
-    return ports_.processes.pod_of(watched.pid) == watched.container.pod &&
-           (!watched.started_at || ports_.processes.started_at(watched.pid) == watched.started_at);
+    return is_still(ports_.processes, watched.pid, watched.container.pod, watched.started_at);
 }
 
 // A process number is given out again: only the very process counts.

@@ -326,11 +326,12 @@ std::vector<Case> allocation_cases() {
     };
 }
 
+void with_guard(Facts& f) {
+    f.nodes->front().inventory.shares = Holding::guard;
+    f.pods->front().facts.is_guarded = true;
+}
+
 std::vector<Case> share_cases() {
-    const auto with_guard = [](Facts& f) {
-        f.nodes->front().inventory.shares = Holding::guard;
-        f.pods->front().facts.is_guarded = true;
-    };
     return {
         {"no guard", "shares", Status::ok, {"the guard is not deployed"}, {}, [](Facts&) {}},
         {"the guard on all nodes",
@@ -344,7 +345,7 @@ std::vector<Case> share_cases() {
          Status::warning,
          {"and not on n2"},
          {"--guard-library"},
-         [=](Facts& f) {
+         [](Facts& f) {
              with_guard(f);
              f.nodes->push_back(f.nodes->front());
              f.nodes->back().inventory.name = NodeName("n2");
@@ -355,16 +356,22 @@ std::vector<Case> share_cases() {
          Status::warning,
          {"nothing holds default/p on n1"},
          {"anew"},
-         [=](Facts& f) {
+         [](Facts& f) {
              with_guard(f);
              f.pods->front().facts.is_guarded = false;
          }},
+    };
+}
+
+// What agents told of pods within the hour.
+std::vector<Case> trouble_cases() {
+    return {
         {"a pod that damaged its accounts",
          "shares",
          Status::warning,
          {"overwrote their accounts within the hour: default/p"},
          {"make them anew"},
-         [=](Facts& f) {
+         [](Facts& f) {
              with_guard(f);
              f.troubles->push_back({PodUid("uid-p"), "GpuAccountsDamaged"});
          }},
@@ -373,16 +380,34 @@ std::vector<Case> share_cases() {
          Status::warning,
          {"went past the guard within the hour: default/p"},
          {"end-evaders"},
-         [=](Facts& f) {
+         [](Facts& f) {
              with_guard(f);
              f.troubles->push_back({PodUid("uid-p"), "GpuMemoryUnaccounted"});
+         }},
+        {"a pod whose enforcement was covered",
+         "shares",
+         Status::warning,
+         {"covered or removed the guard's files within the hour: default/p"},
+         {"end-evaders"},
+         [](Facts& f) {
+             with_guard(f);
+             f.troubles->push_back({PodUid("uid-p"), "GpuEnforcementCovered"});
+         }},
+        {"a pod that ran without its share",
+         "shares",
+         Status::warning,
+         {"ran without their share within the hour: default/p"},
+         {"made anew", "end-evaders"},
+         [](Facts& f) {
+             with_guard(f);
+             f.troubles->push_back({PodUid("uid-p"), "GpuShareMissing"});
          }},
         {"no right to read events",
          "shares",
          Status::skipped,
          {"list events"},
          {},
-         [=](Facts& f) {
+         [](Facts& f) {
              with_guard(f);
              f.troubles = fail(Code::permission_denied, "list events");
          }},
@@ -459,7 +484,7 @@ std::vector<Case> trust_cases() {
 TEST(Doctor, FindsWhatIsBroken) {
     auto cases = workload_cases();
     for (auto more : {node_cases(), answer_cases(), pod_cases(), allocation_cases(), share_cases(),
-                      trust_cases()})
+                      trouble_cases(), trust_cases()})
         cases.insert(cases.end(), more.begin(), more.end());
     for (const Case& c : cases) {
         Facts facts = healthy();

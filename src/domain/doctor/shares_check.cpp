@@ -30,12 +30,14 @@ std::optional<Judgement> judge_troubles(const std::vector<ShareTrouble>& trouble
     Faults damaged;
     Faults past;
     Faults covered;
+    Faults unshared;
     for (const ShareTrouble& trouble : troubles) {
         const auto pod =
             std::ranges::find(pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
         if (pod == pods.end()) continue;
         Faults& kind = trouble.reason == kAccountsDamaged      ? damaged
                        : trouble.reason == kEnforcementCovered ? covered
+                       : trouble.reason == kShareMissing       ? unshared
                                                                : past;
         kind.add(pod->facts.name.str());
     }
@@ -43,6 +45,11 @@ std::optional<Judgement> judge_troubles(const std::vector<ShareTrouble>& trouble
         return Judgement{
             Status::warning, "went past the guard within the hour: " + past.text(),
             "what did they run? kubectl describe pod; deploy/end-evaders ends such pods"};
+    }
+    if (unshared.any()) {
+        return Judgement{
+            Status::warning, "ran without their share within the hour: " + unshared.text(),
+            "delete them, so that they are made anew; deploy/end-evaders restarts such containers"};
     }
     if (covered.any()) {
         return Judgement{

@@ -13,6 +13,7 @@ enum class PodEventType { normal, warning };
 inline constexpr const char* kAccountsDamaged = "GpuAccountsDamaged";
 inline constexpr const char* kMemoryUnaccounted = "GpuMemoryUnaccounted";
 inline constexpr const char* kEnforcementCovered = "GpuEnforcementCovered";
+inline constexpr const char* kShareMissing = "GpuShareMissing";
 
 struct PodEvent {
     PodUid pod;
