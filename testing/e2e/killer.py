@@ -18,6 +18,9 @@ REPAIRS = ("bind_settled", "container_unshared", "container_refused", "nri_lost"
 # On two cores a kubelet needs ten seconds to look at all that runs. One that then finds no
 # containerd ends every pod that has devices: a shorter pause shows kubelet's troubles more than ours.
 PAUSE_SECONDS = (4.0, 12.0)
+# Then it rests until the next `go_on`: on a slow machine kubelet needs longer for all that runs than
+# until its next end, and the pods of a wave would never run all at once.
+MOST_KILLS = 16
 POD_LOGS = "var-log/pods/tessera-system_*/*/*.log"
 
 
@@ -37,6 +40,7 @@ class Killer:
         self._cluster = cluster
         self._random = random.Random(seed)
         self._stop = threading.Event()
+        self._left = MOST_KILLS
         self._thread = threading.Thread(target=self._run, name="killer", daemon=True)
         self._logged: dict[Path, collections.Counter[str]] = {}
         self._nodes = nodes
@@ -54,6 +58,10 @@ class Killer:
     def start(self) -> None:
         """Begins to kill."""
         self._thread.start()
+
+    def go_on(self) -> None:
+        """MOST_KILLS more from now, whatever were left."""
+        self._left = MOST_KILLS
 
     def stop(self) -> None:
         """Ends the thread; what it killed last is up again, or on its way."""
@@ -87,10 +95,13 @@ class Killer:
                 if self._api_away_seconds > 0:
                     self._stop_api_server()
                     continue
+                if self._left <= 0:
+                    continue
                 if kill is None:
                     part, kill = next(turns)
                 if kill(self._random.choice(self._nodes)):
                     self.kills[part] += 1
+                    self._left -= 1
                     kill = None  # nobody there to be killed: the same again
         except Exception as error:  # a test must not pass because nobody was killed
             self.problems.append(f"the killer ended: {error!r}")

@@ -75,6 +75,7 @@ class ThousandTest(StackCase):
         """A wave is made while the one before it ends. The API server is away in the second."""
         sizes = [min(WAVE, COUNT - made) for made in range(0, COUNT, WAVE)]
         for number, size in enumerate(sizes):
+            self.killer.go_on()
             self.create(*self.wave(number, size))
             self.end(number - 1)
             if number == 1:
