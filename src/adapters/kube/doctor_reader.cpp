@@ -13,7 +13,7 @@
 #include "adapters/kube/kube_call.hpp"
 #include "adapters/kube/kube_pages.hpp"
 #include "adapters/os/base64.hpp"
-#include "domain/events/pod_event.hpp"
+#include "domain/doctor/share_troubles.hpp"
 #include "wire/doctor_json.hpp"
 #include "wire/kube_objects.hpp"
 #include "wire/lease_json.hpp"
@@ -219,12 +219,11 @@ class Reader {
 
     Result<std::vector<doctor::ShareTrouble>> read_troubles() {
         std::vector<doctor::ShareTrouble> out;
-        for (const char* reason :
-             {kAccountsDamaged, kMemoryUnaccounted, kEnforcementCovered, kShareMissing}) {
-            TRY_VOID(each(fmt::format("/api/v1/events?fieldSelector=reason%3D{}", reason),
+        for (const doctor::ShareTroubleRow& row : doctor::kShareTroubles) {
+            TRY_VOID(each(fmt::format("/api/v1/events?fieldSelector=reason%3D{}", row.reason),
                           "list events", [&](JsonValue json) {
                               out.push_back(
-                                  {PodUid(json["involvedObject"]["uid"].text_or("")), reason});
+                                  {PodUid(json["involvedObject"]["uid"].text_or("")), row.reason});
                           }));
         }
         return out;

@@ -397,7 +397,7 @@ std::vector<Case> trouble_cases() {
          "shares",
          Status::warning,
          {"ran without their share within the hour: default/p"},
-         {"made anew", "end-evaders"},
+         {"created again", "end-evaders"},
          [](Facts& f) {
              with_guard(f);
              f.troubles->push_back({PodUid("uid-p"), "GpuShareMissing"});

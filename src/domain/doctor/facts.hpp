@@ -67,7 +67,7 @@ struct Slice {
 // events are kept.
 struct ShareTrouble {
     PodUid pod;
-    std::string reason;  // one of domain/events/pod_event.hpp
+    std::string reason;  // of kShareTroubles
 };
 
 // Of the agents that have a port to be asked on (deploy/listening).

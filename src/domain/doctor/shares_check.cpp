@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/events/pod_event.hpp"
+#include "domain/doctor/share_troubles.hpp"
 
 namespace tessera::doctor {
 namespace {
@@ -27,40 +27,15 @@ Faults nodes_that_cannot(const std::vector<Node>& nodes) {
 // The worst kind of what agents reported within the hour; nothing where they reported nothing.
 std::optional<Judgement> judge_troubles(const std::vector<ShareTrouble>& troubles,
                                         const std::vector<Pod>& pods) {
-    Faults damaged;
-    Faults past;
-    Faults covered;
-    Faults unshared;
-    for (const ShareTrouble& trouble : troubles) {
-        const auto pod =
-            std::ranges::find(pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
-        if (pod == pods.end()) continue;
-        Faults& kind = trouble.reason == kAccountsDamaged      ? damaged
-                       : trouble.reason == kEnforcementCovered ? covered
-                       : trouble.reason == kShareMissing       ? unshared
-                                                               : past;
-        kind.add(pod->facts.name.str());
-    }
-    if (past.any()) {
-        return Judgement{
-            Status::warning, "went past the guard within the hour: " + past.text(),
-            "what did they run? kubectl describe pod; deploy/end-evaders ends such pods"};
-    }
-    if (unshared.any()) {
-        return Judgement{
-            Status::warning, "ran without their share within the hour: " + unshared.text(),
-            "delete them, so that they are made anew; deploy/end-evaders restarts such containers"};
-    }
-    if (covered.any()) {
-        return Judgement{
-            Status::warning,
-            "covered or removed the guard's files within the hour: " + covered.text(),
-            "kubectl describe pod names the path; deploy/end-evaders restarts such containers"};
-    }
-    if (damaged.any()) {
-        return Judgement{
-            Status::warning, "cut or overwrote their accounts within the hour: " + damaged.text(),
-            "they get no more GPU memory until their container starts again: make them anew"};
+    for (const ShareTroubleRow& row : kShareTroubles) {
+        Faults found;
+        for (const ShareTrouble& trouble : troubles) {
+            if (trouble.reason != row.reason) continue;
+            const auto pod =
+                std::ranges::find(pods, trouble.pod, [](const Pod& of) { return of.facts.uid; });
+            if (pod != pods.end()) found.add(pod->facts.name.str());
+        }
+        if (found.any()) return Judgement{Status::warning, row.found + found.text(), row.fix};
     }
     return std::nullopt;
 }
