@@ -58,6 +58,17 @@ class GateTest : public ::testing::Test {
         holders_.add({PodUid(pod), name, resource, std::move(ids), std::move(cdi)});
     }
 
+    GatePorts ports(ShareHolder* holder = nullptr, LiveLimits* limits = nullptr) {
+        return {.cards = cards_,
+                .kube = kube_,
+                .holders = holders_,
+                .plugins = plugins_,
+                .cdi = cdi_,
+                .seal = nullptr,
+                .holder = holder,
+                .limits = limits,
+                .unshared = &unshared_};
+    }
     // Those that run without their share, when the link to the runtime comes up.
     std::vector<UnsharedContainer> unshared(Gate& gate,
                                             const std::vector<RuntimeContainer>& containers) {
@@ -73,14 +84,7 @@ class GateTest : public ::testing::Test {
     FakeCdiStore cdi_;
     FakeUnsharedContainers unshared_;
     Cards cards_{driver_, kube_, plugins_, {.node = kNode, .lists = {}, .publishing = {}}};
-    GatePorts by_environment_{.cards = cards_,
-                              .kube = kube_,
-                              .holders = holders_,
-                              .plugins = plugins_,
-                              .cdi = cdi_,
-                              .seal = nullptr,
-                              .unshared = &unshared_};
-    Gate gate_{by_environment_, kNode, Identity::nri, kByEnvironment};
+    Gate gate_{ports(), kNode, Identity::nri, kByEnvironment};
 };
 
 }  // namespace tessera

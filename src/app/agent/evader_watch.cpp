@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/agent/event_writing.hpp"
 #include "app/agent/process_end.hpp"
 #include "base/log.hpp"
 
@@ -121,7 +122,8 @@ void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
                                     {"held", to_string(evader.held)}});
     bool& has_event = told_[key];
     if (evader.name.name.empty()) return;  // nothing of it is held: who it is, the log says by uid
-    const auto told = ports_.events.tell(
+    const auto told = tell_and_log(
+        ports_.events,
         {.pod = evader.pod,
          .name = evader.name,
          .type = PodEventType::warning,
@@ -134,9 +136,7 @@ void EvaderWatch::report(const Unaccounted& evader, bool is_ended) {
                                            "modules and graphs than the guard knows of"),
          .source = "tessera-agent"});
     has_event = told.has_value();
-    if (told) return;
-    log_event(Event::api_trouble, {{"reason", told.error().text}});
-    if (told.error().code == Code::unavailable) told_.erase(key);
+    if (!is_settled(told)) told_.erase(key);
 }
 
 void EvaderWatch::run(Clock& clock, const std::stop_token& stop) {

@@ -396,7 +396,7 @@ bool Gate::was_resized(const PodUid& pod) const {
 // Only what is known to run without its share is reported. What cannot be judged is not: a record
 // that cannot be read, or an annotation of a newer Tessera, must not take a node's work down. Nor
 // is a share without devices: that container was never given a card. What a container was handed is
-// seen in its environment, whoever signed for it: a wrong key must not take the node's work down
+// seen in its environment and not in a signature: a wrong key must not take the node's work down
 // either.
 void Gate::synchronize(const std::vector<RuntimeContainer>& containers) {
     const Record record = ports_.holders.list();

@@ -33,14 +33,7 @@ class GateRules : public GateTest {
     StartRules rules_{.environment_handlers = {"nvidia"},
                       .unrestricted_namespaces = {"monitoring"},
                       .preload_merge_from = {"/opt/apm"}};
-    GatePorts ports_{.cards = cards_,
-                     .kube = kube_,
-                     .holders = holders_,
-                     .plugins = plugins_,
-                     .cdi = cdi_,
-                     .seal = nullptr,
-                     .holder = &holder_,
-                     .unshared = &unshared_};
+    GatePorts ports_ = ports(&holder_);
     Gate gate_by_cdi_{ports_, kNode, Identity::nri, rules_};
 };
 

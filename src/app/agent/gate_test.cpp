@@ -60,8 +60,9 @@ TEST_F(GateTest, DevicesWithoutAllocation) {
 // annotation himself, changes it, or takes another pod's signature gets none, and is told why.
 TEST_F(GateTest, OnlySignedAllocations) {
     const auto seal = AllocationSeal::from_keys(std::string(64, 'a'));
-    by_environment_.seal = &*seal;
-    Gate gate(by_environment_, kNode, Identity::nri, kByEnvironment);
+    GatePorts with_seal = ports();
+    with_seal.seal = &*seal;
+    Gate gate(with_seal, kNode, Identity::nri, kByEnvironment);
     const Allocation allocated = allocation({{"main", {}, {share(0, 4)}}});
     RuntimeContainer signed_one = given("main", allocated);
     const std::string text = signed_one.pod_annotations["tessera.dev/allocation"];
@@ -255,7 +256,8 @@ TEST_F(Synchronize, FindsWhatSlippedThrough) {
     EXPECT_TRUE(is_unshared(with_env(annotated("main", foreign), "GPU-0", four_)));
 }
 
-// Goal: a container with devices that nobody placed is found, too, whatever its annotations say.
+// Goal: a container with devices and without an allocation is found, too, whatever its annotations
+// say.
 TEST_F(Synchronize, FindsWhatWentPastTheScheduler) {
     holds("uid-p", "main", {"GPU-0-_-0"}, {}, "aliyun.com/gpu-mem");
     EXPECT_TRUE(is_unshared(container("main")));

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "app/agent/event_writing.hpp"
 #include "app/agent/process_end.hpp"
 #include "base/log.hpp"
 
@@ -68,17 +69,15 @@ bool MountWatch::report(const Watched& watched, const Error& error, std::string_
                                            {"pod", watched.container.name.str()},
                                            {"reason", error.text}});
     if (watched.container.name.name.empty()) return true;
-    const auto told = ports_.events.tell(
+    return is_settled(tell_and_log(
+        ports_.events,
         {.pod = watched.container.pod,
          .name = watched.container.name,
          .type = PodEventType::warning,
          .reason = kEnforcementCovered,
          .message = fmt::format("The files that enforce the GPU share are no longer in force: {}{}",
                                 error.text, then),
-         .source = "tessera-agent"});
-    if (told) return true;
-    log_event(Event::api_trouble, {{"reason", told.error().text}});
-    return told.error().code != Code::unavailable;
+         .source = "tessera-agent"}));
 }
 
 void MountWatch::run(Clock& clock, const std::stop_token& stop) {

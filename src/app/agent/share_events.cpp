@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/log.hpp"
+#include "app/agent/event_writing.hpp"
 
 namespace tessera {
 namespace {
@@ -82,9 +82,8 @@ ShareEvents::Telling ShareEvents::tell_once(const Key& key, const PodEvent& even
         return Telling::done_before;
     }
     if (is_away_) return Telling::away;
-    const auto told = events_.tell(event);
-    if (!told) log_event(Event::api_trouble, {{"reason", told.error().text}});
-    is_away_ = !told && told.error().code == Code::unavailable;
+    const auto told = tell_and_log(events_, event);
+    is_away_ = !is_settled(told);
     if (is_away_) return Telling::away;
     still_.insert(key);
     return told ? Telling::told : Telling::refused;

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <utility>
 
+#include "app/agent/event_writing.hpp"
 #include "app/agent/process_end.hpp"
-#include "base/log.hpp"
 
 namespace tessera {
 
@@ -14,25 +15,17 @@ void UnsharedWatch::found(UnsharedContainer container) {
     const auto started_at = ports_.processes.started_at(container.pid);
     const std::scoped_lock lock(mutex_);
     std::string id = container.id;
-    watched_.try_emplace(std::move(id), Watched{std::move(container), started_at});
+    found_.try_emplace(std::move(id), Watched{std::move(container), started_at});
 }
 
-// Without the lock while it reports: found() is called by the runtime's thread.
 void UnsharedWatch::look() {
-    std::map<std::string, Watched> all;
     {
         const std::scoped_lock lock(mutex_);
-        all = watched_;
+        watched_.merge(found_);  // one that is watched already stays as it is
+        found_.clear();
     }
-    for (auto& [id, watched] : all) {
-        const bool goes_on = look_at(watched);
-        const std::scoped_lock lock(mutex_);
-        if (goes_on) {
-            watched_.at(id) = std::move(watched);
-        } else {
-            watched_.erase(id);
-        }
-    }
+    for (auto at = watched_.begin(); at != watched_.end();)
+        at = look_at(at->second) ? std::next(at) : watched_.erase(at);
 }
 
 bool UnsharedWatch::look_at(Watched& watched) {
@@ -46,7 +39,8 @@ bool UnsharedWatch::look_at(Watched& watched) {
 }
 
 bool UnsharedWatch::report(const UnsharedContainer& container) {
-    const auto told = ports_.events.tell(
+    return is_settled(tell_and_log(
+        ports_.events,
         {.pod = container.pod_uid,
          .name = container.pod,
          .type = PodEventType::warning,
@@ -54,11 +48,8 @@ bool UnsharedWatch::report(const UnsharedContainer& container) {
          .message = fmt::format("Container {} runs without its GPU share: {}{}", container.name,
                                 container.reason,
                                 ends_them_ ? ". The container is restarted"
-                                           : ". Delete the pod, so that it is made anew"),
-         .source = "tessera-agent"});
-    if (told) return true;
-    log_event(Event::api_trouble, {{"reason", told.error().text}});
-    return told.error().code != Code::unavailable;
+                                           : ". Delete the pod, so that it is created again"),
+         .source = "tessera-agent"}));
 }
 
 void UnsharedWatch::run(Clock& clock, const std::stop_token& stop) {

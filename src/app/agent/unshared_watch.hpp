@@ -11,8 +11,8 @@
 #include <stop_token>
 #include <string>
 
+#include "base/ids.hpp"
 #include "ports/clock.hpp"
-#include "ports/container_runtime.hpp"
 #include "ports/pod_events.hpp"
 #include "ports/process_table.hpp"
 
@@ -69,8 +69,9 @@ class UnsharedWatch final : public UnsharedContainers {
 
     UnsharedWatchPorts ports_;
     bool ends_them_;
-    std::mutex mutex_;
-    std::map<std::string, Watched> watched_;  // by the container's id
+    std::mutex mutex_;                        // of found_; the rest is of the thread that looks
+    std::map<std::string, Watched> found_;    // by the container's id, since the last look
+    std::map<std::string, Watched> watched_;  // likewise, those before
 };
 
 }  // namespace tessera

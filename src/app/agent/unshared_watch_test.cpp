@@ -42,7 +42,7 @@ TEST_F(UnsharedWatchTest, ReportsOnce) {
     EXPECT_EQ(events_.told[0].reason, kShareMissing);
     EXPECT_EQ(events_.told[0].message,
               "Container main runs without its GPU share: no device. Delete the pod, so that it is "
-              "made anew");
+              "created again");
     EXPECT_TRUE(processes_.ended.empty());
 }
 
