@@ -23,7 +23,7 @@ if(TESSERA_COVERAGE)
   target_link_options(tessera_sanitize INTERFACE --coverage)
 endif()
 if(TESSERA_SANITIZE)
-  # GCC 12 takes what its own <regex> instruments for uninitialized.
+  # With sanitizers, GCC 12 wrongly takes members of its own <regex> for uninitialized.
   target_compile_options(tessera_sanitize INTERFACE -fsanitize=${TESSERA_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all
                          -Wno-maybe-uninitialized)

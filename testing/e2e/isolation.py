@@ -178,8 +178,8 @@ class IsolatedByNri(Isolated):
             self.delete_all()
 
     def test_a_container_that_runs_without_its_share(self) -> None:
-        """As the runtime starts one while it does not ask the agent; here kubelet's record says, put
-        so by hand, that a container was given a device which nobody placed."""
+        """As the runtime starts one while it does not ask the agent. Here the test writes into kubelet's
+        record that a container was given a device, and the pod has no allocation."""
         made, = self.running(pods.pod("unshared", pods.container("main", script=IDLE),
                                       node="node-a"))
         kept = self.cluster.nsenter("node-a", "cat", CHECKPOINT)

@@ -18,8 +18,8 @@ REPAIRS = ("bind_settled", "container_unshared", "container_refused", "nri_lost"
 # On two cores a kubelet needs ten seconds to look at all that runs. One that then finds no
 # containerd ends every pod that has devices: a shorter pause shows kubelet's troubles more than ours.
 PAUSE_SECONDS = (4.0, 12.0)
-# Then it rests until the next `go_on`: on a slow machine kubelet needs longer for all that runs than
-# until its next end, and the pods of a wave would never run all at once.
+# Then it rests until the next `go_on`. On a slow machine kubelet is killed again before it has
+# looked at all pods; without a rest the pods of a wave would never all run at once.
 MOST_KILLS = 16
 POD_LOGS = "var-log/pods/tessera-system_*/*/*.log"
 
@@ -60,7 +60,7 @@ class Killer:
         self._thread.start()
 
     def go_on(self) -> None:
-        """MOST_KILLS more from now, whatever were left."""
+        """From now on at most MOST_KILLS more."""
         self._left = MOST_KILLS
 
     def stop(self) -> None:
